@@ -48,9 +48,14 @@ class PtyChild:
     def write(self, keys: bytes) -> None:
         os.write(self.fd, keys)
 
-    def resize(self, columns: int, rows: int) -> None:
-        """Give the terminal another size; the program is told by its signal."""
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    def resize(self, columns: int, rows: int, cell: tuple[int, int] = (0, 0)) -> None:
+        """Give the terminal another size; the program is told by its signal.
+
+        Args:
+            cell: the pixels of a cell.
+        """
+        size = struct.pack("HHHH", rows, columns, columns * cell[0], rows * cell[1])
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, size)
 
     def read_until(self, there: Callable[[], bool], seconds: float = 20.0) -> None:
         """Read what it prints until something holds. Fails the test after `seconds`."""

@@ -160,10 +160,16 @@ def drawn_picture(project: Path, keys: bytes, *arguments: str) -> bytes:
 
 
 def shown_blocks(project: Path) -> bytes:
+    """What the window writes until it shows the picture in half blocks; it is drawn once the terminal says it can."""
     child = PtyChild([sys.executable, "-m", "gshtui", "session", "resume", "latest"], project, columns=110, rows=40)
+    child.resize(110, 40, (10, 20))
     try:
         child.go()
         child.read_until(lambda: "▀▀▀▀".encode() in child.output)
-        return child.output
+        blocks = child.output
+        assert b"\x1bP" not in blocks
+        child.write(b"\x1b[?62;4;22c")  # long after the question
+        child.read_until(lambda: child.output.count(b'\x1bP0;1;0q"1;1;400;20') >= 15)
+        return blocks
     finally:
         child.close()

@@ -81,22 +81,25 @@ class Thumbnails:
 
     def __init__(self, widget: Widget) -> None:
         app = app_of(widget)
-        graphics = None if app.is_headless else TerminalGraphics(widget)
         self._widget = widget
-        self._graphics = graphics if graphics is not None and graphics.can_draw() else None
-        self._rows: tuple[str, list[list[Segment]]] = ("", [])
-        self.can_show = self._graphics is not None or not has_few_colours(app)
+        self._graphics = None if app.is_headless else TerminalGraphics(widget)
+        self._rows: tuple[str, bool, list[list[Segment]]] = ("", False, [])
+        self.can_show = self._can_draw() or not has_few_colours(app)
         """Whether the terminal draws pictures or has the colours for half blocks."""
 
     def row(self, image: Image, row: int) -> list[Segment]:
         """A row of a picture."""
-        if self._rows[0] != image.key:
-            self._rows = (image.key, self._drawn(image))
-        rows = self._rows[1]
+        known = (image.key, self._can_draw())  # a terminal may say late that it draws pictures
+        if self._rows[:2] != known:
+            self._rows = (*known, self._drawn(image))
+        rows = self._rows[2]
         return rows[row] if row < len(rows) else []
 
+    def _can_draw(self) -> bool:
+        return self._graphics is not None and self._graphics.can_draw()
+
     def _drawn(self, image: Image) -> list[list[Segment]]:
-        if self._graphics is None:
+        if self._graphics is None or not self._can_draw():
             return _half_blocks(attached_picture(image), image.columns)
         columns, rows = thumbnail_size(image)
         number = self._graphics.place(attached_picture(image), columns, rows)

@@ -25,6 +25,7 @@ from gshtui.system.tasks import report_unexpected
 from gshtui.text.png_picture import PictureError, read_png
 from gshtui.text.sanitise import CleanText, clean_text, plain
 from gshtui.ui.kit.sixel import PLACEHOLDER, PixelPicture, SixelWriter
+from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.driver import drawn_by, sixel_cell, write_sequence
 from gshtui.ui.kit.textual.typed_app import app_of
 
@@ -165,6 +166,7 @@ class TerminalGraphics:
             return
         picture = PixelPicture(columns, rows, width, height, made[:_COLOURS], made[_COLOURS:])
         drawn_by(app_of(self._widget), _sixel_writer).add(number, picture)
+        piece_compositor(self._widget.screen).draw_all()  # its text stays as it is, and would not be written again
         self._widget.refresh()
 
 
