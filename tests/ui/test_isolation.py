@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 from collections import Counter
 from typing import Any
 
@@ -591,6 +592,28 @@ async def test_patch_of_worker_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolation, "PATCHES", tuple(p for p in isolation.PATCHES if p[0] is not Worker))
     monkeypatch.setattr(Worker, "run", isolation._run_worker)
     assert await run_it() == []
+
+
+async def test_patch_of_worker_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The coroutine of a worker that was cancelled before its first step is closed; the one in its place runs."""
+    ran: list[int] = []
+
+    async def work(number: int) -> None:
+        ran.append(number)
+
+    async def replace() -> str:
+        app, first, second = Small(), work(1), work(2)
+        async with app.run_test():
+            app.run_worker(first, exit_on_error=False, exclusive=True)
+            await app.run_worker(second, exit_on_error=False, exclusive=True).wait()
+        state = inspect.getcoroutinestate(first)
+        first.close()
+        return state
+
+    assert await replace() == inspect.CORO_CLOSED and ran == [2]
+    monkeypatch.setattr(isolation, "PATCHES", tuple(p for p in isolation.PATCHES if p[1] != "_start"))
+    monkeypatch.setattr(Worker, "_start", isolation._start_worker)
+    assert await replace() == inspect.CORO_CREATED
 
 
 async def test_patch_of_handle_exception() -> None:

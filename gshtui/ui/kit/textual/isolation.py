@@ -8,10 +8,11 @@ none.
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from textual import events, message_pump, reactive, screen, timer
@@ -253,6 +254,20 @@ async def _run_worker_isolated(self: Worker[Any]) -> Any:
         raise
 
 
+_start_worker = Worker._start  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType, reportUnknownVariableType]
+
+
+def _start_worker_closing(
+    self: Worker[Any], app: App[Any], done_callback: Callable[[Worker[Any]], None] | None = None
+) -> None:
+    """In place of `Worker._start`: of a worker that is cancelled before its first step, its coroutine is closed."""
+    _start_worker(self, app, done_callback)
+    worker = cast("Any", self)
+    task: asyncio.Task[Any] | None = worker._task
+    if task is not None and isinstance(worker._work, Coroutine):
+        task.add_done_callback(lambda _: worker._work.close())
+
+
 PATCHES: tuple[tuple[Any, str, Any], ...] = (
     (message_pump, "invoke", invoke_isolated),
     (screen, "invoke", invoke_isolated),
@@ -260,6 +275,7 @@ PATCHES: tuple[tuple[Any, str, Any], ...] = (
     (MessagePump, "_dispatch_message", _dispatch_isolated),
     (reactive, "invoke_watcher", _invoke_watcher_isolated),
     (Worker, "run", _run_worker_isolated),
+    (Worker, "_start", _start_worker_closing),
 )
 """Every change of Textual: where, the name there, what stands in its place."""
 
