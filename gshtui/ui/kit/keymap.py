@@ -13,7 +13,7 @@ from string import punctuation
 
 from textual.keys import Keys
 
-from gshtui.ui.kit.key_table import ANYWHERE, KEYS, PANES, TURN, Key
+from gshtui.ui.kit.key_table import ANYWHERE, INPUT, KEYS, PANES, TURN, TYPING, Key
 from gshtui.ui.kit.textual.key_bindings import character_key
 
 MODIFIERS = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
@@ -22,6 +22,9 @@ SAME_BYTE = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+left_square_bracket": "es
 _NAMES = frozenset(key.value for key in Keys)
 _CHARACTERS = frozenset(character_key(character) for character in punctuation)
 """Textual names a character by its Unicode name, with few exceptions: question_mark, slash."""
+_TYPED = _CHARACTERS | {"space"}
+_TYPING = frozenset({INPUT, TYPING})
+"""Where every letter is typed."""
 _GLOBAL = frozenset({ANYWHERE, PANES, TURN})
 _CHORD = re.compile(r"(?:\^.){2,}")
 
@@ -47,6 +50,7 @@ def effective_keymap(
             continue
         keys = [normalised_key(key) for key in text.split(",") if key.strip()]
         wrong = next((why for key in keys if (why := why_impossible(key))), "" if keys else "it names no key")
+        wrong = wrong or _typed(keys, table[id])
         wrong = wrong or _clash(id, keys, {**{name: row.keys for name, row in table.items()}, **keymap}, table)
         if wrong:
             problems.append(f"[keybindings] {id} = {text!r} is ignored: {wrong}. The default stays: {table[id].keys}.")
@@ -80,6 +84,14 @@ def why_impossible(key: str) -> str:
     if len(last) == 1 or key in _NAMES or last in _NAMES:
         return ""
     return "" if last in _CHARACTERS else f"there is no key {last!r}"
+
+
+def _typed(keys: list[str], row: Key) -> str:
+    """Why a key types something where it should do something; empty: it does not."""
+    typed = (key for key in keys if key.removeprefix("shift+") in _TYPED or len(key.removeprefix("shift+")) == 1)
+    if row.group in _TYPING and (found := next(typed, "")):
+        return f"{found} is typed there"
+    return ""
 
 
 def _clash(id: str, keys: list[str], now: Mapping[str, str], table: Mapping[str, Key]) -> str:
