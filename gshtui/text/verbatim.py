@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_FENCED = re.compile(r"^(`{3,})[^`\n]*\n(?:.*\n)*?\1$", re.MULTILINE)
+_OPENS = re.compile(r"(`{3,})[^`]*")
 _FENCE = re.compile(r"(`{3,})\n(.*)\n\1", re.DOTALL)
 
 
@@ -20,13 +20,14 @@ def fenced(text: str) -> str:
 
 
 def outside_fences(change: Callable[[str], str], text: str) -> str:
-    """The text with what stands outside of its fenced blocks changed."""
+    """The text with each line outside of its fenced blocks changed. A block that is not closed goes on to the end."""
     parts: list[str] = []
-    end = 0
-    for found in _FENCED.finditer(text):
-        parts += [change(text[end : found.start()]), found[0]]
-        end = found.end()
-    return "".join((*parts, change(text[end:])))
+    fence = ""
+    for line in text.split("\n"):
+        opens = _OPENS.fullmatch(line) if not fence else None
+        parts.append(line if fence or opens else change(line))
+        fence = opens[1] if opens else "" if line == fence else fence
+    return "\n".join(parts)
 
 
 def bare(text: str) -> str:

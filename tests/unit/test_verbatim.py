@@ -23,4 +23,5 @@ def test_only_what_stands_outside_of_fenced_blocks_is_changed() -> None:
     text = "One `a`.\n\n```\ntwo `a`\n```\n\nthree `a`"
     assert outside_fences(str.upper, text) == "ONE `A`.\n\n```\ntwo `a`\n```\n\nTHREE `A`"
     assert outside_fences(str.upper, fenced("```\nx")) == fenced("```\nx")
-    assert outside_fences(str.upper, "``` not a block") == "``` NOT A BLOCK"
+    assert outside_fences(str.upper, "a ``` b") == "A ``` B"
+    assert outside_fences(str.upper, "```\nnot closed") == "```\nnot closed"
