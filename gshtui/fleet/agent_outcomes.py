@@ -123,8 +123,18 @@ def attachment(_invocation: Invocation, found: calls.Attachment) -> Outcome:
     return Outcome(data, f"`{shlex.join(found.argv)}`")
 
 
+def _why_it_waits(row: AgentRow) -> str:
+    """Why an agent gets a message later."""
+    if row.status != "waiting":
+        return " It is busy; it gets the message when it is idle."
+    asks = f" ({one_line(row.doing, 80)})" if row.doing else ""
+    return (
+        f" It waits for your answer{asks}, and gets the message after it; `agent answer {row.id}` shows the question."
+    )
+
+
 def sent_message(_invocation: Invocation, sent: calls.SentMessage) -> Outcome:
-    waits = " It is busy; it gets the message when it is idle." if sent.waits else ""
+    waits = _why_it_waits(sent.row) if sent.waits else ""
     data: dict[str, Any] = {"agent": sent.row.id, "message": sent.message}
     if sent.piece is not None:
         return Outcome(data | {"piece": sent.piece}, sent.piece, plain=sent.piece, is_piece=True)

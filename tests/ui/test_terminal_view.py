@@ -271,6 +271,13 @@ async def test_the_size_of_the_tab_is_the_terminals() -> None:
         await pilot.resize_terminal(70, 20)
         await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.size))
         assert len(app.terminal.sizes) == 2
+        await pilot.resize_terminal(70, 12)
+        await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.size))
+        asking = AgentStatusChanged(agent="0001", status="waiting", source="hook", doing="may I?")
+        await feed(pilot, app, asking)  # a program leaves out choices that do not fit
+        await wait_until(pilot, lambda: app.terminal.sizes[-1] == (view.size.width, 20))
+        await feed(pilot, app, AgentStatusChanged(agent="0001", status="thinking", source="hook"))
+        await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.size))
 
 
 # What is said around it

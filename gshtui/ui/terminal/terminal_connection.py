@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _SETTLE = 0.05
 """Seconds a new tab size must last before the program gets it."""
+_QUESTION = 20
+"""Least rows of a terminal whose program asks something: on fewer, programs leave out choices, which then nobody can
+choose. A lower tab shows the used end."""
 
 
 class TerminalChanged(Message):
@@ -48,6 +51,7 @@ class TerminalConnection:
         self._keyboard = self._new_keyboard()
         self._resizing: Timer | None = None
         self._shown = True
+        self._asks = False
         self._facts: tuple[object, ...] = ()
 
     def connect(self, terminal: Terminal) -> None:
@@ -82,11 +86,10 @@ class TerminalConnection:
 
     def fit(self) -> None:
         """The tab was resized; the terminal follows once the size is stable. The first time, start watching."""
-        size = self._widget.size
-        if not size:
+        if not self._widget.size:
             return
         if self._watch is None:
-            self._watch = self._terminal.watch(self._on_frame, size.width, size.height)
+            self._watch = self._terminal.watch(self._on_frame, *self._wanted())
             self._watch.set_visible(self._shown)
         elif self._resizing is not None:
             self._resizing.reset()
@@ -98,12 +101,22 @@ class TerminalConnection:
         if self._resizing is None:
             self._resizing = self._widget.set_timer(_SETTLE, self._resize)
 
+    def leave_room(self, asks: bool) -> None:
+        """Whether its program asks something, and so needs room for the choices, whatever the size of the tab."""
+        if asks != self._asks:
+            self._asks = asks
+            self.fit()
+
+    def _wanted(self) -> tuple[int, int]:
+        """The size that the terminal is to have."""
+        width, height = self._widget.size
+        return width, max(height, _QUESTION) if self._asks else height
+
     def _resize(self) -> None:
         self._resizing = None
-        size = self._widget.size
         # While it is held still a line of words may be below it for a moment; the program need not know.
-        if self._watch is not None and size and self._picture.past is None:
-            self._watch.resize(size.width, size.height)
+        if self._watch is not None and self._widget.size and self._picture.past is None:
+            self._watch.resize(*self._wanted())
 
     # Frames
 

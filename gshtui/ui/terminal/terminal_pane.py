@@ -149,6 +149,7 @@ class TerminalPane(TabPane):
         yield self._status
 
     def on_mount(self) -> None:
+        self.view.connection.leave_room(self.state.status == "waiting")
         self.set_interval(_EVERY, self.draw)
         self.draw()
 
@@ -170,6 +171,7 @@ class TerminalPane(TabPane):
     def _follow(self, before: AgentRow) -> None:
         """Watch the agent's terminal, if it changed."""
         row = self.state.row
+        self.view.connection.leave_room(self.state.status == "waiting")
         if row.pane and (row.socket, row.pane) != (before.socket, before.pane):
             try:
                 self._terminal = self._terminals.terminal_of(row)
