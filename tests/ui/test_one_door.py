@@ -113,7 +113,7 @@ class Garden:
         agreed = parameters.model_copy(update={"yes": bool(self.wet)})
         return Question(agreed, f"Water {parameters.plant}?", "It stands in the sun.", "Water", losses=tuple(self.wet))
 
-    async def shows(self, _invocation: Invocation, done: Watered) -> AttachView:
+    async def shows(self, _invocation: Invocation, done: Watered) -> AttachView | None:
         return AttachView(done.plant)
 
 
@@ -320,6 +320,32 @@ async def test_what_comes_up_after_the_question_is_asked_about_again() -> None:
         Keyboard(app).post("y", after=10.0)
         await settled(pilot)
         assert len(garden.watered) == 1
+
+
+class Notebook(Garden):
+    """Says in words what it did."""
+
+    def render(self, _invocation: Invocation, done: Watered) -> Outcome:
+        return Outcome(done.plant, "**Done**: `tmux -L x attach` shows it, `water fern` does it again.")
+
+    async def shows(self, _invocation: Invocation, done: Watered) -> None:
+        return None
+
+
+async def test_a_notice_is_plain_text_with_our_commands_as_typed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, said = Gardener(Notebook()), list[str]()
+
+    def notify(text: str, **_: object) -> None:
+        said.append(text)
+
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        monkeypatch.setattr(app, "notify", notify)
+        await pilot.press("f12")
+        await settled(pilot)
+        Keyboard(app).post("y")
+        await settled(pilot)
+    assert said == ["Done: tmux -L x attach shows it, /water fern does it again."]
 
 
 async def test_what_bare_names_open_is_declared_and_there(tmp_path: Path) -> None:

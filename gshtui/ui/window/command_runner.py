@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 SHORT = 160
 """Outcomes of keys and menus of up to this many characters are shown as a toast; longer ones open the viewer."""
-_BOLD = re.compile(r"\*\*(.+?)\*\*")
+_MARKED = re.compile(r"\*\*(.+?)\*\*|`([^`\n]+)`")
 """The Markdown that is stripped from an outcome shown as a toast."""
 
 _OWN_LINES = 3
 """Line ends in an outcome of our own words, at most; what has more, or was printed by something, stays as it is."""
-_NAMED = re.compile(r"`([a-z][a-z0-9_-]*)(?=[ `])")
-"""A word in backticks that may be the name of a command."""
+_NAMED = re.compile(r"`([a-z][a-z0-9_-]*)(?=`| [^-])")
+"""A word in backticks that may be the name of a command; what has a dash after it is a shell's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,10 @@ class _Run:
     title: str
     typed: bool
     then: Callable[[], None] | None
+
+
+def _unmarked(found: re.Match[str]) -> str:
+    return found[1] or found[2]
 
 
 def _slashed(line: str) -> str:
@@ -241,7 +245,7 @@ class CommandRunner:
 
                 self._app.push_screen(TextScreen(title, text))
             case None if text:
-                self._app.notify(_BOLD.sub(r"\1", text), markup=False)
+                self._app.notify(_MARKED.sub(_unmarked, text), markup=False)
             case _:
                 pass
 
