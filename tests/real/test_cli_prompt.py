@@ -138,6 +138,22 @@ def test_too_much_standard_input_is_not_sent_and_the_ways_are_said(project: Path
     assert "longer than 4 MB, so nothing was sent. --batches" in ran.err
 
 
+def test_of_4_gb_nothing_is_sent_and_little_is_read(project: Path) -> None:
+    huge = project / "big.log"
+    with huge.open("xb") as file:
+        file.truncate(4 << 30)  # sparse: it takes no room
+    for options, limit in ((), "4 MB"), (("--batches",), "64 MB"):
+        with huge.open("rb") as file:
+            ran = run_gsh("prompt", *options, "read this", stdin=file.fileno(), cwd=project)
+            assert (ran.code, ran.out) == (2, "")
+            assert f"longer than {limit}, so nothing was sent." in ran.err
+            assert os.lseek(file.fileno(), 0, os.SEEK_CUR) <= 80 * 1024 * 1024
+    ran = run_gsh("prompt", "--json", "see @big.log", cwd=project)
+    assert ran.code == 0 and ran.lines[-1]["usage"]["input"] < 10_000
+    ran = run_gsh("prompt", "read big.log 1-3", cwd=project)
+    assert ran.code == 0 and "4,294,967,296 bytes" in ran.out
+
+
 def test_a_conversation_is_printed_and_goes_on_and_one_that_is_not_kept_leaves_nothing(
     project: Path, home: Home
 ) -> None:
