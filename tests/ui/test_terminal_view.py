@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptSubmitted
 from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled, AgentSpawned
-from gshtui.fleet.agent_calls import SendToAgent
+from gshtui.fleet.agent_calls import MarkAgentRead, SendToAgent
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.terminal.terminal_pane import TerminalPane
@@ -333,6 +333,18 @@ async def test_an_agent_that_is_started_anew_is_followed() -> None:
         await pilot.press("enter", "a")
         await wait_until(pilot, lambda: app.terminal.typed == [b"a"])
         assert before.typed == []
+
+
+async def test_what_an_agent_says_in_the_tab_in_front_is_read() -> None:
+    async with opened() as (pilot, app, _):
+        await feed(pilot, app, AgentChanged(agent="0001", row=agent_row(unread=1)))
+        await wait_until(pilot, lambda: app.hub is not None and MarkAgentRead(agent="0001") in app.hub.ran)
+        assert app.hub is not None
+        app.hub.ran.clear()
+        app.bench.deck.show("chat")
+        await pilot.pause()
+        await feed(pilot, app, AgentChanged(agent="0001", row=agent_row(unread=2)))
+        assert MarkAgentRead(agent="0001") not in app.hub.ran
 
 
 async def test_names_and_titles_are_never_markup() -> None:

@@ -25,7 +25,7 @@ from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.widget_messages import OpenConversation, OpenTerminal
+from gshtui.ui.kit.widget_messages import AgentSeen, OpenConversation, OpenTerminal
 from gshtui.ui.terminal.terminal_connection import TerminalChanged
 from gshtui.ui.terminal.terminal_reader import TerminalSearched
 from gshtui.ui.terminal.terminal_view import TerminalView
@@ -161,6 +161,8 @@ class TerminalPane(TabPane):
         self._follow(before.row)
         if self.state is not before:
             self.draw()
+            if self.state.row.unread and self.is_on_screen:
+                self.post_message(AgentSeen(self.agent))
 
     def show_row(self, row: AgentRow) -> None:
         """Show the agent's row."""
