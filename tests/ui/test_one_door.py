@@ -32,6 +32,7 @@ from gshtui.commands.declaration import (
     Question,
     Returns,
     Unconfirmed,
+    UnknownCommand,
     UsageError,
     Where,
 )
@@ -338,6 +339,13 @@ async def test_a_notice_is_plain_text_with_our_commands_as_typed_here(monkeypatc
     def notify(text: str, **_: object) -> None:
         said.append(text)
 
+    async def unknown(line: str) -> None:
+        raise UnknownCommand(f"There is no command in {line}.")
+
+    def answer(line: str, text: str, *, failed: bool) -> bool:
+        said.append(text)
+        return failed
+
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         monkeypatch.setattr(app, "notify", notify)
@@ -345,7 +353,11 @@ async def test_a_notice_is_plain_text_with_our_commands_as_typed_here(monkeypatc
         await settled(pilot)
         Keyboard(app).post("y")
         await settled(pilot)
-    assert said == ["Done: tmux -L x attach shows it, /water fern does it again."]
+        assert said == ["Done: tmux -L x attach shows it, /water fern does it again."]
+        monkeypatch.setattr(app, "show_outcome", answer)
+        monkeypatch.setattr(app.bridge, "bound", unknown)
+        await app.runner.run_line("/theme gsh-light")
+    assert said[1:] == ["/theme takes nothing after it. Write /theme alone."]
 
 
 async def test_what_bare_names_open_is_declared_and_there(tmp_path: Path) -> None:

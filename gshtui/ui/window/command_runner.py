@@ -23,6 +23,8 @@ from gshtui.commands.declaration import (
     TalkView,
     ToastView,
     Unconfirmed,
+    UnknownCommand,
+    UsageError,
 )
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bridge import NotReady
@@ -99,6 +101,11 @@ class CommandRunner:
                 return
             value = await self._app.bridge.bound(line)
             outcome = await self._app.bridge.run(line, ask=self._agrees) if value is None else None
+        except UnknownCommand as error:
+            word = line.split()[0]
+            alone = UsageError(f"{_slashed(word)} takes nothing after it.", hint=f"Write {_slashed(word)} alone.")
+            self._failed(line, alone if opening_key(word, "") else error, typed=True)
+            return
         except Exception as error:
             self._failed(line, error, typed=True)
             return
