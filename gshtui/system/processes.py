@@ -118,6 +118,9 @@ async def kill_child(process: asyncio.subprocess.Process, within: float = _WITHI
         async with time_limit(within):
             await asyncio.gather(*(_discard(pipe) for pipe in pipes))
             await process.wait()
+            if process.stdin is not None and process.stdin.is_closing():
+                with contextlib.suppress(OSError):  # what was written last may not have been taken any more
+                    await process.stdin.wait_closed()
     except TimeoutError:
         transport: asyncio.SubprocessTransport = vars(process)["_transport"]  # nothing else closes its pipes
         transport.close()

@@ -771,4 +771,4 @@ async def test_a_few_words_for_a_moment_are_shown_without_marks() -> None:
         await settled(pilot)
         app.perform(ListAgents())
         await settled(pilot)
-        assert notices(app) == ["agent-2 (0003) runs in `gsh-agent-0003`."]
+        assert notices(app) == ["agent-2 (0003) runs in gsh-agent-0003."]

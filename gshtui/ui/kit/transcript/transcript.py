@@ -16,7 +16,6 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from gshtui.text.sanitise import plain
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.colour_support import has_few_colours
 from gshtui.ui.kit.textual.kept_lines import KeptLines
@@ -228,7 +227,12 @@ class Transcript(KeptLines, can_focus=True):
         """Copy the selection, or else the block under the cursor."""
         text = self.screen.get_selected_text() or (self.cursor.text() if self.cursor.ready() else "")
         if text:
-            copy_text(self, plain(text))
+            self._copy(text)
+
+    def _copy(self, text: str) -> None:
+        from gshtui.text.sanitise import plain
+
+        copy_text(self, plain(text))
 
     def action_copy_answer(self) -> None:
         """Copy the whole answer under the cursor, or the nearest one of its turn, as the model wrote it."""
@@ -236,7 +240,7 @@ class Transcript(KeptLines, can_focus=True):
         if found is None:
             self.notify("There is no answer in this turn yet.", timeout=3, markup=False)
         else:
-            copy_text(self, plain(found.text))
+            self._copy(found.text)
 
     def action_copy_code(self) -> None:
         """Copy the code block under the cursor, or the nearest one, and put the cursor on it."""
@@ -248,7 +252,7 @@ class Transcript(KeptLines, can_focus=True):
         self.cursor.place(*found)
         self.cursor.show()
         self._redraw()
-        copy_text(self, plain(self.cursor.text()))
+        self._copy(self.cursor.text())
 
     def action_search(self) -> None:
         self.post_message(self.SearchRequested())
