@@ -39,7 +39,6 @@ from gshtui.ui.kit.textual.key_order import Typed
 from gshtui.ui.kit.textual.letter_echo import LetterEcho
 from gshtui.ui.kit.textual.typed_app import takes_every_key
 from gshtui.ui.kit.themes import ThemedApp
-from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.window import lazy_imports
@@ -316,6 +315,8 @@ class Workbench(ThemedApp[int], AppBase):
 
     @on(DrawsSixel)
     def _draw_pictures(self) -> None:
+        from gshtui.ui.kit.transcript.transcript import Transcript
+
         for view in (view for screen in self.screen_stack for view in screen.query(Transcript)):
             view.draw_again()
 
