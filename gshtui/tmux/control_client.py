@@ -31,10 +31,19 @@ LOOK_EVERY = 30
 
 A client whose connection breaks leaves its session behind, and nobody may ever come back to end that.
 """
-# While its client is still leaving, a session is not ended: tmux 3.3 would crash.
+# While its client is still leaving, a session is not ended: tmux 3.3 would crash. A client that still has something to
+# say when its connection breaks never leaves: tmux waits to be rid of it. What started such a client is gone.
 _WHILE_ATTENDED = """\
 while sleep "$2"; do
-    [ -n "$("$1" list-clients -t "=$0:" 2>/dev/null)" ] || exec "$1" kill-session -t "=$0:"
+    client=$("$1" list-clients -t "=$0:" -F '#{client_pid}' 2>/dev/null)
+    [ -n "$client" ] || exec "$1" kill-session -t "=$0:"
+    parent=$(ps -o ppid= -p "$client" 2>/dev/null | tr -d ' ')
+    first=${first:-$parent}
+    case "$parent" in
+        1) kill -KILL "$client" ;;
+        "$first") ;;
+        *) [ -z "$parent" ] || kill -KILL "$client" ;;
+    esac
 done
 """
 

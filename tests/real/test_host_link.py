@@ -28,6 +28,7 @@ from gshtui.tmux import control_client
 from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.mirror import Mirror
 from gshtui.tmux.panes import HIDDEN
+from gshtui.tmux.quoting import command
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.fleet_harness import FleetHarness, wait_for_status
@@ -153,8 +154,9 @@ async def _sessions(host: SshHost) -> list[str]:
     return said.decode().split()
 
 
+@pytest.mark.parametrize("unsaid", [False, True])
 async def test_a_hidden_session_whose_connection_broke_ends_by_itself(
-    host: SshHost, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    host: SshHost, gate: Gate, monkeypatch: pytest.MonkeyPatch, unsaid: bool
 ) -> None:
     """Nobody comes back for it; with it ends the server, where no agent is left."""
     monkeypatch.setattr(control_client, "LOOK_EVERY", 0.1)
@@ -162,7 +164,20 @@ async def test_a_hidden_session_whose_connection_broke_ends_by_itself(
     pane = await server.spawn("gsh-agent-0001", ["cat"], cwd=host.home, env={})
     server.connection.start()
     await eventually(lambda: _hidden(host))
+    if unsaid:  # more than all pipes in between hold
+        told, go, said = (host.folder / name for name in ("told", "go", "said"))
+        line = f"touch {told}; until [ -e {go} ]; do sleep 0.05; done; touch {said}"
+        flood = command("if-shell", line, "list-keys ; " * 400)
+        asked = asyncio.create_task(server.connection.ask([flood], deadline=60, once=True))
+        await eventually(lambda: asyncio.to_thread(told.exists), until=bool)
+        gate.swallow()
+        go.touch()
+        await eventually(lambda: asyncio.to_thread(said.exists), until=bool)
+        await _sessions(host)
     gate.cut()
+    if unsaid:
+        with pytest.raises(TmuxError):
+            await asked
     await eventually(lambda: _hidden(host), until=lambda names: not names)
     await server.close()
     assert [one for one in host.processes() if one.pid == pane.pid]
