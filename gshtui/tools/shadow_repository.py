@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import os
 import stat
+import zlib
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,8 @@ _WITHIN = 120.0
 """Seconds for one call of git."""
 _LOCKED = 10.0
 _UNBORN = "ref: refs/heads/none"
+_UNREAD = "not read"
+"""Is in no HEAD, not even in an empty one."""
 _STATUS = ("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-submodules=all")
 """One look at the folder: git asks the kernel about known files in several threads, and reads no directory again that
 is as it was."""
@@ -47,12 +50,15 @@ _CONFIGURATION = """\
 	looseCompression = 1
 	preloadIndex = true
 	untrackedCache = true
+	splitIndex = true
 	symlinks = true
 	autocrlf = false
 	fsmonitor = false
 	hooksPath = /dev/null
 [index]
 	version = 4
+[splitIndex]
+	sharedIndexExpire = 1.hour.ago
 [status]
 	showUntrackedFiles = all
 [gc]
@@ -60,6 +66,11 @@ _CONFIGURATION = """\
 """
 _ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -diff -merge\n"
 """Bytes as they are, whatever the folder's own attributes say."""
+_WRITE_TREE = ("write-tree", "--missing-ok")
+"""Without a look for each file of each folder that changed: its contents were written when it came into the index."""
+_READ_TREE = ("-c", "core.splitIndex=false", "read-tree")
+"""Into an index of its own, whole."""
+_COMMIT = "tree {}\nauthor gsh <gsh> 0 +0000\ncommitter gsh <gsh> 0 +0000\n\n"
 _ALWAYS_LEFT_OUT = "/.gsh/worktrees/\n.git\n"
 
 
@@ -83,7 +94,7 @@ class ShadowRepository:
         self._path = paths.data_dir(create=False) / FOLDER / f"{_name(folder)}.git"
         self._lock = asyncio.Lock()
         self._options: tuple[str, ...] | None = None
-        self._head = ("", "")
+        self._head = (_UNREAD, "")
         """The commit that HEAD names, and its tree: what the index was when it was last recorded."""
 
     async def record_files(self) -> str:
@@ -113,9 +124,8 @@ class ShadowRepository:
 
     async def _record_index(self) -> str:
         """Write the index as a tree, and have HEAD name it, so that the next look tells what differs from it."""
-        tree = (await self._git("write-tree")).decode().strip()
-        who = {f"GIT_{role}_{part}": "gsh" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
-        commit = (await self._git("commit-tree", tree, env=who)).decode().strip()
+        tree = (await self._git(*_WRITE_TREE)).decode().strip()
+        commit = await asyncio.to_thread(_write_commit, self._path / "objects", tree)
         await asyncio.to_thread(private_files.write_whole, self._path / "HEAD", f"{commit}\n".encode())
         self._head = (commit, tree)
         return tree
@@ -172,7 +182,7 @@ class ShadowRepository:
         index = self._path / f"restore-{os.getpid()}"
         env = {"GIT_INDEX_FILE": str(index)}
         try:
-            await self._git("read-tree", tree, env=env)
+            await self._git(*_READ_TREE, tree, env=env)
             await self._git("checkout-index", "-f", "-q", "-z", "--stdin", given=_joined(names), env=env)
         except ShadowError as error:
             return [error.message]
@@ -187,7 +197,7 @@ class ShadowRepository:
         env = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(target)}
         async with self._turn():
             try:
-                await self._git("read-tree", tree, env=env)
+                await self._git(*_READ_TREE, tree, env=env)
                 there = await self._git("ls-files", "-o", "-z", "--exclude-standard", env=env, folder=target)
                 for name in there.decode("utf-8", "surrogateescape").split("\0"):
                     if name and not name.endswith("/"):
@@ -217,7 +227,15 @@ class ShadowRepository:
 
     async def _changed(self) -> tuple[dict[str, bool], bool]:
         """Paths that differ from the index, each with whether it is in it; whether the index differs from HEAD."""
-        entries = (await self._git(*_STATUS)).decode("utf-8", "surrogateescape").split("\0")
+        try:
+            said = await self._git(*_STATUS)
+        except ShadowError as error:
+            if "index" not in error.message:
+                raise
+            # Nothing is flushed to disk, so a power cut may leave half of it. All files are new to an empty one.
+            await asyncio.to_thread(self._path.joinpath("index").unlink, missing_ok=True)
+            said = await self._git(*_STATUS)
+        entries = said.decode("utf-8", "surrogateescape").split("\0")
         found = {one[3:]: one[:2] != "??" for one in entries if one[1:2].strip() and not one.endswith("/")}
         if len(found) > MOST_FILES:
             raise ShadowError(
@@ -342,6 +360,17 @@ def _name(folder: Path) -> str:
 def _write_ref(path: Path, tree: str) -> None:
     private_files.make_folder(path.parent)
     private_files.write_whole(path, f"{tree}\n".encode())
+
+
+def _write_commit(objects: Path, tree: str) -> str:
+    """Write the commit that names a tree and nothing else, as git would. Returns its id."""
+    text = _COMMIT.format(tree).encode()
+    whole = b"commit %d\0%s" % (len(text), text)
+    commit = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+    place = objects / commit[:2]
+    private_files.make_folder(place)
+    private_files.write_whole(place / commit[2:], zlib.compress(whole, 1))
+    return commit
 
 
 def _joined(names: Iterable[str]) -> bytes:

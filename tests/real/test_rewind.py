@@ -148,10 +148,16 @@ async def test_trees_that_nothing_uses_are_forgotten_and_what_a_kill_leaves_does
     assert await shadow.record_files() == second
     await shadow.tidy({second})
     [kept] = (paths.data_dir() / shadow_repository.FOLDER).iterdir()
-    for damage in ("index.lock", "restore-1", "restore-1.lock", "HEAD"):
-        (kept / damage).write_text("half of it")
-        assert await shadow.record_files() == second
-        assert await ShadowRepository(project).record_files() == second
+    damaged = ("index.lock", "restore-1", "restore-1.lock", "HEAD", "index", *kept.glob("sharedindex.*"))
+    assert len(damaged) > 5
+    for damage in damaged:
+        for half, another in (("half of it", shadow), ("", ShadowRepository(project))):
+            (kept / damage).write_text(half)
+            assert await another.record_files() == second
+    for gone in kept.glob("*index*"):
+        gone.unlink()
+    assert await shadow.record_files() == second
+    assert git(kept, "--git-dir=.", "fsck", "--full", "--strict") == ""
     assert await shadow.changes(second, second) == []
     with pytest.raises(ShadowError):
         await shadow.changes(first, second)
