@@ -87,6 +87,10 @@ class Shell:
     def exit(self) -> int:
         """Type `exit`; its code."""
         self.press_keys("exit\n")
+        return self.wait_for_end()
+
+    def wait_for_end(self) -> int:
+        """Wait until it has ended; its code."""
         return self._child.wait()
 
     def close(self) -> None:

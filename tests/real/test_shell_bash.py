@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,6 +46,26 @@ def test_a_command_with_its_end(home: Home, shell: Shell) -> None:
     assert (begun["program"], begun["pid"]) == ("bash", pid)
     assert len(told(home, "ShellEnded")) == 1
     assert [line["seq"] for line in spooled(home.data)] == list(range(1, len(spooled(home.data)) + 1))
+
+
+@pytest.mark.parametrize("typed", [["true once"], []])
+@pytest.mark.parametrize("end", ["ctrl+d", "closed"])
+def test_what_runs_as_the_shell_ends_is_nobodys_command(home: Home, end: str, typed: list[str]) -> None:
+    (home.path / ".bash_history").write_text("of an earlier shell\n")
+    shell = Shell(program="bash", before="trap 'echo BYE; true' EXIT")
+    try:
+        for line in typed:
+            shell.run(line)
+        if end == "ctrl+d":
+            shell.press_keys("\x04")
+        else:
+            os.kill(shell.pid, signal.SIGHUP)
+        shell.wait_for_end()
+    finally:
+        shell.close()
+    assert b"BYE" in shell.output
+    assert commands(home) == typed
+    assert len(told(home, "ShellEnded")) == 1
 
 
 def test_nobody_notices(shell: Shell) -> None:

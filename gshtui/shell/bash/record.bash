@@ -38,7 +38,7 @@ _gsh_typed() {
     number=${BASH_REMATCH[1]}
     if [[ $number != "$_gsh_history" ]]; then
         _gsh_history=$number _gsh_fresh=1 REPLY=${BASH_REMATCH[2]}
-    elif [[ ${HISTCONTROL-} != *ignorespace* && ${HISTCONTROL-} != *ignoreboth* || ${BASH_REMATCH[2]} == "${1%% *}"* ]]; then
+    elif [[ ${BASH_REMATCH[2]} == "${1%% *}"* || $_gsh_number != 0 && ${HISTCONTROL-} != *ignorespace* && ${HISTCONTROL-} != *ignoreboth* ]]; then
         REPLY=${BASH_REMATCH[2]}  # the same line again, which the history holds once
     fi
 }
@@ -106,12 +106,15 @@ _gsh_left() {
 # The hooks. `$?`, the pipeline's statuses and `$_` stay as they would be without us.
 _gsh_debug() {
     [[ -n $_gsh_armed && $BASH_SUBSHELL == 0 && $BASH_COMMAND != _gsh_first* && -z ${COMP_LINE+x}${READLINE_LINE+x} ]] || return 0
+    # Lines are counted on from prompt to prompt. A trap, also that of the shell's end, begins at 1, and nobody typed it.
+    ((BASH_VERSINFO[0] < 5 || BASH_LINENO[0] != 1 || _gsh_lines < 1 || _gsh_number < 1)) || return 0
     _gsh_armed=''
     _gsh_started "$BASH_COMMAND" 2>/dev/null
     return 0
 }
 _gsh_first() {
-    _gsh_armed=''
+    _gsh_armed='' _gsh_lines=${BASH_LINENO[0]}
+    ((_gsh_history >= 0)) || _gsh_history=$((HISTCMD - 1))  # what is in it is from an earlier shell
     [[ ! -s $_gsh_state/notice-$_gsh_shell ]] || _gsh_notices 2>/dev/null
     _gsh_ended "$@" 2>/dev/null
     return "$1"
