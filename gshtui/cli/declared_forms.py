@@ -225,7 +225,7 @@ COMMANDS = (
         help='Remove gsh-tui from a host, and end what runs of it there.', summary='Remove gsh-tui from a host.', yes='Do not ask, even in a terminal.'),
     CommandForm('hub install', 'gshtui.fleet.keeper_commands', 'InstallKeeper',
         FormValue('remove', '--remove', 'flag', help='Remove the unit instead.'),
-        help='Have the system start the keeper when you log in, and keep it running: a user unit of systemd or launchd.\n\nThis is optional: gsh-tui starts the keeper by itself.', summary='Have the system start the keeper at login.'),
+        help='Have the system start the keeper when you log in, and keep it running: a user unit of systemd or launchd.\n\nThe file is shown before it is written. This is optional: gsh-tui starts the keeper by itself.', summary='Have the system start the keeper at login.', yes='Do not ask, even in a terminal.'),
     CommandForm('hub start', 'gshtui.fleet.keeper_commands', 'StartKeeper',
         help='Start the keeper now, rather than with the first agent.', summary='Start the keeper now.'),
     CommandForm('hub status', 'gshtui.fleet.keeper_commands', 'ShowKeeper',

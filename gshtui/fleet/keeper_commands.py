@@ -24,6 +24,7 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Parameters,
+    Question,
     Returns,
 )
 from gshtui.commands.family import Family
@@ -71,6 +72,8 @@ class InstalledUnit:
 
     file: Path
     removed: bool
+    changed: bool
+    """There was something to do."""
     commands: list[str]
     """What the person runs next."""
 
@@ -106,12 +109,16 @@ class StopKeeper(Parameters, Returns[StoppedKeeper]):
 class InstallKeeper(Parameters, Returns[InstalledUnit]):
     """Have the system start the keeper when you log in, and keep it running: a user unit of systemd or launchd.
 
-    This is optional: gsh-tui starts the keeper by itself.
+    The file is shown before it is written. This is optional: gsh-tui starts the keeper by itself.
     """
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "install"
-    SHELL = _shell("Have the system start the keeper at login.")
+    SHELL = ShellForm(
+        summary="Have the system start the keeper at login.",
+        parts=frozenset(),
+        needs_answer="Nothing is written or removed without a yes: --yes gives it.",
+    )
     remove: bool = Field(default=False, description="Remove the unit instead.")
 
 
@@ -165,20 +172,42 @@ def commands(settings: Settings) -> list[AnyCommand]:
             raise CommandError(f"The keeper (pid {was.process.pid}) does not end, not even killed.")
         return StoppedKeeper(was is not None, await asyncio.to_thread(_running_agents, data))
 
+    def unit() -> keeper_unit.KeeperUnit:
+        return keeper_unit.planned(keeper.keeper_command(), sys.platform)
+
+    async def asks_install(_: Invocation, wanted: InstallKeeper) -> Question | None:
+        planned = await asyncio.to_thread(unit)
+        if wanted.remove:
+            known = await asyncio.to_thread(planned.file.exists)
+            return Question(wanted, f"Remove {planned.file}?", yes="Remove") if known else None
+        if planned.installed:
+            return None
+        return Question(
+            wanted,
+            f"Write {planned.file}?",
+            yes="Write",
+            note="`gsh-tui hub install --remove` removes it.",
+            quoted=planned.content.decode("utf-8", "replace"),
+        )
+
     async def install(_: Invocation, wanted: InstallKeeper) -> InstalledUnit:
-        change = keeper_unit.remove if wanted.remove else keeper_unit.write
+        planned = await asyncio.to_thread(unit)
+        changed = await asyncio.to_thread(planned.file.exists) if wanted.remove else not planned.installed
         try:
-            unit = await asyncio.to_thread(change, keeper.keeper_command(), sys.platform)
+            if changed:
+                await asyncio.to_thread(keeper_unit.remove if wanted.remove else keeper_unit.write, planned)
         except OSError as error:
-            raise CommandError(f"Cannot write the unit: {error.strerror}: {error.filename}.") from error
-        return InstalledUnit(unit.file, wanted.remove, unit.next)
+            verb = "remove" if wanted.remove else "write"
+            raise CommandError(f"Cannot {verb} the unit: {error.strerror}: {error.filename}.") from error
+        after = planned.after_removing if wanted.remove else planned.after_writing
+        return InstalledUnit(planned.file, wanted.remove, changed, after)
 
     family = Family[HubParameters](
         _bind,
         Action(ShowKeeper, KeeperReport, show, _render_report),
         Action(StartKeeper, KeeperReport, start, _render_report),
         Action(StopKeeper, StoppedKeeper, stop, _render_stopped),
-        Action(InstallKeeper, InstalledUnit, install, _render_unit),
+        Action(InstallKeeper, InstalledUnit, install, _render_unit, asks=asks_install),
     )
     return [
         Command(
@@ -266,10 +295,12 @@ def _render_stopped(_: Invocation, stopped: StoppedKeeper) -> Outcome:
 
 
 def _render_unit(_: Invocation, unit: InstalledUnit) -> Outcome:
-    said = f"Removed {unit.file}." if unit.removed else f"Wrote {unit.file}."
-    lines = [
-        said,
-        "Now run:" if len(unit.commands) == 1 else "Now run these:",
-        *(f"  {line}" for line in unit.commands),
-    ]
-    return Outcome({"file": str(unit.file), "removed": unit.removed, "commands": unit.commands}, "\n".join(lines))
+    if unit.removed:
+        said = f"Removed {unit.file}." if unit.changed else f"There is no {unit.file}."
+    else:
+        said = f"Wrote {unit.file}." if unit.changed else f"{unit.file} is there already."
+    data = {"file": str(unit.file), "removed": unit.removed, "changed": unit.changed, "commands": unit.commands}
+    if unit.removed and not unit.changed:
+        return Outcome(data, said)
+    then = "Now run:" if len(unit.commands) == 1 else "Now run these:"
+    return Outcome(data, "\n".join([said, then, *(f"  {line}" for line in unit.commands)]))

@@ -1,6 +1,7 @@
 """The file that makes the system start the keeper at login: a user unit of systemd, or an agent of launchd.
 
-Writes and removes the file; whether the system uses it is left to the person, who gets the commands for that.
+Says what it would be, writes and removes it; whether the system uses it is left to the person, who gets the commands
+for that.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from gshtui.settings import paths
 from gshtui.system import private_files
 
 _LABEL = "gsh-tui-hub"
+_WANTED = "default.target.wants"
+"""Folder of links to the units that systemd starts at login."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,42 +23,55 @@ class KeeperUnit:
     """The file, and the commands that make the system take notice of it."""
 
     file: Path
-    next: list[str]
+    content: bytes
+    installed: bool
+    """The file is there, and says this."""
+    after_writing: list[str]
+    after_removing: list[str]
 
 
-def write(program: Sequence[str], platform: str) -> KeeperUnit:
-    """Write the file.
+def planned(program: Sequence[str], platform: str) -> KeeperUnit:
+    """What would be written, and where.
 
     Args:
         program: the keeper's program and arguments.
         platform: as in `sys.platform`.
-
-    Raises:
-        OSError: it cannot be written.
     """
-    file = _file(platform)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    content = _plist(program) if platform == "darwin" else _unit(program)
-    private_files.write_whole(file, content)
-    if platform == "darwin":
-        return KeeperUnit(file, [f"launchctl load -w {file}"])
-    return KeeperUnit(file, ["systemctl --user daemon-reload", f"systemctl --user enable --now {_LABEL}"])
+    is_mac = platform == "darwin"
+    file = (
+        Path.home() / "Library" / "LaunchAgents" / f"{_LABEL}.plist"
+        if is_mac
+        else paths.config_dir().parent / "systemd" / "user" / f"{_LABEL}.service"
+    )
+    content = _plist(program) if is_mac else _unit(program)
+    reload = "systemctl --user daemon-reload"
+    return KeeperUnit(
+        file,
+        content,
+        _read(file) == content,
+        [f"launchctl load -w {file}"] if is_mac else [reload, f"systemctl --user enable --now {_LABEL}"],
+        [f"launchctl remove {_LABEL}"] if is_mac else [f"systemctl --user stop {_LABEL}", reload],
+    )
 
 
-def remove(program: Sequence[str], platform: str) -> KeeperUnit:
-    """Remove the file, if it is there. Arguments and errors as for `write`."""
-    del program
-    file = _file(platform)
-    file.unlink(missing_ok=True)
-    if platform == "darwin":
-        return KeeperUnit(file, [f"launchctl remove {_LABEL}"])
-    return KeeperUnit(file, [f"systemctl --user disable --now {_LABEL}", "systemctl --user daemon-reload"])
+def write(unit: KeeperUnit) -> None:
+    """Write the file. Raises `OSError`."""
+    unit.file.parent.mkdir(parents=True, exist_ok=True)
+    private_files.write_whole(unit.file, unit.content)
 
 
-def _file(platform: str) -> Path:
-    if platform == "darwin":
-        return Path.home() / "Library" / "LaunchAgents" / f"{_LABEL}.plist"
-    return paths.config_dir().parent / "systemd" / "user" / f"{_LABEL}.service"
+def remove(unit: KeeperUnit) -> None:
+    """Remove the file, if it is there, and the link by which systemd starts it. Raises `OSError`."""
+    # `systemctl disable` would remove the link too, but knows nothing of a unit whose file is gone.
+    (unit.file.parent / _WANTED / unit.file.name).unlink(missing_ok=True)
+    unit.file.unlink(missing_ok=True)
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return None
 
 
 def _unit(program: Sequence[str]) -> bytes:
@@ -70,7 +86,7 @@ Restart=on-failure
 RestartSec=5
 
 [Install]
-WantedBy=default.target
+WantedBy={_WANTED.removesuffix(".wants")}
 """.encode()
 
 

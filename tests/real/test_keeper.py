@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import plistlib
@@ -328,23 +327,37 @@ def test_what_is_wrong_with_its_folder_is_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize("platform", ["linux", "darwin"])
 def test_the_unit_for_the_system(platform: str) -> None:
     words = ["/a b/python", "-m", "gshtui", "hub", "run"]
-    unit = keeper_unit.write(words, platform)
-    content = unit.file.read_bytes()
+    unit = keeper_unit.planned(words, platform)
     if platform == "darwin":
-        assert plistlib.loads(content)["ProgramArguments"] == [*words, "--idle", "0"]
+        assert plistlib.loads(unit.content)["ProgramArguments"] == [*words, "--idle", "0"]
     else:
-        assert b'ExecStart="/a b/python" -m gshtui hub run --idle 0\n' in content
-    assert any(str(unit.file.stem) in line for line in unit.next)
-    assert keeper_unit.remove(words, platform).file == unit.file
-    assert not unit.file.exists()
-    with contextlib.suppress(FileNotFoundError):
-        keeper_unit.remove(words, platform)
+        assert b'ExecStart="/a b/python" -m gshtui hub run --idle 0\n' in unit.content
+    assert all(str(unit.file.stem) in "".join(lines) for lines in (unit.after_writing, unit.after_removing))
+    assert not unit.installed
+    keeper_unit.write(unit)
+    assert unit.file.read_bytes() == unit.content
+    assert keeper_unit.planned(words, platform).installed
+    assert not keeper_unit.planned(["other"], platform).installed
+    link = unit.file.parent / "default.target.wants" / unit.file.name  # made by `systemctl enable`
+    link.parent.mkdir()
+    link.symlink_to(unit.file)
+    for _ in range(2):
+        keeper_unit.remove(unit)
+        assert not unit.file.exists()
+        assert not link.is_symlink()
 
 
-def test_install_says_what_to_run_next() -> None:
-    ran = run_gsh("hub", "install", "--json")
+def test_install_shows_the_unit_writes_it_after_a_yes_and_says_what_to_run_next() -> None:
+    refused = run_gsh("hub", "install")
+    assert (refused.code, "--yes" in refused.err) == (4, True)
+    ran = run_gsh("hub", "install", "--yes", "--json")
     assert ran.code == 0
+    assert ran.json["changed"]
     assert Path(ran.json["file"]).exists()
     assert ran.json["commands"]
-    assert run_gsh("hub", "install", "--remove", "--json").json["removed"] is True
+    again = run_gsh("hub", "install", "--json")  # nothing to ask
+    assert (again.code, again.json["changed"]) == (0, False)
+    assert run_gsh("hub", "install", "--remove").code == 4
+    assert run_gsh("hub", "install", "--remove", "--yes", "--json").json["removed"] is True
     assert not Path(ran.json["file"]).exists()
+    assert run_gsh("hub", "install", "--remove", "--json").json["changed"] is False
