@@ -73,6 +73,8 @@ class Watched:
     drawing: asyncio.Task[None] | None = None
     blank: bool = False
     """Nothing has followed the last key yet."""
+    stuck: str = ""
+    """Why its script did not go on."""
     _since: float = 0.0
     _right: bool = True
     _longest: float = 0.0
@@ -229,6 +231,7 @@ def run(report: Report, place: Place) -> None:
             unshown = 100 * agent.unshown / max(agent.watched, 1e-9)
             note = f"{unshown:.2f} % before its screen showed anything; "
             note += f"{len(lags)} changes, median {median(lags or [0]):.2f} s; longest: {agent.worst}"
+            note += f"; {agent.watched / 60:.0f} minutes, then stuck: {agent.stuck}" if agent.stuck else ""
             report.add(f"{agent.name}, {how}: time with a wrong status", share, "%", limit=1.0, note=note)
 
 
@@ -257,14 +260,23 @@ async def _work(place: Place, hooked: bool) -> list[Watched]:
             agents.append(await desk.spawn("python", ("python3", "-i")))
             lives.append(_python_life(desk, agents[-1]))
         watching = asyncio.create_task(_watch(desk, agents))
-        try:
-            async with asyncio.timeout(MINUTES * 60):
-                await asyncio.gather(*lives)
-        except TimeoutError:
-            pass
-        finally:
-            watching.cancel()
+        working = [
+            asyncio.create_task(_as_far_as_it_goes(agent, life)) for agent, life in zip(agents, lives, strict=True)
+        ]
+        await asyncio.wait(working, timeout=MINUTES * 60)
+        for task in (*working, watching):
+            task.cancel()
+        await asyncio.gather(*working, watching, return_exceptions=True)
         return agents
+
+
+async def _as_far_as_it_goes(agent: Watched, life: Awaitable[None]) -> None:
+    """An agent that is stuck is looked at no longer; the others go on."""
+    try:
+        await life
+    except Stuck as error:
+        agent.stuck = f"{error}".partition("\n")[0]
+        print(f"{time.monotonic():.2f} {error}")
 
 
 @contextlib.asynccontextmanager
@@ -279,7 +291,8 @@ async def _watch(desk: Desk, agents: list[Watched]) -> None:
         await asyncio.sleep(_LOOK)
         now = time.monotonic()
         for agent in agents:
-            agent.look(desk.status(agent), now - before)
+            if not agent.stuck:
+                agent.look(desk.status(agent), now - before)
         before = now
 
 
@@ -307,8 +320,10 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
         await desk.until(agent, lambda: desk.status(agent) == "idle", "is not idle")
         await desk.enter(agent, desk.chance.choice(_TASKS))
         while agent.truth == "busy":
-            async with asyncio.timeout(PATIENCE):
-                last = await shown.get()
+            try:
+                last = await asyncio.wait_for(shown.get(), PATIENCE)
+            except TimeoutError:
+                raise Stuck(f"{agent.name} ends no turn") from None
             await desk.shows(agent, last or _BOXES[program.name])
             agent.becomes("idle" if last else "waiting")
             if agent.truth == "waiting":
