@@ -83,6 +83,9 @@ async def test_a_turn_that_is_over_before_its_message_counts_as_submitted_is_not
         now = await store.mail.find(sent.id)
         assert (now.state, now.answered, now.answer) == ("submitted", True, "Done.")
         assert await store.mail.find_all(("queued",)) == []
+        await progress.taken_up(taken)  # its transcript is read after that
+        now = await store.mail.find(sent.id)
+        assert (now.state, now.answer) == ("acted", "Done.")
 
 
 async def test_one_process_delivers_and_a_dead_one_leaves_what_is_unsure_held(path: Path) -> None:

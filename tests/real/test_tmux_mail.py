@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.events.agent_events import AgentStatusChanged, TurnStarted
+from gshtui.bus.events.agent_events import AgentStatusChanged, TurnFinished, TurnStarted
 from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.fleet.ports import FleetError
 from gshtui.fleet.transport import TerminalTransport
@@ -48,6 +48,22 @@ async def test_a_message_is_typed_into_a_program_and_confirmed_by_its_own_word(p
         m.main.bus.publish(AgentStatusChanged(agent=row.id, status="idle", source="hook"))
         await m.send(row.id, "from a peer", sender="0002")
         await wait_for_text(tmux, row.pane, "> from a peer")
+
+
+async def test_of_a_shell_and_of_what_answered_nothing_is_left_to_be_acted_on(path: Path, tmux: TmuxServer) -> None:
+    async with open_mail(path, server=tmux) as m:
+        shell = await m.add_agent("sh", server=tmux, argv=("bash", "--norc"), kind="cli", profile="shell")
+        other = await m.add_agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl")
+        run = await m.send(shell.id, "echo $((40 + 2))", sender="person")
+        await wait_for_text(tmux, shell.pane, "42")
+        await m.wait_for_state(run.id, "acted")
+        said = await m.send(other.id, "mend it", sender="person")
+        await m.wait_for_state(said.id, "submitted")
+        assert [letter.id for letter in await m.service.list_letters()] == [said.id]
+        m.main.bus.publish(TurnFinished(agent=other.id, session="", turn="", stop="end", text="Done.", source="screen"))
+        await m.main.bus.drained()
+        assert await m.service.list_letters() == []
+        assert {letter.id for letter in await m.service.list_letters(all=True)} == {run.id, said.id}
 
 
 async def test_two_messages_to_one_program_never_mix(path: Path, tmux: TmuxServer) -> None:

@@ -243,7 +243,9 @@ class Delivery:
         else:
             self._trouble.pop(letter.recipient, None)
             await progress.submitted(letter)
-            if not route.inbox:
+            if await self._carriers.is_shell(route):
+                await progress.taken_up(letter)  # it left the prompt, so it is run
+            elif not route.inbox:
                 self._confirming.add(task := start_job(self._confirm(letter, route, began), f"mail {letter.id}"))
                 task.add_done_callback(self._confirming.discard)
 

@@ -131,9 +131,9 @@ class DeliveryState:
 
     async def taken_up(self, letter: Letter) -> None:
         """Another program has acted on a message that was typed. Raises `StoreError`."""
-        if letter.id in self._typed and (await self._store.mail.find(letter.id)).state == "submitted":
-            self._typed.pop(letter.id, None)
-            self._turns[f"agent {letter.recipient}"] = letter.id
+        if (await self._store.mail.find(letter.id)).state == "submitted":
+            if self._typed.pop(letter.id, None) is not None:  # else its turn was over before this was seen
+                self._turns[f"agent {letter.recipient}"] = letter.id
             await self._acted(letter)
 
     async def _moves(self, agent: str) -> None:

@@ -91,7 +91,9 @@ class MailService:
     async def list_letters(self, *, all: bool = False, recipient: str = "") -> list[Letter]:
         """Messages not acted on yet, or all stored ones; oldest first. Raises `StoreError`."""
         states = () if all else (*OPEN, "typed", "submitted")
-        return await self._store.mail.find_all(states, recipient=recipient)
+        letters = await self._store.mail.find_all(states, recipient=recipient)
+        # Of some programs nothing but the answer says that they acted on it.
+        return letters if all else [letter for letter in letters if not letter.answered]
 
     async def find(self, id: str) -> Letter:
         """The message of this id, or whose id ends so. Raises `StoreError`."""

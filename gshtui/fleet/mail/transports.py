@@ -180,6 +180,10 @@ class MailTransports:
             return "unknown"
         return "accepted" if fate == "unknown" and await self._is_on_record(row, text, letter.created) else fate
 
+    async def is_shell(self, route: Route) -> bool:
+        """Whether it is typed at a shell's prompt."""
+        return not route.inbox and route.row is not None and (await self._programs.profile(route.row)).shell
+
     async def taken_up(self, letter: Letter, route: Route, since: float, within: float) -> bool:
         """Whether the program's transcript has the message as a prompt, within so many seconds.
 
