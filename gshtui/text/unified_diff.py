@@ -173,6 +173,8 @@ class FilePatch:
     """The contents before and after, as git names them."""
     mode: str = ""
     """A change of the file's mode: `644 → 755`."""
+    too_large: int = 0
+    """Bytes of a new file that was not compared, as it is too large; 0: it is not."""
 
     def shown(self) -> FilePatch:
         """The same, sanitised."""

@@ -80,6 +80,8 @@ def hunk_mark(path: str, lines: tuple[str, ...] | list[str]) -> str:
 
 def without_lines(file: FilePatch) -> str:
     """One sentence about the change of a file that has no lines."""
+    if file.too_large:
+        return f"A new file of {file.too_large / 1e6:,.0f} MB: too large to be compared."
     if file.binary:
         return "Binary file: its changes can't be shown line by line."
     if file.status == "renamed":
@@ -193,6 +195,8 @@ async def discard_hunk(tree: Worktree, hunk: Hunk, limit: float = LIMIT) -> Chan
 async def _discard_whole(folder: Path, hunk: Hunk, limit: float) -> str:
     """Give a file the content and the mode that it has in the base; returns the object with what it was."""
     file = hunk.file
+    if file.too_large:
+        raise CommandError(f"{hunk.shown} is too large to be kept, so it is left.", hint="Delete it yourself.")
     if file.status == "renamed":
         raise CommandError(f"{hunk.shown} was {_named_before(file)}.", hint="Rename it back with `git mv`.")
     kept = "" if file.status == "deleted" else await _keep(folder, file, limit)

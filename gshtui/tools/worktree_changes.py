@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import stat
 import tempfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,10 @@ PLAIN = (
     *("--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--full-index"),
     *("--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"),
 )
+
+MOST_NEW = 100_000_000
+"""Bytes of new files that are compared together; where there are more, the largest are only listed."""
+_MOST_LEFT_OUT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +85,36 @@ async def changes_of(tree: Worktree, base: str = "", limit: float = LIMIT) -> Wo
         if base:
             raise
         against, commit = await _last_commit(folder, limit)
-    async with with_new_files(folder, limit) as index:
+    large = await _large_new_files(folder, limit)
+    async with with_new_files(folder, limit, but=[file.path for file in large]) as index:
         answer = await git(folder, "diff", *PLAIN, commit, "--", timeout=limit, index=index)
     require_success(answer, f"git cannot compare {tree.shown} with {against}")
     text = answer.out.rpartition("\n")[0] if answer.cut else answer.out
     files = await asyncio.to_thread(parse_diff, text)
-    return WorktreeChanges(tree, against, commit, tuple(files), answer.cut)
+    return WorktreeChanges(tree, against, commit, (*files, *large), answer.cut)
+
+
+async def _large_new_files(folder: Path, limit: float) -> list[FilePatch]:
+    """The new files that are not compared, the largest first: git would read each whole, whatever is in it."""
+    listed = await git(folder, "ls-files", "--others", "--exclude-standard", "-z", timeout=limit)
+    require_success(listed, "git cannot look at the new files")
+
+    def look() -> list[FilePatch]:
+        found: list[tuple[int, int, str]] = []
+        for name in listed.out.split("\0"):
+            with contextlib.suppress(OSError):
+                about = os.lstat(os.path.join(folder, name))  # noqa: PTH118 - there may be many thousands
+                found += [(about.st_size, about.st_mtime_ns, name)] if stat.S_ISREG(about.st_mode) else []
+        total = sum(size for size, _, _ in found)
+        large: list[FilePatch] = []
+        for size, at, name in sorted(found, reverse=True)[:_MOST_LEFT_OUT]:
+            if total <= MOST_NEW:
+                break
+            total -= size
+            large.append(FilePatch(name, status="added", binary=True, index=f"{size} {at}", too_large=size))
+        return large
+
+    return await asyncio.to_thread(look)
 
 
 async def _last_commit(folder: Path, limit: float) -> tuple[str, str]:
@@ -107,10 +137,11 @@ async def merge_base(tree: Worktree, base: str, limit: float = LIMIT) -> str:
 
 
 @asynccontextmanager
-async def with_new_files(folder: Path, limit: float = LIMIT) -> AsyncGenerator[Path]:
-    """A copy of the worktree's index that includes untracked files; removed after the block."""
+async def with_new_files(folder: Path, limit: float = LIMIT, *, but: Sequence[str] = ()) -> AsyncGenerator[Path]:
+    """A copy of the worktree's index that includes untracked files, `but` these; removed after the block."""
+    left_out = [f":(exclude,top,literal){name}" for name in but]
     async with copied_index(folder, limit) as index:
-        added = await git(folder, "add", "--intent-to-add", "--", ":/", timeout=limit, index=index)
+        added = await git(folder, "add", "--intent-to-add", "--", ":/", *left_out, timeout=limit, index=index)
         require_success(added, "git cannot look at the new files")
         yield index
 

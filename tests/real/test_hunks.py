@@ -11,6 +11,7 @@ import pytest
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.commands.registry import Registry
+from gshtui.tools import worktree_changes
 from gshtui.tools.hunk_commands import DiscardHunk, EditHunk, ListHunks, ShowHunk, StageHunk, commands
 from gshtui.tools.hunks import Hunk
 from tests.kit.home import Home
@@ -113,6 +114,25 @@ async def test_lines_are_edited_in_place(project: Path, end: bytes, last: bytes)
     assert (project / ODD).read_bytes() == end.join([b"one", b"\t2", b"2a", b"three"]) + last
     with pytest.raises(CommandError, match="another one by now"):
         await git.edit(hunk, "one")
+
+
+async def test_new_files_that_are_too_large_are_listed_and_not_read(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worktree_changes, "MOST_NEW", 9_000_000)
+    git = committed(project, b"one\n")
+    for name, size in (("disk.img", 10_000_000_000), (ODD + ".img", 20_000_000), ("small", 100)):
+        with (project / name).open("wb") as file:
+            file.truncate(size)  # sparse
+    hunks = {hunk.file.path: hunk for hunk in await git.list()}
+    assert hunks["disk.img"].lines[0] == "A new file of 10,000 MB: too large to be compared."
+    assert hunks[ODD + ".img"].file.too_large == 20_000_000 and not hunks["small"].file.too_large
+    with pytest.raises(CommandError, match="too large to be kept"):
+        await git.discard(hunks["disk.img"])
+    (project / "disk.img").write_bytes(b"another")
+    with pytest.raises(CommandError, match="another one by now"):
+        await git.discard(hunks["disk.img"])
+    assert (project / "disk.img").exists()
 
 
 async def test_what_has_no_lines_is_one_change_of_the_whole_file(project: Path) -> None:
