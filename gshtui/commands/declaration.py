@@ -254,6 +254,8 @@ class ToastView:
     text: str
     seconds: float | None = None
     """How long to show it; `None`: the usual time."""
+    draft: str = ""
+    """Text for the input, if the command was typed there."""
 
 
 @dataclass(frozen=True, slots=True)

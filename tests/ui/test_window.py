@@ -22,7 +22,7 @@ from gshtui.bus.events.hub_events import Noticed, PartFailed, QuitRequested
 from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpened, SessionTitled
 from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.commands import declaration, help_command
-from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, UsageError
+from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, ToastView, UsageError
 from gshtui.commands.registry import Registry
 from gshtui.fleet.agent_calls import ListAgents
 from gshtui.providers.model_command import ChangeModel, ListedModel, ModelList
@@ -432,6 +432,11 @@ async def test_escape_twice_offers_the_prompts_to_go_back_to() -> None:
         await settled(pilot)
         assert app.input_text == "the first"
         assert hub.ran[-1].message == "p1"
+        await pilot.press("ctrl+u")
+        hub.answers["rewind 1"] = Answer(view=ToastView("2 files restored.", draft="the second"))
+        app.run_command("rewind 1")
+        await settled(pilot)
+        assert app.input_text == "the second"
 
 
 async def test_a_model_is_picked_by_key_and_by_line() -> None:

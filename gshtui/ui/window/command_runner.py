@@ -220,6 +220,11 @@ class CommandRunner:
 
     # Showing
 
+    def _toast(self, view: ToastView, *, typed: bool) -> None:
+        self._app.notify(view.text, markup=False, timeout=view.seconds)
+        if typed and view.draft:
+            self._app.write(view.draft)
+
     def _show(self, title: str, outcome: Result, *, typed: bool) -> None:
         if outcome.shown:
             return
@@ -229,7 +234,7 @@ class CommandRunner:
             else:
                 self._app.publish(intent)
             if isinstance(outcome.view, ToastView):
-                self._app.notify(outcome.view.text, markup=False, timeout=outcome.view.seconds)
+                self._toast(outcome.view, typed=typed)
             return
         text = outcome.text.strip()
         if not outcome.full and text.count("\n") < _OWN_LINES:
@@ -241,8 +246,8 @@ class CommandRunner:
                 self._app.run_worker(self._open_agent(agent), exit_on_error=False, group="talk")
             case ProgramView(command):
                 self._app.post_message(OpenTerminal(OpenTerminal.SHARED, command=command))
-            case ToastView(said, seconds):
-                self._app.notify(said, markup=False, timeout=seconds)
+            case ToastView() as view:
+                self._toast(view, typed=typed)
             case None if typed and text and self._app.show_outcome(_slashed(title), text, failed=outcome.is_error):
                 pass
             case None if outcome.is_error:
