@@ -116,9 +116,6 @@ async def _conversation(loaded: Loaded, session: str, redact: Callable[[str], st
     try:
         if hub.store is None:
             raise CommandError("The record cannot be read.", hint="`gsh-tui doctor` says why.")
-        if session == "latest":
-            listed = await hub.store.sessions.find_all(cwd=str(working_folder()), limit=1)
-            session = listed[0].id if listed else session
         found = await hub.store.sessions.find(session, str(working_folder()))
         return "".join([line async for line in lines(hub.store, found.id, "markdown", redact)])
     finally:

@@ -63,12 +63,6 @@ async def _find(name: str, whole: bool) -> Recording:
     try:
         if hub.store is None:
             raise CommandError("The record cannot be read.", hint="`gsh-tui doctor` says why.")
-        if name == "latest":
-            listed = await hub.store.sessions.find_all(cwd=str(cwd), limit=1)
-            if not listed:
-                hint = "`gsh-tui session ls --all` lists all."
-                raise CommandError("There is no conversation in this folder.", hint=hint)
-            name = listed[0].id
         found = await hub.store.sessions.find(name, str(cwd))
         return await read_recording(hub.store, found.id) if whole else Recording(found, (), ())
     finally:

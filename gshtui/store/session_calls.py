@@ -151,14 +151,14 @@ class RemoveSessions(Parameters, Returns[RemovedSessions]):
 class ExportSession(Parameters, Returns[SessionExport]):
     """Export a conversation.
 
-    JSONL contains everything; Markdown and HTML are for reading. The HTML is one file that loads nothing.
+    JSONL and JSON contain everything; Markdown and HTML are for reading. The HTML is one file that loads nothing.
     """
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "export"
     SHELL = _shell("session")
     session: Annotated[str, ShellOption("id", kind="session")] = ""
-    format: Literal["", "jsonl", "markdown", "html"] = Field(
+    format: Literal["", "jsonl", "json", "markdown", "html"] = Field(
         default="", description="Format; by default it follows from the file's name."
     )
     out: Annotated[str, ShellOption("--out -o", metavar="FILE", kind="file")] = Field(

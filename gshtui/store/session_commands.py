@@ -47,6 +47,7 @@ Word = Literal["ls", "show", "resume", "rm", "export", "search", "summarise", "r
 _FORMATS: dict[str, session_export.Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "json",
     ".html": "html",
     ".htm": "html",
 }
@@ -85,7 +86,7 @@ class SessionParameters(Parameters):
         description="rm: remove all of this folder but its newest ones, so many.",
         json_schema_extra=FOR_PEOPLE,
     )
-    format: Literal["", "jsonl", "markdown", "html"] = Field(
+    format: Literal["", "jsonl", "json", "markdown", "html"] = Field(
         default="",
         description="export: the format; empty: by the file's name, else Markdown.",
         json_schema_extra=FOR_PEOPLE,
@@ -337,15 +338,7 @@ class _Family:
     async def _wanted(self, invocation: Invocation, name: str, *, other: bool = False) -> SessionInfo:
         """The named conversation, or else the current one (unless `other`), or else the folder's latest."""
         name = name or ("" if other else invocation.session)
-        if name and name != "latest":
-            return await self._store.sessions.find(name, str(invocation.cwd))
-        if info := await self._store.sessions.latest(str(invocation.cwd)):
-            return info
-        raise StoreError(
-            "unknown",
-            "This folder has no conversations yet.",
-            hint="`session ls all=true` (`--all`) lists those of every folder.",
-        )
+        return await self._store.sessions.find(name or "latest", str(invocation.cwd))
 
 
 def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:

@@ -1,4 +1,4 @@
-"""A conversation as a file: lossless JSON lines, or Markdown or HTML (`session_html`) for people.
+"""A conversation as a file: lossless JSON lines or an array of them, or Markdown or HTML (`session_html`) for people.
 
 Lines come a page at a time; the whole conversation is never in memory.
 """
@@ -40,7 +40,7 @@ VERSION = 1
 _PAGE = 200
 _FILES = frozenset(("data", "colours"))
 """Fields that are files."""
-Format = Literal["jsonl", "markdown", "html"]
+Format = Literal["jsonl", "json", "markdown", "html"]
 
 
 async def lines(
@@ -51,7 +51,7 @@ async def lines(
     As JSON lines: first `{"v": 1, "type": "session", …}`, then each `message` with its position in the log, each
     answer that was cut off as `partial`, each full output as `output`, each picture of a call as `picture`, each
     `overlay`, each `text` that was sent, and each `iteration`: its mark and its blocks, where `[2, 7]` stands for the
-    blocks 2 to 6 of the iteration `base`.
+    blocks 2 to 6 of the iteration `base`. As JSON: an array of these lines.
 
     Raises:
         StoreError: there is no such conversation, or it cannot be read.
@@ -61,14 +61,17 @@ async def lines(
         async for piece in _html(store, info, redact):
             yield piece
         return
-    made = _json_lines(store, info) if form == "jsonl" else _markdown(store, info)
-    async for line in made:
-        if redact is None:
-            yield line
-        elif form == "markdown":
-            yield redact(line)
-        else:
-            yield json.dumps(_cleaned(json.loads(line), redact), ensure_ascii=False) + "\n"
+    if form == "markdown":
+        async for line in _markdown(store, info):
+            yield line if redact is None else redact(line)
+        return
+    before = "[" if form == "json" else ""
+    async for line in _json_lines(store, info):
+        clean = line if redact is None else json.dumps(_cleaned(json.loads(line), redact), ensure_ascii=False) + "\n"
+        yield before + clean
+        before = "," if form == "json" else ""
+    if form == "json":
+        yield "]\n"
 
 
 def _cleaned(value: Any, redact: Callable[[str], str]) -> Any:

@@ -387,13 +387,19 @@ class SessionTable(Table):
         """Find the conversation by id, or by a unique beginning or end of its id.
 
         Args:
-            cwd: the folder in whose list a small number is looked up; empty: numbers are parts of ids.
+            cwd: the folder in whose list a small number is looked up, and whose most recently used one is `latest`;
+                empty: both are parts of ids.
 
         Raises:
             StoreError: `unknown` or `ambiguous`.
         """
         if cwd and name.isdecimal() and len(name) <= _DIGITS and int(name):
             return await self._read(lambda connection: numbered_session(connection, cwd, int(name)))
+        if cwd and name == "latest":
+            if info := await self.latest(cwd):
+                return info
+            why = "This folder has no conversations yet."
+            raise StoreError("unknown", why, hint="`session ls all=true` (`--all`) lists those of every folder.")
         return await self._read(lambda connection: find_session(connection, name))
 
     async def find_all(

@@ -155,6 +155,11 @@ async def test_a_long_conversation_is_exported_page_by_page_whole(shell: Shell) 
     for number in range(450):
         await shell.store.messages.append(info.id, numbered_prompt(number))
     lines = [json.loads(line) async for line in session_export.lines(shell.store, info.id, "jsonl")]
+    for redact in (None, str):
+        assert (
+            json.loads("".join([part async for part in session_export.lines(shell.store, info.id, "json", redact)]))
+            == lines
+        )
     assert [line["seq"] for line in lines[1:]] == list(range(1, 451))
 
 
@@ -293,6 +298,9 @@ async def test_a_number_of_the_list_names_a_conversation(shell: Shell) -> None:
     assert opened.info.id == old, "as `prompt --session 2` does"
     await shell.run("session rename 1 A name")
     assert (await shell.store.sessions.find(new)).title == "A name"
+    await shell.run("session rename latest Another name")
+    for line in ("session show latest", "session show"):
+        assert (await shell.run(line)).data["session"]["title"] == "Another name"
     await shell.store.holds.release_all(1.0)
     assert (await shell.run("session rm 2")).data == {"removed": [old]}
 

@@ -65,7 +65,7 @@ def commands(store: Store, sync_programs: SyncPrograms) -> list[AnyCommand]:
             sessions: list[str] = []
             if parameters.session:
                 wanted = invocation.session if parameters.session == "this" else parameters.session
-                sessions = await store.usage.tree((await store.sessions.find(wanted)).id)
+                sessions = await store.usage.tree((await store.sessions.find(wanted, str(invocation.cwd))).id)
             found = await store.usage.sums(
                 parameters.by, after=after, agent=parameters.agent, model=parameters.model, sessions=sessions
             )
