@@ -112,8 +112,13 @@ class ControlClient:
             raise
         return control
 
-    async def ask(self, questions: Sequence[str | TmuxQuestion], *, deadline: float = DEADLINE) -> list[Reply]:
+    async def ask(
+        self, questions: Sequence[str | TmuxQuestion], *, deadline: float = DEADLINE, at_once: bool = False
+    ) -> list[Reply]:
         """Run command lines in one batch; returns a reply for each, in order.
+
+        Args:
+            at_once: do not wait for what else may be sent in this step of the event loop.
 
         Raises:
             TmuxError: gone, if the client ended; timeout, after which the client is given up.
@@ -131,9 +136,13 @@ class ControlClient:
             future: asyncio.Future[Reply] = loop.create_future()
             self._blocks.expect(seal.encode(), _answering(future))
             futures.append(future)
-            lines.append(f"{question.line}\n{question.sealed(seal)}\n")
+            # Lines may be read one by one, but what is in one line is done before anything else is.
+            then = " ; " if question.in_one_step else "\n"
+            lines.append(f"{question.line}{then}{question.sealed(seal)}\n")
         self._pending.update(futures)
         self._send("".join(lines))
+        if at_once:
+            self._flush()
         try:
             async with time_limit(deadline):
                 return await asyncio.gather(*futures)

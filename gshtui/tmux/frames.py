@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gshtui.tmux.panes import PaneInfo, refreshed, unknown
+from gshtui.tmux.written_text import WrittenText
 
 _TOKEN = re.compile(r"\x1b\[([0-9;:]*)m|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x0e|\x0f|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BOXES = str.maketrans("`afgijklmnopqrstuvwxyz{|}~", "◆▒°±␉┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
@@ -146,6 +147,8 @@ class Frame:
     info: PaneInfo
     seq: int
     gone: bool = False
+    typed: str = ""
+    """The text at the cursor that is all it has more than the previous frame; empty: it differs otherwise."""
 
 
 OnFrame = Callable[[Frame], None]
@@ -179,6 +182,11 @@ class MirroredPane:
     """When to capture regardless of the frame rate, in the loop's time; 0: never."""
     awaited: bool = False
     """A key was sent: the first output that follows is its echo."""
+    echo_until: float = 0.0
+    """When what is written has nothing to do with the last key any more, in the loop's time."""
+    written: WrittenText = field(default_factory=WrittenText)
+    asked: int = 0
+    """How much output had been heard when the capture under way was asked for."""
     changed_at: float = 0.0
     applied: tuple[int, int] = (0, 0)
     """The size that was last asked for."""
@@ -199,6 +207,19 @@ class MirroredPane:
         latest = max(visible, key=lambda view: view.requested)
         return latest.width, latest.height
 
+    def add_output(self, said: bytes) -> bool:
+        """Note output. Returns whether the frame shows it: the echo of a key that is nothing but text at the cursor."""
+        frame = self.frame
+        row = _cursor_row(frame) if frame is not None else ""
+        text = self.written.add_output(said, row, frame.info if frame is not None and self.awaited else None)
+        if frame is None or not text:
+            return False
+        info, lines = frame.info, list(frame.lines)
+        lines[info.cursor_y] += text
+        after = replace(info, cursor_x=info.cursor_x + len(text))
+        self.frame = Frame(self.pane, tuple(lines), (info.cursor_y,), after, frame.seq + 1, typed=text)
+        return True
+
     def add_capture(self, lines: tuple[str, ...], about: str, known: PaneInfo) -> bool:
         """Apply a capture. Returns whether it shows anything new; an empty one keeps the last good frame.
 
@@ -207,8 +228,8 @@ class MirroredPane:
             known: what else is known about it.
         """
         info = refreshed(about, known)
-        if info is None or not lines:
-            return False
+        if info is None or not lines or self.written.shown > self.asked:
+            return False  # a frame shows more than this may; the next capture is planned
         before = self.frame
         self.info = info
         rows = self.rows.complete(lines)
@@ -217,8 +238,10 @@ class MirroredPane:
         else:
             changed = tuple(at for at, row in enumerate(rows) if row != before.lines[at])
             if not changed and _looks(info) == _looks(before.info):
+                self.written.captured(_cursor_row(before), info, self.asked)
                 return False
         self.frame = Frame(self.pane, rows, changed, info, before.seq + 1 if before else 1)
+        self.written.captured(_cursor_row(self.frame), info, self.asked)
         return True
 
     def mark_gone(self) -> bool:
@@ -228,7 +251,7 @@ class MirroredPane:
         if self.frame.gone:
             return False
         info = replace(self.frame.info, dead=True)
-        self.frame = replace(self.frame, changed=(), info=info, seq=self.frame.seq + 1, gone=True)
+        self.frame = replace(self.frame, changed=(), info=info, seq=self.frame.seq + 1, gone=True, typed="")
         return True
 
     def send_frame(self, new: bool) -> None:
@@ -239,7 +262,7 @@ class MirroredPane:
         for view in tuple(self.views):
             if not view.visible or not (new or view.needs_frame):
                 continue
-            whole = replace(frame, changed=tuple(range(len(frame.lines)))) if view.needs_frame else frame
+            whole = replace(frame, changed=tuple(range(len(frame.lines))), typed="") if view.needs_frame else frame
             view.needs_frame = False
             try:
                 view.on_frame(whole)
@@ -247,6 +270,11 @@ class MirroredPane:
                 asyncio.get_running_loop().call_exception_handler(
                     {"message": f"a mirror of pane {self.pane} failed", "exception": error}
                 )
+
+
+def _cursor_row(frame: Frame) -> str:
+    """The row with the cursor."""
+    return frame.lines[frame.info.cursor_y] if frame.info.cursor_y < len(frame.lines) else ""
 
 
 def _looks(info: PaneInfo) -> PaneInfo:

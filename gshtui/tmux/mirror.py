@@ -29,8 +29,7 @@ _GATHER = 0.004
 """Seconds between a sign of output and the capture, so that output written together appears together."""
 _ECHO = 0.02
 """Seconds between a key and the capture that shows what it did, at most: its echo mostly comes at once, and is shown
-`_WHOLE` seconds later."""
-_WHOLE = 0.001
+at once; what follows it within this time, `_GATHER` seconds later."""
 _SHARE = 6
 """In chained mode captures may take a sixth of the time between them."""
 _IDLE_AFTER, _IDLE_EVERY = 2.0, 0.5
@@ -166,7 +165,7 @@ class Mirror:
     def capture_soon(self, picture: MirroredPane) -> None:
         """See `Watch.capture_soon`."""
         picture.dirty = picture.awaited = True
-        picture.urgent_at = self._now() + _ECHO
+        picture.urgent_at = picture.echo_until = self._now() + _ECHO
         self._schedule(picture.urgent_at)
 
     def remove_view(self, picture: MirroredPane, view: View) -> None:
@@ -182,14 +181,19 @@ class Mirror:
     def _listen(self, picture: MirroredPane) -> Callable[[], None]:
         connection = self.server.connection
 
-        def on_output(size: int) -> None:
-            picture.burst += size
-            if size and (picture.burst > _BURST or not picture.visible):  # 0: somebody else wants it
+        def on_output(said: bytes) -> None:
+            picture.burst += len(said)
+            if said and (picture.burst > _BURST or not picture.visible):  # nothing: somebody else wants it
                 connection.pause_output(picture.pane)
+                picture.written.forget()
+            elif picture.add_output(said):
+                picture.awaited, picture.urgent_at = False, 0.0
+                picture.send_frame(True)
             self.mark_dirty(picture)
-            if picture.awaited and size and picture.visible:
+            if said and picture.visible and self._now() < picture.echo_until:
+                soon = self._now() + (0.0 if picture.awaited else _GATHER)
                 picture.awaited = False
-                picture.urgent_at = self._now() + _WHOLE
+                picture.urgent_at = min(soon, picture.urgent_at or soon)
                 self._schedule(picture.urgent_at)
 
         def on_change(change: PaneChange) -> None:
@@ -217,6 +221,7 @@ class Mirror:
 
     def _on_mode(self, mode: Mode, why: str) -> None:
         for picture in self._pictures.values():
+            picture.written.forget()
             self.mark_dirty(picture)
         if mode == "control":
             if self._was_connected:
@@ -295,6 +300,7 @@ class Mirror:
             picture.dirty, picture.urgent_at, picture.burst = False, 0.0, 0
             connection.resume_output(picture.pane)  # before the capture, so that nothing between the two is missed
             picture.dirty = False
+            picture.asked = picture.written.heard
             info = self.server.watcher.info(picture.pane)
             if info is None:
                 self.server.watcher.check_now()

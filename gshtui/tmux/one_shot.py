@@ -35,6 +35,8 @@ class TmuxQuestion:
     about: str = ""
     format: str = FORMAT
     """The question about the pane."""
+    in_one_step: bool = False
+    """Whether nothing may happen between the line and the description. The line must be one that tmux understands."""
 
     def sealed(self, seal: str) -> str:
         """The command after it, which prints the seal and the description."""

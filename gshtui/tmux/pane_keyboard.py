@@ -9,7 +9,7 @@ import re
 import secrets
 from collections.abc import Sequence
 
-from gshtui.tmux.one_shot import OneShotTransport
+from gshtui.tmux.one_shot import OneShotTransport, TmuxQuestion
 from gshtui.tmux.quoting import ShownRow, command, is_pane, on_screen
 from gshtui.tmux.tmux_connection import TmuxConnection
 from gshtui.tmux.tmux_errors import TmuxError, from_reply, no_such_pane
@@ -105,6 +105,11 @@ _MARK = "@gsh-pressed"
 _PIECE = 400
 """Bytes of typed text in one command line."""
 _PASTE_DEADLINE = 10.0
+_LOOK = "#{pane_id} #{pane_dead} #{pane_in_mode}"
+_DEAF = "#{||:#{pane_dead},#{pane_in_mode}}"
+"""Whether the program does not get what is typed now."""
+_TRIES = 5
+"""Times that copy mode is left for one key; somebody enters it again and again."""
 
 
 def check(pane: str) -> None:
@@ -139,7 +144,7 @@ class PaneKeyboard:
         """Press keys by name. Raises `TmuxError`; for an unknown name, before anything is pressed."""
         known = [tmux_key(key) for key in names]
         if known:
-            await self._type(pane, [command("send-keys", "-t", pane, "--", *known)])
+            await self._type(pane, command("send-keys", "-t", pane, "--", *known))
 
     async def press_where_shown(self, pane: str, name: str, shown: Sequence[ShownRow]) -> bool:
         """Press a key only if all of these rows are on the screen; whether it was pressed.
@@ -161,28 +166,43 @@ class PaneKeyboard:
 
     async def write(self, pane: str, data: bytes) -> None:
         """Send these bytes as input. Raises `TmuxError`."""
-        pieces = [data[at : at + _PIECE] for at in range(0, len(data), _PIECE)]
-        if pieces:
-            lines = [command("send-keys", "-t", pane, "-H", *(f"{byte:x}" for byte in piece)) for piece in pieces]
-            await self._type(pane, lines)
+        for at in range(0, len(data), _PIECE):
+            await self._type(
+                pane, command("send-keys", "-t", pane, "-H", *(f"{byte:x}" for byte in data[at : at + _PIECE]))
+            )
 
-    async def _type(self, pane: str, lines: list[str]) -> None:
-        await self._ready(pane)
-        for reply in await self._connection.ask(lines, once=True):
+    async def _type(self, pane: str, line: str) -> None:
+        """Run a command that types, where the program gets it. tmux looks and types in one step."""
+        check(pane)
+        typing = command("if-shell", "-F", "-t", pane, _DEAF, "", line)
+        for _ in range(_TRIES):
+            (reply,) = await self._connection.ask([TmuxQuestion(typing, pane, _LOOK, in_one_step=True)], once=True)
             reply.text()
+            if not await self._left_mode(pane, reply.about):
+                return
+        raise TmuxError("refused", "Somebody reads the past in that terminal, so nothing can be typed.", "Try again.")
 
     async def _ready(self, pane: str) -> None:
         """Refuse a pane whose program has ended; leave copy mode, which would swallow the keys."""
         check(pane)
-        look = command("display-message", "-p", "-t", pane, "#{pane_id} #{pane_dead} #{pane_in_mode}")
-        (reply,) = await self._connection.ask([look])
-        found, dead, mode = [*(reply.text() or ("",))[0].split(" "), "", ""][:3]
+        (reply,) = await self._connection.ask([command("display-message", "-p", "-t", pane, _LOOK)])
+        await self._left_mode(pane, (reply.text() or ("",))[0])
+
+    async def _left_mode(self, pane: str, look: str) -> bool:
+        """Leave copy mode, which swallows keys, if a pane that looks like this is in it; whether it was.
+
+        Raises:
+            TmuxError: no_such_pane; refused, if its program has ended.
+        """
+        found, dead, mode = [*look.split(" "), "", ""][:3]
         if found != pane:
             raise no_such_pane(pane)
         if dead == "1":
             raise TmuxError(
                 "refused", "The program in that terminal has ended, so nothing can be typed.", "Restart the program."
             )
-        if mode not in ("", "0"):
-            async with self._connection.server_lock():
-                await self._connection.ask([command("send-keys", "-t", pane, "-X", "cancel")])
+        if mode in ("", "0"):
+            return False
+        async with self._connection.server_lock():
+            await self._connection.ask([command("send-keys", "-t", pane, "-X", "cancel")])
+        return True

@@ -158,10 +158,10 @@ class _Wait:
         except TmuxError:
             return _text(self._seen)
 
-    def _on_output(self, size: int) -> None:
+    def _on_output(self, said: bytes) -> None:
         # One sign is enough until the next look; a firehose costs no more than that.
         self._stirred.set()
-        if size:
+        if said:
             self._server.connection.pause_output(self._seen.info.pane)
 
     def _on_change(self, change: PaneChange) -> None:

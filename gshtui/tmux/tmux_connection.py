@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Mode = Literal["control", "chained", "none"]
 OnMode = Callable[[Mode, str], None]
 OnNote = Callable[[str, str], None]
-OnOutput = Callable[[int], None]
+OnOutput = Callable[[bytes], None]
 
 _FIRST, _LONGEST = 0.5, 8.0
 """Seconds between attempts to start a control client."""
@@ -80,7 +80,7 @@ class TmuxConnection:
         """Run command lines; returns a reply for each.
 
         Args:
-            once: never retry, since they may have run although no answer arrived.
+            once: never retry, since they may have run although no answer arrived. These are sent at once.
 
         Raises:
             TmuxError: gone, timeout, missing. A command that fails reports that in its own reply.
@@ -92,7 +92,7 @@ class TmuxConnection:
         replies: list[Reply] | None = None
         if control is not None:
             try:
-                replies = await control.ask(questions, deadline=deadline)
+                replies = await control.ask(questions, deadline=deadline, at_once=once)
             except TmuxError:
                 if once:
                     raise
@@ -138,7 +138,8 @@ class TmuxConnection:
         return _subscribed(self._on_note, callback)
 
     def on_output(self, pane: str, callback: OnOutput) -> Callable[[], None]:
-        """Call with the size of every piece of output of a pane. Without anyone to call, its output is held back."""
+        """Call with every piece of output of a pane, as tmux writes it: controls as `\\033`. Without anyone to call, it
+        is held back; `b""`: that has ended."""
         self.watch_pane(pane)
         self.resume_output(pane)
         return _subscribed(self._outputs.setdefault(pane, []), callback)
@@ -170,7 +171,7 @@ class TmuxConnection:
         if self._control is not None:
             self._control.run_unanswered(f"refresh-client -A {quoted(f'{pane}:continue')}")
         for callback in tuple(self._outputs.get(pane, ())):
-            callback(0)
+            callback(b"")
         return True
 
     async def take_bells(self) -> set[str]:
@@ -303,12 +304,14 @@ class TmuxConnection:
                 callback(mode, why)
 
     def _on_notification(self, line: bytes) -> None:
-        """A notification. Output is by far the most frequent, and only its size counts."""
+        """A notification. Output is by far the most frequent."""
         if line.startswith(b"%output "):
-            pane = line[8 : line.index(b" ", 8)].decode()
+            behind = line.index(b" ", 8)
+            pane = line[8:behind].decode()
             if callbacks := self._outputs.get(pane):
+                said = line[behind + 1 :]
                 for callback in tuple(callbacks):
-                    callback(len(line))
+                    callback(said)
             else:
                 self.pause_output(pane)
             return

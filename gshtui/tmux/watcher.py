@@ -105,8 +105,8 @@ class Watcher:
         tmux tells of it at once, and of no more until somebody asks again; in chained mode nobody is told.
         """
 
-        def printed(size: int) -> None:
-            if size:  # 0: somebody else listens again
+        def printed(said: bytes) -> None:
+            if said:  # nothing: somebody else listens again
                 end()
                 callback()
 

@@ -2,7 +2,9 @@
 
 `input` and `textarea`: a log and a line to type in. `libraries`: the same, beside what our window needs of others.
 `code`: the same, beside the modules that `BENCH_MODULES` names, of which nothing is called.
-`echo`: a loop that writes back what it reads, which is less than any app can do. `log`: an answer into a `Log` once
+`echo`: a loop that writes back what it reads, which is less than any app can do. `heard` and `captured`: a loop that
+passes keys to a pane of `BENCH_SOCKET` by a control client, and writes each back once tmux tells of output, or shows it
+in a capture: what nothing that mirrors a pane by control mode can be faster than. `log`: an answer into a `Log` once
 enter is pressed, with the variables of `tests.bench.synthetic`.
 Kept as plain as Textual's own examples: what ours is compared with is Textual, not our skill with it.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 import tty
 from importlib import import_module
@@ -99,6 +102,39 @@ async def write_back() -> None:
     await asyncio.get_running_loop().create_future()
 
 
+async def through_tmux(*, captures: bool) -> None:
+    """Pass keys to a pane, and write each back at its output, or once a capture has it."""
+    tty.setraw(0)
+    argv = ["tmux", "-u", "-S", os.environ["BENCH_SOCKET"], "-C", "attach-session", "-t", os.environ["BENCH_TARGET"]]
+    client = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    assert client.stdin is not None and client.stdout is not None
+    orders, answers = client.stdin.fileno(), client.stdout.fileno()
+    key, said, waits = b"", bytearray(), False
+
+    def read_key() -> None:
+        nonlocal key, waits
+        key, waits = os.read(0, 1 << 16), True
+        said.clear()
+        os.write(orders, b"send-keys -H %s\n" % key.hex(" ").encode())
+
+    def read_answer() -> None:
+        nonlocal waits
+        said.extend(os.read(answers, 1 << 16))
+        if waits and b"%output" in said:
+            said.clear()
+            waits = False
+            os.write(*((orders, b"capture-pane -peN\ndisplay-message -p SEAL\n") if captures else (1, key)))
+        elif captures and b"SEAL" in said:
+            if not (waits := key not in said):
+                os.write(1, key)
+            said.clear()
+
+    os.write(1, b"type here, if you like")
+    asyncio.get_running_loop().add_reader(0, read_key)
+    asyncio.get_running_loop().add_reader(answers, read_answer)
+    await asyncio.get_running_loop().create_future()
+
+
 KINDS: dict[str, type[App[None]]] = {
     "input": WithInput,
     "textarea": WithTextArea,
@@ -110,4 +146,6 @@ KINDS: dict[str, type[App[None]]] = {
 if __name__ == "__main__":
     if sys.argv[1] == "echo":
         asyncio.run(write_back())
+    if sys.argv[1] in ("heard", "captured"):
+        asyncio.run(through_tmux(captures=sys.argv[1] == "captured"))
     KINDS[sys.argv[1]]().run()

@@ -2,7 +2,8 @@
 
 `yes` is compared with a quiet shell in the same tab. A program that prints other lines all the time keeps a processor
 of its own and tmux's busy, so it is compared with itself in a tab that nobody sees. The floor of typing into a mirrored
-shell is the same shell in tmux alone, attached from the same terminal.
+shell is the same shell in tmux alone, attached from the same terminal; beside it is what the least loop over control
+mode takes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from gshtui.tmux.server import TmuxServer
 from tests.bench.figures import Report, median, p95
-from tests.bench.place import Place, ours
+from tests.bench.place import Place, bare, ours
 from tests.bench.pty_probe import Probe
 from tests.kit.tmux import short_folder
 
@@ -42,7 +43,9 @@ def run(report: Report, place: Place) -> None:
             probe.write(_ALT_1)
             probe.rest(0.5)
             unseen = echoes(probe)
-        alone = in_tmux_alone(folder, environ)
+        socket = folder / f"tmux-{os.getuid()}" / "gsh"
+        alone = in_tmux_alone(socket, environ)
+        floors = {kind: by_control_mode(kind, socket, environ) for kind in ("heard", "captured")}
     report.add("key to echo in the input, a quiet terminal tab, p95", 1e3 * p95(quiet), "ms")
     report.add("  `yes` in the tab, p95", 1e3 * p95(same), "ms", floor=1e3 * p95(quiet), limit=2.0)
     report.add("  a firehose of other lines in it, p95", 1e3 * p95(seen), "ms", floor=1e3 * p95(unseen), limit=2.0)
@@ -51,6 +54,10 @@ def run(report: Report, place: Place) -> None:
     report.add(f"  memory of the window in {SECONDS:.0f} s", grown, "MB", limit=5)
     report.add("key to echo in a mirrored shell, median", 1e3 * median(typed), "ms", floor=1e3 * median(alone))
     report.add("  p95", 1e3 * p95(typed), "ms", floor=1e3 * p95(alone), limit=3.0)
+    for kind, found in floors.items():
+        what = f"  a loop over control mode, written back once it is {kind}"
+        note = f"p95 {1e3 * p95(found):.2f}, {p95(found) / p95(alone):.2f}x; ours: {p95(typed) / p95(found):.2f}x of it"
+        report.add(what, 1e3 * median(found), "ms", floor=1e3 * median(alone), note=note)
 
 
 @contextlib.contextmanager
@@ -112,9 +119,20 @@ def end(probe: Probe) -> None:
     probe.rest(0.5)
 
 
-def in_tmux_alone(folder: Path, environ: dict[str, str]) -> list[float]:
+def by_control_mode(kind: str, socket: Path, environ: dict[str, str]) -> list[float]:
+    """Echoes of the shared shell by way of the least loop that mirrors it (`tests.bench.bare`)."""
+    environ = {**environ, "BENCH_SOCKET": str(socket), "BENCH_TARGET": "gsh-main"}
+    with Probe(bare(kind), environ=environ) as probe:
+        probe.first_frame()
+        probe.rest(1.0)
+        probe.write(_CLEAR)
+        probe.rest(0.5)
+        return probe.echoes(KEYS)
+
+
+def in_tmux_alone(socket: Path, environ: dict[str, str]) -> list[float]:
     """Echoes of the shared shell, attached without a window between."""
-    server = TmuxServer(socket_path=folder / f"tmux-{os.getuid()}" / "gsh")
+    server = TmuxServer(socket_path=socket)
     with Probe(["/usr/bin/env", *server.attach_command("gsh-main")], environ=environ) as probe:
         probe.rest(1.0)
         probe.write(_INTERRUPT)

@@ -95,8 +95,8 @@ class FakeTerminal:
         """The bytes that were typed."""
         return b"".join(piece for piece in self.typed if isinstance(piece, bytes))
 
-    def show(self, rows: tuple[str, ...], *, gone: bool = False, **different: Any) -> None:
-        """Have the tab see this screen."""
+    def show(self, rows: tuple[str, ...], *, gone: bool = False, typed: str = "", **different: Any) -> None:
+        """Have the tab see this screen, which may have nothing new but text at the cursor."""
         width, height = self.sizes[-1]
         padded = (rows + ("",) * height)[:height]
         if padded[: len(rows)] != rows:
@@ -107,7 +107,7 @@ class FakeTerminal:
         changed = tuple(at for at, row in enumerate(padded) if not known_rows or row != known_rows[at])
         seq = before.seq + 1 if before is not None else 1
         self.screen = padded
-        self._last = Frame("%1", padded, changed, info(**(known | different)), seq, gone)
+        self._last = Frame("%1", padded, changed, info(**(known | different)), seq, gone, typed)
         assert self._on_frame is not None
         self._on_frame(self._last)
 

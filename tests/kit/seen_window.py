@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from textual._compositor import CompositorUpdate
+from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -31,7 +32,7 @@ class Seen(Window):
                 self.written.append(data)
 
 
-def whole(app: Seen) -> Cells:
+def whole(app: App[Any]) -> Cells:
     """The terminal if all of the screen were written now."""
     compositor = app.screen._compositor
     fresh = Cells()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import re
 import signal
 import sys
@@ -16,13 +17,17 @@ import pytest
 from gshtui.system.processes import running_processes
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.control_client import ControlClient
+from gshtui.tmux.frames import rows as frame_rows
 from gshtui.tmux.mirror import Frame, Mirror
-from gshtui.tmux.panes import HIDDEN, PaneInfo
+from gshtui.tmux.one_shot import TmuxQuestion
+from gshtui.tmux.panes import BRIEF, HIDDEN, PaneInfo, refreshed
+from gshtui.tmux.quoting import quoted
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.server_lock import server_lock
 from gshtui.tmux.tmux_connection import orphaned_clients
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
+from tests.kit.storms import seeds
 from tests.kit.tmux import (
     DEADLINE,
     Frames,
@@ -37,6 +42,7 @@ from tests.kit.tmux import (
 
 __all__ = ["tmux"]
 
+COVERS = ("gshtui.tmux.written_text",)
 ENV = {"PATH": os.environ["PATH"], "HOME": "/tmp"}
 PRINTS = """
 import os, sys, time
@@ -138,6 +144,61 @@ async def test_a_key_is_seen_at_once_also_at_a_low_frame_rate(tmux: TmuxServer) 
     watch.capture_soon()
     await frames.wait_for(lambda frame: plain_text(frame).startswith("k"), within=20)
     await slow.close()
+
+
+ECHOES = """
+import os, tty
+tty.setraw(0)
+os.write(1, b"READY\\r\\n$ ")
+while True:
+    os.write(1, os.read(0, 4096))
+"""
+WRITTEN = (
+    *("a", "k", "word", " ", "  ", "жс", "é", "7", "-", "\\", "x" * 70, "\r\n", "\r\n$ ", "\b \b", "\b\x1b[K", "表"),
+    *("\x1b[31m", "\x1b[0m", "\x1b[44mx", "\x1b[7mq\x1b[0m", "\x0e", "\x0f", "\x1b(0", "\x1b(B", "\x1b[4h", "\x1b[4l"),
+    *("\x1b[3D", "\x1b[1;5H", "\x1b[2J", "\x1b[?7l", "\x1b[?7h", "\x1b[2;9r", "\x1b[r", "\x1b[?25l"),
+)
+
+
+@pytest.mark.parametrize("seed", seeds(3))
+async def test_text_that_is_shown_before_a_capture_is_what_tmux_shows(tmux: TmuxServer, seed: int) -> None:
+    chance = random.Random(seed)
+    pane = await tmux.spawn("gsh-agent-0001", [sys.executable, "-c", ECHOES], cwd=Path("/tmp"), env=ENV)
+    mirror, frames, heard = Mirror(tmux, fps=50), Frames(), list[bytes]()
+    watch = mirror.watch(pane.pane, frames, width=80, height=24)
+    await frames.wait_for_text("READY\n$")
+    await on_control(mirror)
+    tmux.connection.on_output(pane.pane, heard.append)
+
+    async def told() -> bytes:
+        return re.sub(rb"\\([0-7]{3})", lambda octal: bytes((int(octal[1], 8),)), b"".join(heard))
+
+    before_captures = 0
+    storm = (chance.choice(WRITTEN[:9] if chance.random() < 0.7 else WRITTEN) for _ in range(60))
+    for text in (piece.encode() for piece in (*WRITTEN[:6], *storm)):
+        heard.clear()
+        count = len(frames.all)
+        watch.capture_soon()
+        await tmux.type_bytes(pane.pane, text)
+        await eventually(told, until=lambda found, text=text: found.endswith(text))
+        shown = frames.all[-1] if len(frames.all) > count and len(heard) == 1 else None
+        info = tmux.watcher.info(pane.pane)
+        assert info is not None
+        question = TmuxQuestion(f"capture-pane -peN -t {quoted(pane.pane)}", info.target, BRIEF)
+        (reply,) = await tmux.connection.ask([question])
+        now, rows = refreshed(reply.about, info), tuple(frame_rows(reply.lines))
+        assert now is not None
+        if shown is not None and shown.typed:  # what came in parts is whole with the next frame
+            before_captures += 1
+            assert (shown.lines, shown.info.cursor_x, shown.info.cursor_y) == (rows, now.cursor_x, now.cursor_y), text
+        place = now.cursor_x, now.cursor_y
+        await frames.wait_for(
+            lambda frame, rows=rows, place=place: (
+                frame.lines == rows and (frame.info.cursor_x, frame.info.cursor_y) == place
+            )
+        )
+    assert before_captures >= 5, "all but the first of what is typed at first"
+    await mirror.close()
 
 
 async def test_what_cannot_be_seen_is_not_captured_and_is_there_when_shown(tmux: TmuxServer, mirror: Mirror) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.tmux.panes import PaneInfo
+from gshtui.tmux.quoting import command
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.tmux import attached_person, eventually, screen_text, tmux, wait_for_text
@@ -134,6 +135,24 @@ async def test_an_agent_that_types_is_heard_while_a_person_reads_the_past(tmux: 
         await tmux.send_text(pane.pane, "text")
         assert not (await tmux.pane(pane.pane)).in_mode
     assert await received(tmux, pane, tmp_path / "got") == b"q\x1b[A\rtext"
+
+
+async def test_nothing_is_lost_or_typed_twice_while_somebody_enters_copy_mode_again_and_again(
+    tmux: TmuxServer, tmp_path: Path
+) -> None:
+    pane = await raw(tmux, tmp_path / "got")
+    tmux.connection.start()
+
+    async def mode() -> str:
+        return tmux.connection.mode
+
+    await eventually(mode, until=lambda mode: mode == "control")
+    looks = command("copy-mode", "-t", pane.pane)
+    for number in range(40):
+        typing = tmux.type_bytes(pane.pane, f"{number} ".encode())
+        await asyncio.gather(tmux.connection.ask([looks]), typing)
+    expected = "".join(f"{number} " for number in range(40)).encode()
+    assert await received(tmux, pane, tmp_path / "got") == expected
 
 
 async def test_twenty_five_pastes_at_once_are_never_crossed(tmux: TmuxServer) -> None:

@@ -58,7 +58,7 @@ class Echoed(Seen):
     def letters(self) -> LetterEcho:
         """The echo of the input."""
         area = self.query_one(PromptInput)
-        return LetterEcho(self, area, area, self.keys_rested)
+        return LetterEcho(area, area, self.comes_next)
 
     def foresee(self, name: str) -> None:
         """Show on the terminal what a key will do, where that is certain."""

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Any
 
+import pytest
 from textual import events
+from textual._compositor import CompositorUpdate
 from textual.geometry import Offset
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptSubmitted
 from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled, AgentSpawned
 from gshtui.fleet.agent_calls import MarkAgentRead, SendToAgent
 from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.textual import letter_echo
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.terminal.terminal_pane import TerminalPane
 from gshtui.ui.terminal.terminal_view import TerminalView
+from tests.kit.cells import Cells
 from tests.kit.fake_terminal import SHELL, FakeTerminal, FakeTerminalWindow, agent_row, terminal_feature
+from tests.kit.seen_window import rested, whole
 from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window
 
@@ -74,6 +81,61 @@ async def test_keys_go_to_the_program_in_order_and_nowhere_else() -> None:
         assert app.terminal.typed == []
 
 
+async def test_a_letter_goes_straight_to_the_program_unless_something_comes_before_it() -> None:
+    async with opened() as (pilot, app, view):
+        letter = events.Key("a", "a")
+        assert not app._take_key(letter), "nothing is typed there yet"
+        await pilot.press("enter")
+        await rested(pilot)
+        assert not app._take_key(events.Key("ctrl+c", "\x03")), "it may mean something to the window"
+        assert app._take_key(letter)
+        view.post_message(events.Key("b", "b"))
+        assert not app._take_key(letter)
+        await wait_until(pilot, lambda: app.terminal.data == b"ab")
+        app.bench.input.focus()
+        await rested(pilot)
+        assert not app._take_key(letter)
+
+
+async def test_a_letter_at_the_cursor_is_written_before_its_frame_which_then_finds_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cells, ahead = Cells(), list[str]()
+
+    class Drawn(FakeTerminalWindow):
+        def _display(self, screen: Screen[Any], renderable: Any) -> None:
+            super()._display(screen, renderable)
+            if isinstance(renderable, CompositorUpdate):
+                cells.write(renderable.render_segments(self.console))
+
+    def write_ahead(_: object, data: str) -> bool:
+        ahead.append(data)
+        cells.write(data)
+        return True
+
+    monkeypatch.setattr(letter_echo, "write_ahead", write_ahead)
+    app = Drawn()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: app.hub is not None)
+        app.post_message(OpenTerminal("0001"))
+        await wait_until(pilot, lambda: app.terminal.sizes)
+        prompt = "\x1b[32mhere\x1b[0m \x1b[1m"
+        text = "l"
+        app.terminal.show((prompt + text,), cursor_x=6)
+        await rested(pilot)
+        await pilot.press("enter")
+        await rested(pilot)
+        for number, typed in enumerate(("s", " ", "-", "ж", "two", "x"), 1):
+            text += typed
+            app.terminal.show((prompt + text,), typed=typed, cursor_x=5 + len(text))
+            assert len(ahead) == number - (number > 4), "but not more than a letter"
+            expected = cells.cells.copy()
+            await rested(pilot)
+            if len(typed) == 1:
+                assert cells.cells == expected
+            assert cells.cells == whole(app).cells
+
+
 async def test_the_footer_shows_the_one_key_that_comes_back() -> None:
     async with opened() as (pilot, app, _view):
         await pilot.press("enter")
@@ -121,7 +183,7 @@ async def test_typing_ends_with_the_focus_but_not_with_the_windows() -> None:
 
 async def test_the_mouse_is_the_programs_only_while_typing_and_only_if_it_wants_it() -> None:
     async with opened() as (pilot, app, view):
-        wants = {"mouse": True, "mouse_sgr": True, "mouse_drags": True}
+        wants: dict[str, Any] = {"mouse": True, "mouse_sgr": True, "mouse_drags": True}
         app.terminal.show(SCREEN, **wants)
         await pilot.pause()
         await pilot.click(view, offset=Offset(3, 2))
@@ -268,8 +330,9 @@ async def test_a_terminal_larger_than_the_tab_shows_its_used_end() -> None:
 
 async def test_the_size_of_the_tab_is_the_terminals() -> None:
     async with opened() as (pilot, app, view):
+        before = view.size
         await pilot.resize_terminal(70, 20)
-        await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.size))
+        await wait_until(pilot, lambda: before != view.size and app.terminal.sizes[-1] == tuple(view.size))
         assert len(app.terminal.sizes) == 2
         await pilot.resize_terminal(70, 12)
         await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.size))

@@ -13,6 +13,8 @@ from textual.message import Message
 from textual.timer import Timer
 
 from gshtui.ui.kit.textual.kept_lines import KeptLines
+from gshtui.ui.kit.textual.letter_echo import write_letter
+from gshtui.ui.kit.textual.painting import rows_now
 from gshtui.ui.terminal.terminal_input import Keyboard, MouseKind, key_name, key_text, mouse_bytes
 from gshtui.ui.terminal.terminal_picture import TerminalPicture
 from gshtui.ui.terminal.terminals import Terminal, TerminalWatch
@@ -25,6 +27,8 @@ _SETTLE = 0.05
 _QUESTION = 20
 """Least rows of a terminal whose program asks something: on fewer, programs leave out choices, which then nobody can
 choose. A lower tab shows the used end."""
+_FEW = 3
+"""Rows at most that are written before Textual's next frame, as what a key has done mostly is."""
 
 
 class TerminalChanged(Message):
@@ -125,13 +129,16 @@ class TerminalConnection:
         widget, picture = self._widget, self._picture
         if not widget.is_attached:
             return
+        ahead = self._write_ahead(frame)
         rows = picture.show(frame)
         if picture.past is None:
             widget.set_row_count(picture.total)
             if rows is None:
                 widget.refresh()
-            else:
+            elif rows:
                 widget.refresh_rows(rows)
+                if not ahead and len(rows) <= _FEW:
+                    rows_now(widget, rows)
         facts = picture.facts
         if facts == self._facts:
             return
@@ -142,6 +149,14 @@ class TerminalConnection:
         self._facts = facts
         widget.post_message(TerminalChanged())
 
+    def _write_ahead(self, frame: Frame) -> bool:
+        """Write a letter before anything else is done with its frame, where that is possible; whether it was."""
+        before = self._picture.frame
+        if not frame.typed or before is None or before.seq != frame.seq - 1 or self._picture.past is not None:
+            return False
+        info = before.info
+        return write_letter(self._widget, info.cursor_x, info.cursor_y - self._picture.first, frame.typed)
+
     def _stop_watching(self) -> None:
         if self._watch is not None:
             self._watch.close()
@@ -149,11 +164,16 @@ class TerminalConnection:
 
     # Keys and the mouse
 
+    def type(self, event: events.Key) -> bool:
+        """Send the text that a key types to the program; False: it types none."""
+        text = key_text(event.key, event.character)
+        if text:
+            self._keyboard.text(text)
+        return bool(text)
+
     def press(self, event: events.Key) -> None:
         """Send a key to the program, if terminals have a code for it."""
-        if text := key_text(event.key, event.character):
-            self._keyboard.text(text)
-        elif name := key_name(event.key):
+        if not self.type(event) and (name := key_name(event.key)):
             self._keyboard.key(name)
 
     def press_arrow(self, name: str, times: int) -> None:

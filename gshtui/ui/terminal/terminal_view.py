@@ -120,6 +120,10 @@ class TerminalView(KeptLines):
         self.refresh()
         self.post_message(TerminalChanged())
 
+    def take_key(self, key: events.Key) -> bool:
+        """Send a letter to the program; no letter does anything else while its keys go there."""
+        return self.typing and self.connection.type(key)
+
     async def on_key(self, event: events.Key) -> None:
         if self.typing:
             event.stop()

@@ -37,7 +37,7 @@ from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, relea
 from gshtui.ui.kit.textual.input_parser import DrawsSixel
 from gshtui.ui.kit.textual.key_order import Typed
 from gshtui.ui.kit.textual.letter_echo import LetterEcho
-from gshtui.ui.kit.textual.typed_app import takes_every_key
+from gshtui.ui.kit.textual.typed_app import KeyTaker, takes_every_key
 from gshtui.ui.kit.themes import ThemedApp
 from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
 from gshtui.ui.settings.settings_feature import SettingsFeature
@@ -133,8 +133,8 @@ class Workbench(ThemedApp[int], AppBase):
     @on(WorkbenchScreen.Ready)
     def _takes_keys(self) -> None:
         area = self.bench.input
-        foresee = LetterEcho(self, area, area, self.keys_rested).show if isinstance(area, FoldingArea) else None
-        release_input(self, area, foresee)
+        foresee = LetterEcho(area, area, self.comes_next).show if isinstance(area, FoldingArea) else None
+        release_input(self, area, foresee, self._take_key)
 
     def on_ready(self) -> None:
         self.call_after_refresh(self._first_frame_is_there)
@@ -208,14 +208,24 @@ class Workbench(ThemedApp[int], AppBase):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.MouseDown) and not event.is_forwarded:
-            self._presses += 1
-            self._attention.pressed()
+            self._pressed()
         await super().on_event(event)
 
     async def route_key(self, event: Typed) -> None:
+        self._pressed()
+        await super().route_key(event)
+
+    def _pressed(self) -> None:
         self._presses += 1  # two escapes belong together if nothing was pressed between them
         self._attention.pressed()
-        await super().route_key(event)
+
+    def _take_key(self, key: events.Key) -> bool:
+        """Hand a key straight to the widget with the focus, if it takes it and nothing comes before; whether it did."""
+        focused = self.focused if self.screen_stack else None
+        taken = isinstance(focused, KeyTaker) and self.app_focus and self.comes_next(focused) and focused.take_key(key)
+        if taken:
+            self._pressed()
+        return taken
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self.screen_stack and takes_every_key(self.screen.focused):

@@ -43,9 +43,9 @@ class AppBase(IsolatingApp):
         else:
             await super().on_event(event)
 
-    def keys_rested(self) -> bool:
-        """Whether all keys that have come are done."""
-        return self._key_order.rested
+    def comes_next(self, widget: Widget) -> bool:
+        """Whether a key that comes now is the next thing that happens to this widget."""
+        return self._key_order.comes_next(widget)
 
     def bring(self, work: Coroutine[Any, Any, bool | None], *, group: str, exclusive: bool = False) -> None:
         """Run this in a worker; the keys behind the one that asked for it wait until it has ended.

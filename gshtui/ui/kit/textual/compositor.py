@@ -229,15 +229,26 @@ class PieceCompositor(Compositor):
         strips = [(on_screen, piece.start, strip.crop(piece.start - left, piece.end - left)) for piece in pieces]
         return PiecesUpdate(strips, self._shown, self.drawing)
 
+    def rows_of(self, widget: Widget, rows: Iterable[int]) -> PiecesUpdate | None:
+        """The content of these rows of a widget that keeps its lines; `None` as in `row_of`."""
+        regions: set[Region] = set()
+        for y in rows:
+            if (crop := self._crop_of(widget, y)) is None:
+                return None
+            row = crop.translate(self._visible(widget).offset)
+            inside = widget.scrollable_content_region
+            regions.add(row.intersection(Region(inside.x, row.y, inside.width, 1)))
+        return PiecesUpdate(self._strips(regions), self._shown, self.drawing)
+
     def written_row(self, widget: Widget, y: int) -> WrittenRow | None:
-        """What is on the terminal of a widget's row; `None` where that is unknown, or something covers part of it."""
+        """What is on the terminal of a widget's row; `None` where that is unknown, or its beginning is covered."""
         if (crop := self._crop_of(widget, y)) is None:
             return None
         place = self._visible(widget)
         on_screen, left = place.y + y, place.x + crop.x
-        pieces = [(piece.start, piece.end) for piece in self._row(on_screen) if piece.widget is widget]
+        starts = [piece.start for piece in self._row(on_screen) if piece.widget is widget]
         strip = self._shown.get((on_screen, left))
-        if strip is None or pieces != [(left, left + crop.width)]:
+        if strip is None or starts != [left]:
             return None
         return WrittenRow(on_screen, left, crop.x, strip)
 

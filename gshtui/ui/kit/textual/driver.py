@@ -247,6 +247,8 @@ class WorkbenchDriver(ReadingDriver):
         """What is written in place of a text, where the terminal draws pictures by sixel."""
         self.foresee: Callable[[events.Key], bool] | None = None
         """Shows what a key will do, before it is handled; whether it did."""
+        self.takes: Callable[[events.Key], bool] | None = None
+        """Takes a key at once in the app's place; whether it did."""
         self._behind: list[Message] = []
         """A key that is shown already, and what came behind it, in the loop."""
 
@@ -260,7 +262,11 @@ class WorkbenchDriver(ReadingDriver):
                 self._line = None  # it is elsewhere now
         if self._behind:
             self._behind.append(message)
-        elif self._in_loop and isinstance(message, events.Key) and self._foresee(message):
+        elif not self._in_loop or not isinstance(message, events.Key):
+            super().process_message(message)
+        elif self._did(self.takes, message):
+            return
+        elif self._did(self.foresee, message):
             # The system gives whoever shows the letter this processor only once this process has used up its turn or
             # sleeps.
             self._behind.append(message)
@@ -285,15 +291,15 @@ class WorkbenchDriver(ReadingDriver):
         else:
             self._loop.call_soon_threadsafe(self._app.post_message, message)
 
-    def _foresee(self, key: events.Key) -> bool:
-        """Show what the key will do, before it is handled; whether that was possible."""
-        if self.foresee is None:
+    def _did(self, first: Callable[[events.Key], bool] | None, key: events.Key) -> bool:
+        """Whether what is asked before a key is handled has done its part."""
+        if first is None:
             return False
         try:
-            return self.foresee(key)
+            return first(key)
         except Exception as error:  # the key itself goes its way
-            self.foresee = None
-            self._loop.call_exception_handler({"message": "a key's echo failed", "exception": error})
+            self.foresee = self.takes = None
+            self._loop.call_exception_handler({"message": "a key's short way failed", "exception": error})
             return False
 
     def _echo(self, message: events.Key | events.Paste) -> None:
@@ -387,14 +393,19 @@ class WorkbenchDriver(ReadingDriver):
         self._line = None
 
 
-def release_input(app: App[Any], area: Widget, foresee: Callable[[events.Key], bool] | None = None) -> None:
+def release_input(
+    app: App[Any],
+    area: Widget,
+    foresee: Callable[[events.Key], bool] | None = None,
+    takes: Callable[[events.Key], bool] | None = None,
+) -> None:
     """The app's input has the focus: hand it what was typed before, where its driver has held that back.
 
-    `foresee` shows what a key will do, before it is handled.
+    `foresee` shows what a key will do, before it is handled; `takes` takes one in the app's place.
     """
     driver = app._driver  # pyright: ignore[reportPrivateUsage]
     if isinstance(driver, WorkbenchDriver):
-        driver.foresee = foresee
+        driver.foresee, driver.takes = foresee, takes
         driver.release()
         # Behind the keys in the app's queue, and then behind them in the input's.
         app.call_later(lambda: area.call_after_refresh(_end_line, driver, area))

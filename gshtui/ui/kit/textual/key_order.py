@@ -19,6 +19,7 @@ from textual import events
 from textual.app import App
 from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.widget import Widget
 
 LONGEST = 3.0
 """Seconds that a key waits at most for the one before it, whose widget may be busy, or which starts a program."""
@@ -49,10 +50,17 @@ class KeyOrder:
         self._under_way = False
         self._deadline: asyncio.TimerHandle | None = None
 
-    @property
-    def rested(self) -> bool:
-        """Whether no key waits or is under way."""
-        return not self._under_way and not self._waiting
+    def comes_next(self, widget: Widget) -> bool:
+        """Whether a key that comes now is the next thing that happens to this widget."""
+        screen = self._app.screen if self._app.screen_stack else None
+        return (
+            screen is not None
+            and screen.focused is widget
+            and not self._under_way
+            and not self._waiting
+            and not _has_messages(self._app)
+            and not _has_messages(widget)
+        )
 
     async def deliver(self, event: Typed) -> None:
         """Route a key that has come in, now or once those before it are done."""
@@ -171,3 +179,8 @@ class KeyOrder:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+
+def _has_messages(pump: MessagePump) -> bool:
+    """Whether something comes before the key."""
+    return not pump._message_queue.empty()  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]

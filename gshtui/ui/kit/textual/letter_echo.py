@@ -11,17 +11,16 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from rich.segment import Segment
 from textual import events
-from textual.app import App
-from textual.message_pump import MessagePump
 from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.ui.kit.textual.compositor import PieceCompositor
 from gshtui.ui.kit.textual.driver import write_ahead
+from gshtui.ui.kit.textual.typed_app import app_of
 
 _LETTER = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u02af\u0391-\u03a9\u03b1-\u03ff\u0400-\u0482\u048a-\u0556]")
 """Characters of one cell that stand beside each other and never in one another."""
@@ -53,12 +52,11 @@ class GrowingText(Protocol):
 class LetterEcho:
     """The echo of one text area."""
 
-    def __init__(self, app: App[Any], area: Widget, text: GrowingText, rested: Callable[[], bool]) -> None:
-        """`rested`: whether no key is on its way through the app."""
-        self._app = app
+    def __init__(self, area: Widget, text: GrowingText, comes_next: Callable[[Widget], bool]) -> None:
+        """`comes_next`: whether a key that comes now is the next thing that happens to a widget."""
         self._area = area
         self._text = text
-        self._rested = rested
+        self._comes_next = comes_next
         self._check: asyncio.TimerHandle | None = None
         self._due = 0.0
 
@@ -70,25 +68,10 @@ class LetterEcho:
             return False
         if not (self._text.shortens(key) if deletes else self._text.appends(key)):
             return False
-        app, area = self._app, self._area
-        compositor = area.screen._compositor  # pyright: ignore[reportPrivateUsage]
-        if not isinstance(compositor, PieceCompositor):
-            return False
-        gutter, (column, row) = area.styles.gutter, self._text.cursor_offset
-        written = compositor.written_row(area, gutter.top + row)
-        if written is None:
-            return False
-        at = gutter.left + column - written.hidden
-        change = _shortened(written.strip, at) if deletes else _extended(written.strip, at, letter)
-        if change is None:
-            return False
-        start = written.x + at - deletes
-        cells = Strip(change.cells).render(app.console)
-        line = f"\x1b[{written.y + 1};"
-        if not write_ahead(app, f"{line}{start + 1}H{cells}{line}{start + 1 + (not deletes)}H"):
+        gutter, (column, row) = self._area.styles.gutter, self._text.cursor_offset
+        if not _write(self._area, gutter.left + column, gutter.top + row, "" if deletes else letter):
             return False
         self._text.foreseen = key
-        compositor.wrote(written, Strip(change.row, written.strip.cell_length))
         loop = asyncio.get_running_loop()
         self._due = loop.time() + CHECK
         if self._check is None:
@@ -104,23 +87,44 @@ class LetterEcho:
 
     def _is_free(self) -> bool:
         """Whether the key is the next thing that happens to the area, and the area is on the terminal as it is."""
-        app, area = self._app, self._area
-        screen = app.screen if app.screen_stack else None
-        return (
-            screen is not None
-            and screen.focused is area
-            and self._rested()
-            and not app._batch_count  # pyright: ignore[reportPrivateUsage]
-            and not _has_messages(app)
-            and not _has_messages(area)
-            and area not in screen._dirty_widgets  # pyright: ignore[reportPrivateUsage]
-            and not area._repaint_regions  # pyright: ignore[reportPrivateUsage]
-        )
+        return self._comes_next(self._area) and _is_drawn(self._area)
 
 
-def _has_messages(pump: MessagePump) -> bool:
-    """Whether something comes before the key."""
-    return not pump._message_queue.empty()  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
+def write_letter(widget: Widget, column: int, row: int, letter: str) -> bool:
+    """Write a letter where the cursor is in a row of a widget, with nothing but blanks behind it, and the cursor behind
+    it, if the widget is on the terminal as it is; whether it was. The frame that has it comes afterwards."""
+    return bool(_LETTER.fullmatch(letter)) and _is_drawn(widget) and _write(widget, column, row, letter)
+
+
+def _is_drawn(widget: Widget) -> bool:
+    """Whether the widget is on the terminal as it is now."""
+    screen, app = widget.screen, app_of(widget)
+    return (
+        app.screen is screen
+        and not app._batch_count  # pyright: ignore[reportPrivateUsage]
+        and widget not in screen._dirty_widgets  # pyright: ignore[reportPrivateUsage]
+        and not widget._repaint_regions  # pyright: ignore[reportPrivateUsage]
+    )
+
+
+def _write(widget: Widget, column: int, row: int, letter: str) -> bool:
+    """Write a letter at the cursor in this place of a widget, or take back the one before it (none)."""
+    app, deletes = app_of(widget), not letter
+    compositor = widget.screen._compositor  # pyright: ignore[reportPrivateUsage]
+    written = compositor.written_row(widget, row) if isinstance(compositor, PieceCompositor) else None
+    if written is None or not isinstance(compositor, PieceCompositor):
+        return False
+    at = column - written.hidden
+    change = _shortened(written.strip, at) if deletes else _extended(written.strip, at, letter)
+    if change is None:
+        return False
+    start = written.x + at - deletes
+    cells = Strip(change.cells).render(app.console)
+    line = f"\x1b[{written.y + 1};"
+    if not write_ahead(app, f"{line}{start + 1}H{cells}{line}{start + 1 + (not deletes)}H"):
+        return False
+    compositor.wrote(written, Strip(change.row, written.strip.cell_length))
+    return True
 
 
 class _Change(NamedTuple):

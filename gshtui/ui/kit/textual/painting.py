@@ -5,7 +5,7 @@ Owns the reasons why Textual would wait, and refuses to paint what cannot be pai
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar, cast
 
 from textual import events
@@ -14,8 +14,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import TextArea
 
-from gshtui.ui.kit.textual.compositor import PieceCompositor
+from gshtui.ui.kit.textual.compositor import PieceCompositor, PiecesUpdate
 from gshtui.ui.kit.textual.driver import writing_at_once
+from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.kit.textual.typed_app import app_of
 
 AreaClass = TypeVar("AreaClass", bound=type[TextArea])
@@ -39,18 +40,8 @@ def echo_now(area: TextArea) -> bool:
     That frame comes as ever: it draws this row once more, finds it written, and writes what else has changed. Of keys
     that came in one burst only the last one writes.
     """
-    screen, app = area.screen, app_of(area)
-    compositor = screen._compositor  # pyright: ignore[reportPrivateUsage]
-    if (
-        not isinstance(compositor, PieceCompositor)
-        or not area._repaint_regions  # pyright: ignore[reportPrivateUsage]
-        or app._batch_count  # pyright: ignore[reportPrivateUsage]
-        or app.screen is not screen
-        or _keys_wait(app)
-        or _keys_wait(area)
-        or _moves(area)
-        or _moves(screen)
-    ):
+    compositor = _still(area)
+    if compositor is None or _keys_wait(app_of(area)) or _keys_wait(area):
         return False
     _, row = area._cursor_offset  # pyright: ignore[reportPrivateUsage]
     inside = area.content_region
@@ -59,9 +50,45 @@ def echo_now(area: TextArea) -> bool:
         return False
     # A style that is about to change is not in this row yet: the frame draws it anew.
     area._line_cache.clear()  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
-    with writing_at_once(app):
-        app._display(screen, update)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
+    _write(area, update)
     return True
+
+
+def rows_now(lines: KeptLines, rows: Collection[int]) -> bool:
+    """Write these rows, which are marked to be drawn, where nothing moves; False: they wait for the screen's frame.
+
+    That frame comes as ever, and finds them written.
+    """
+    compositor = _still(lines)
+    seen = [y for y in rows if 0 <= y < lines.size.height]
+    update = compositor.rows_of(lines, seen) if compositor is not None else None
+    if update is None:
+        return False
+    _write(lines, update)
+    return True
+
+
+def _still(widget: Widget) -> PieceCompositor | None:
+    """The compositor of a widget that has changed, if nothing will be elsewhere in the next frame."""
+    screen, app = widget.screen, app_of(widget)
+    compositor = screen._compositor  # pyright: ignore[reportPrivateUsage]
+    if (
+        not isinstance(compositor, PieceCompositor)
+        or not widget._repaint_regions  # pyright: ignore[reportPrivateUsage]
+        or app._batch_count  # pyright: ignore[reportPrivateUsage]
+        or app.screen is not screen
+        or _moves(widget)
+        or _moves(screen)
+    ):
+        return None
+    return compositor
+
+
+def _write(widget: Widget, update: PiecesUpdate) -> None:
+    """Write part of a screen from the loop's thread."""
+    app = app_of(widget)
+    with writing_at_once(app):
+        app._display(widget.screen, update)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
 
 
 def _keys_wait(pump: MessagePump) -> bool:

@@ -6,8 +6,9 @@ to know whether keys are theirs.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+from textual import events
 from textual.app import App
 from textual.message_pump import MessagePump
 from textual.widget import Widget
@@ -23,6 +24,15 @@ def copy_text(widget: Widget, text: str) -> None:
     app_of(widget).copy_to_clipboard(text)
     lines = text.count("\n") + 1
     widget.notify(f"Copied {lines} lines" if lines > 1 else "Copied one line", timeout=2, markup=False)
+
+
+@runtime_checkable
+class KeyTaker(Protocol):
+    """A widget that takes keys which mean nothing to the window, without their way through it."""
+
+    def take_key(self, key: events.Key) -> bool:
+        """Take the key; False: it has to go its way."""
+        ...
 
 
 def takes_every_key(focused: Widget | None) -> bool:
