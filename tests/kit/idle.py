@@ -13,6 +13,8 @@ from textual.message_pump import MessagePump
 
 _ROUNDS = 4
 """A key goes from the app to the screen, to the widget with the focus, and back as a message or an action."""
+_TURNS = 8
+"""Turns of the event loop after each round, in which tasks that no part handles go on."""
 _WITHIN = 5.0
 """Seconds for one round: a part that waits for something else for ever is not waited for."""
 
@@ -22,7 +24,16 @@ async def wait_until_idle(app: App[Any]) -> None:
     for _ in range(_ROUNDS):
         await _handled(app)
         for screen in app.screen_stack:
-            await asyncio.gather(*(_handled(node) for node in screen.walk_children(with_self=True)))
+            at_work = [node for node in screen.walk_children(with_self=True) if not _waits(node)]
+            await asyncio.gather(*map(_handled, at_work))
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+
+
+def _waits(pump: MessagePump) -> bool:
+    """Whether it has handled all that was posted to it and waits for more: asking it would cost a drawing of nothing."""
+    queue: Any = pump._message_queue
+    return queue.empty() and bool(queue.ready_event._waiters)
 
 
 async def _handled(pump: MessagePump) -> None:

@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import given
@@ -23,6 +25,7 @@ from tests.kit.home import made_up_home
 
 COVERS = ("gshtui.guard.shell_line", "gshtui.tools.shell_assessment")
 
+T = TypeVar("T")
 CASES: list[tuple[str, str]] = [
     (verdict, line)
     for verdict, line in map(
@@ -33,6 +36,8 @@ ALLOWED = [line for verdict, line in CASES if verdict == "allow"]
 CONTAINED = [line for verdict, line in CASES if verdict in ("allow", "yes")]
 ASKED = [line for verdict, line in CASES if verdict == "ask"]
 DENIED = [line for verdict, line in CASES if verdict == "deny"]
+AT_A_TIME = 60
+"""Lines to a test: what goes on around one test costs several times what a line does."""
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +59,15 @@ def verdict(judged: Judgement) -> str:
     return "yes" if judged.verdict == "ask" and judged.contained else judged.verdict
 
 
-@pytest.mark.parametrize(("expected", "line"), CASES)
-def test_the_verdict(project: Path, expected: str, line: str) -> None:
-    judged = judge(line, project, project)
-    assert verdict(judged) == expected, judged
-    assert judged.rule and judged.why
+def some(lines: Sequence[T]) -> list[Sequence[T]]:
+    """The lines, so many at a time."""
+    return [lines[start : start + AT_A_TIME] for start in range(0, len(lines), AT_A_TIME)]
+
+
+@pytest.mark.parametrize("cases", some(CASES))
+def test_the_verdict(project: Path, cases: Sequence[tuple[str, str]]) -> None:
+    judged = [(line, expected, judge(line, project, project)) for expected, line in cases]
+    assert [one for one in judged if verdict(one[2]) != one[1] or not (one[2].rule and one[2].why)] == []
 
 
 @pytest.mark.parametrize(
@@ -139,12 +148,10 @@ def test_no_part_is_told_apart_where_another_may_change_what_it_is(project: Path
     assert {part.verdict for part in judge(line, project, project).parts} == {"ask"}
 
 
-@pytest.mark.parametrize("line", DENIED)
-def test_a_refusal_holds_whatever_stands_around_it(project: Path, line: str) -> None:
-    if "<<" in line:
-        return
-    for dressed in (f"true; {line}", f"ls && {line}", f"if true; then {line}\nfi", f"ls | cat; {line}", f"\n\n{line}"):
-        assert judge(dressed, project, project).verdict == "deny", dressed
+@pytest.mark.parametrize("around", ["true; {}", "ls && {}", "if true; then {}\nfi", "ls | cat; {}", "\n\n{}"])
+def test_a_refusal_holds_whatever_stands_around_it(project: Path, around: str) -> None:
+    dressed = [around.format(line) for line in DENIED if "<<" not in line]
+    assert [line for line in dressed if judge(line, project, project).verdict != "deny"] == []
 
 
 def test_an_unknown_flag_never_makes_anything_allowed(project: Path) -> None:
@@ -159,17 +166,25 @@ def test_an_unknown_flag_never_makes_anything_allowed(project: Path) -> None:
             assert not judged.contained, (line, flag, judged)
 
 
-@pytest.mark.parametrize("line", ASKED + DENIED)
-def test_blanks_and_quotes_change_nothing(project: Path, line: str) -> None:
-    if "\n" in line or "\\" in line:
-        return
-    words = line.split(" ")
-    variants = [f"  {line}", f"{line}  ", line.replace(" ", "   "), line.replace(" ", "\t")]
-    variants += [" ".join([f'"{words[0]}"', *words[1:]]), " ".join([f"{words[0][:1]}''{words[0][1:]}", *words[1:]])]
-    variants += [" ".join([words[0], *(f"'{word}'" if word.isalnum() else word for word in words[1:])])]
-    for variant in variants:
+@pytest.mark.parametrize("lines", some(ASKED + DENIED))
+def test_blanks_and_quotes_change_nothing(project: Path, lines: Sequence[str]) -> None:
+    for variant in chain.from_iterable(in_other_words(line) for line in lines if "\n" not in line and "\\" not in line):
         judged = judge(variant, project, project)
         assert judged.verdict != "allow" and not judged.contained, (variant, judged)
+
+
+def in_other_words(line: str) -> list[str]:
+    """The line with other blanks and quotes."""
+    words = line.split(" ")
+    return [
+        f"  {line}",
+        f"{line}  ",
+        line.replace(" ", "   "),
+        line.replace(" ", "\t"),
+        " ".join([f'"{words[0]}"', *words[1:]]),
+        " ".join([f"{words[0][:1]}''{words[0][1:]}", *words[1:]]),
+        " ".join([words[0], *(f"'{word}'" if word.isalnum() else word for word in words[1:])]),
+    ]
 
 
 @given(st.text(alphabet=st.sampled_from("ls cat a-\"'\\$`(){};&|<>\n#=~*[]!\t%@P^:/."), max_size=40))
