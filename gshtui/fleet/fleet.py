@@ -16,7 +16,7 @@ import msgspec
 
 from gshtui.bus.agent_data import AgentRow, AnswerSource, OpenQuestion, ProgramOption, SpawnRequest
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.hub_events import WaitReported
+from gshtui.bus.events.hub_events import Noticed, WaitReported
 from gshtui.bus.letter import Letter
 from gshtui.fleet.accounts import Accounts
 from gshtui.fleet.agent_programs import Programs
@@ -145,6 +145,8 @@ class Fleet:
             on_killed=lambda row: self._killer.watch(row),
         )
         self._handlers = FleetHandlers(self._context, self._reports, self.spawn)
+        self._told_questions: dict[str, str] = {}
+        """Id → what an agent asks, where that was told to whoever waits for it."""
         self._waiting_line = WaitingLine(self._context) if not options.visiting else None
 
     # What a short call such as `agent ls` never needs is made, and loaded, when it is first used.
@@ -391,7 +393,18 @@ class Fleet:
             return await self.letter(message)  # its end may have answered it in this very moment
         if self._context.options.visiting:
             await self.refresh()
+            self._tell_question(row.id)
         return None
+
+    def _tell_question(self, id: str) -> None:
+        """Tell whoever waits for an agent that it waits for a person itself, once a question."""
+        row = self._context.rows.get(id)
+        asks = row.doing if row is not None and row.status == "waiting" else ""
+        if row is not None and asks and asks != self._told_questions.get(id):
+            text = f"{row.name} ({id}) waits for an answer: {one_line(asks, 80)}"
+            hint = f"`agent answer {id}` shows the question."
+            self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=id))
+        self._told_questions[id] = asks
 
     async def answer_feed(self, id: str) -> AnswerFeed:
         """What the agent says from now on in the turn that handles a message that is about to be sent."""

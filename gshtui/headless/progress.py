@@ -157,7 +157,7 @@ async def watching(
             row = hub.fleet.get(agent) if hub.fleet is not None else None
             to = agent if row is None else f"{row.name} ({agent})"
             streams.complain(
-                f"Interrupted. The message to {to} stays queued; a window of its folder will deliver it.",
+                f"Interrupted. The message to {to} stays queued and is delivered once it can take it.",
                 f"`gsh-tui run 'mail drop {message}'` withdraws it.",
             )
         raise

@@ -20,7 +20,7 @@ _NOT_PRESSED = "Nothing was pressed."
 _LOOK_AT_IT = "Look at its terminal."
 _STEPS = 12
 """Most keys and looks for one answer."""
-_PAINTED, _STANDS = 2.0, 0.4
+_PAINTED, _STANDS = 2.0, 1.0
 """Seconds that a screen may take to be whole, and for which one must stand still that shows something else."""
 _LOST_AFTER = 1.5
 """Seconds after which a key that changed nothing may be lost: some programs ignore keys on a box that has just come."""

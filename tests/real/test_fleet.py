@@ -16,12 +16,14 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.events.fleet_events import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.letter import Letter
 from gshtui.fleet.ports import FleetError
 from gshtui.guard.people import new_person, people_file, write_people
 from gshtui.programs import hooks
 from gshtui.programs.profile import load
 from gshtui.store.store import Store
 from gshtui.system import process_tree
+from gshtui.system.ids import new_id
 from gshtui.tmux.tmux_connection import TmuxConnection
 from tests.kit.fleet_harness import FleetHarness, echo_program, program_request, wait_for_status, wait_for_text
 from tests.kit.home import Home
@@ -510,3 +512,21 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+async def test_who_waits_for_an_agent_is_told_once_that_it_asks(harness: FleetHarness) -> None:
+    async with harness.start_hub(visiting=True) as fleet:
+        row = await fleet.spawn(program_request("sh", "-c", "printf 'Delete it? [y/n] '; read -r answer", name="it"))
+        store = await Store.open(harness.home / "data" / "gsh.db")
+        try:
+            letter = await store.mail.add(Letter(id=new_id(), recipient=row.id, text="go on"))
+
+            async def told() -> list[str]:
+                assert await fleet.handled(letter.id) is None
+                return [event.text for event in harness.events if isinstance(event, Noticed) and event.about == row.id]
+
+            first = await eventually(told, until=bool)
+            assert "waits for an answer" in first[0]
+            assert [await told() for _ in range(3)] == [first] * 3
+        finally:
+            await store.close()

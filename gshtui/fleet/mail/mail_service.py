@@ -184,7 +184,7 @@ class MailService:
             if out.state == "queued" and patient:
                 out = await self._collected(out)
         except TimeoutError as error:
-            hint = "It stays queued, and a window of its folder will deliver it; `mail drop` withdraws it."
+            hint = "It stays queued, and is delivered once that is possible; `mail drop` withdraws it."
             trouble = self.delivery.trouble(letter.recipient)
             why = f": {trouble.message}" if trouble is not None else "."
             message = f"{letter.recipient_name} was not ready for the message{why}"
