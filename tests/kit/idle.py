@@ -31,7 +31,7 @@ async def wait_until_idle(app: App[Any]) -> None:
 
 
 def _waits(pump: MessagePump) -> bool:
-    """Whether it has handled all that was posted to it and waits for more: asking it would cost a drawing of nothing."""
+    """Whether it has handled all that was posted and waits for more: asking it would cost a drawing of nothing."""
     queue: Any = pump._message_queue
     return queue.empty() and bool(queue.ready_event._waiters)
 
