@@ -65,6 +65,8 @@ class AgentOutcomes:
 
     def killed(self, _invocation: Invocation, row: AgentRow) -> Outcome:
         said = f"{row.name} ({row.id}) was killed."
+        if host := row.place.partition(":")[0]:
+            said += f" What it ran on {host} ends with it, or within a day if {host} cannot be reached now."
         undo = "" if row.ended else f"`agent undo {row.id}` restores it within {self._fleet.grace:.0f} s."
         return Outcome(agent_tables.row_json(row), f"{said} {undo}".rstrip(), plain=said, aside=undo)
 

@@ -156,8 +156,9 @@ class RemoteTools:
         self._task = keep_on(self._keep, "the tools on another machine")
 
     async def close(self) -> None:
-        """End what runs there, if it can be reached now; else it ends by itself later. Raises nothing."""
+        """End what runs there, if it can be reached now; else say that it ends by itself later. Raises nothing."""
         self._closing, ended = True, False
+        left = self._unsettled or bool(self._open)
         if self._resting is not None:
             self._resting.cancel()
         if (line := self._line or self._fresh) is not None:
@@ -172,6 +173,12 @@ class RemoteTools:
         if self._was_there and not ended and not self._away:
             with contextlib.suppress(HostError):
                 await self.link.run(call_script(self.link), "end", self._name, deadline=_END_WITHIN)
+                ended = True
+        if left and not ended:
+            self._note(
+                "the machine cannot be reached, so what the agent ran there goes on. It ends by itself within a day.",
+                f"`gsh-tui host uninstall {self.link.name}` ends it once the machine can be reached.",
+            )
 
     async def read_facts(self) -> Facts:
         """How it looks there now, or did the last time that it could be seen."""
@@ -390,6 +397,8 @@ class RemoteTools:
                     raise command.explain(command.errors.end() or errors)
                 if status == MISSING:
                     raise not_installed(self.link)
+                if not status:  # the next attempt starts another
+                    raise HostError("unreachable", f"The tools on {name} were just ending.")
                 last = errors.decode("utf-8", "replace").strip().splitlines()[-1:] or [f"status {status}"]
                 raise HostError("failed", f"The tools on {name} did not start: {one_line(literal(last[0]), 300)}.")
 

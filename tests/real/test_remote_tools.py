@@ -269,6 +269,19 @@ async def test_tools_act_there_and_no_call_is_lost_or_done_twice(tmp_path: Path)
         running.cancel()
         await tools.remote.close()
 
+        # Its end while the machine is out of reach: what still runs there is said to.
+        running = asyncio.ensure_future(later.run("bash", command="sleep 4718"))
+        await eventually(lambda: asyncio.to_thread(runs, host, "4718"))
+        network.cut()
+        await eventually(lambda: asyncio.to_thread(lambda: any("waiting" in one for one in later.told)))
+        running.cancel()
+        await later.remote.close()
+        assert "ends by itself within a day" in later.notes[-1]
+        network.reopen()
+        later = Tools(link, project, hub)
+        await later.remote.connect()
+        await eventually(lambda: asyncio.to_thread(runs, host, "4718"), until=lambda left: not left)
+
         # Another version is refused in a sentence.
         later.remote._hello = msgspec.structs.replace(later.remote._hello, version="0.0.1")  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(HostError, match=r"this machine has 0\.0\.1") as refused:
