@@ -282,7 +282,11 @@ class ShadowRepository:
                     self._options = await self._ignored_everywhere()
                 async with file_lock(self._path / "gsh.lock", within=_LOCKED, note="a checkpoint"):
                     await asyncio.to_thread(self._clear)
-                    yield
+                    try:
+                        yield
+                    except ShadowError:
+                        await asyncio.to_thread(self._clear, "objects/*/tmp_obj_*")
+                        raise
             except LockHeld as error:
                 raise ShadowError("Another process is keeping the files of this folder for too long.") from error
             except OSError as error:
@@ -305,9 +309,9 @@ class ShadowRepository:
             if not path.exists() or path.read_text("utf-8", "surrogateescape") != text:
                 private_files.write_whole(path, text.encode("utf-8", "surrogateescape"))
 
-    def _clear(self) -> None:
-        """Remove what a call that was killed left: whoever holds our lock is alone."""
-        for pattern in ("index.lock", "restore-*", "export-*"):
+    def _clear(self, *more: str) -> None:
+        """Remove what a call that was killed left, or could not write whole: whoever holds our lock is alone."""
+        for pattern in ("index.lock", "restore-*", "export-*", *more):
             for path in self._path.glob(pattern):
                 path.unlink(missing_ok=True)
 

@@ -134,8 +134,13 @@ async def test_too_much_is_refused_in_one_sentence(project: Path, monkeypatch: p
     with pytest.raises(ShadowError, match="too much for a checkpoint"):
         await ShadowRepository(project).record_files()
     monkeypatch.setattr(shadow_repository, "MOST_FILES", 1)
+    [kept] = (paths.data_dir() / shadow_repository.FOLDER).iterdir()
+    half = kept / "objects" / "ab" / "tmp_obj_x"  # what git leaves where the disk is full
+    half.parent.mkdir(exist_ok=True)
+    half.touch()
     with pytest.raises(ShadowError, match="too many for a checkpoint"):
         await ShadowRepository(project).record_files()
+    assert not half.exists()
 
 
 async def test_trees_that_nothing_uses_are_forgotten_and_what_a_kill_leaves_does_no_harm(project: Path) -> None:
