@@ -45,6 +45,7 @@ class MadeUpHub:
         self.bus = Bus()
         self.settings: Any = load(cwd).settings
         self.registry = Registry()
+        self.sent_prompts = None
         self._cwd = cwd
         self._log = [
             StoredMessage(seq=seq, message=Message(id=f"m{seq}", role=role, blocks=(Text(text),)))  # type: ignore[arg-type]

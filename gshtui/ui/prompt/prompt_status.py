@@ -175,6 +175,8 @@ def waits(state: StatusState, answer_key: str) -> list[str]:
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK = 0.125
+WRITING = 0.25
+"""Seconds between two drawings while an answer is written: its text says that something goes on."""
 MAPPED = (("prompt.submit", "send"), ("prompt.newline", "newline"), ("chat.page_up", "scroll"))
 """Rows of the key table. The line names the first key of a row, which every terminal can distinguish."""
 SIGNS = (("/", "commands"), ("@", "files"), ("!", "shell"))
@@ -222,7 +224,7 @@ class PromptStatus(Static):
                 self._state_of(event.agent)
             self._states = {agent: reduce_status(state, event) for agent, state in self._states.items()}
         self._show(self._states[before.agent], before)
-        if self._timer is not None and self.state.busy and self._clock() - self._ticked >= TICK:
+        if self._timer is not None and self.state.busy and self._clock() - self._ticked >= self._pace:
             self._timer.reset()
             self._tick()  # in the frame that these events make anyway
 
@@ -250,9 +252,18 @@ class PromptStatus(Static):
     def _tick(self) -> None:
         # Without animations the spinner stands still, and only the seconds count up.
         self._frame += 1
-        self._ticked = self._clock()
-        if app_of(self).animation_level != "none" or self._frame % 8 == 0:
+        now = self._clock()
+        if app_of(self).animation_level != "none":
+            due = now - self._ticked >= self._pace - TICK / 2
+        else:
+            due, self._ticked = self._frame % 8 == 0, now
+        if due:
             self.draw()
+
+    @property
+    def _pace(self) -> float:
+        """Seconds between two drawings of what goes on."""
+        return TICK if self.state.answer is None else WRITING
 
     def draw(self) -> None:
         """Show the current state."""

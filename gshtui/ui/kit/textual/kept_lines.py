@@ -160,7 +160,7 @@ class FastScrollBar(ScrollBar):
         base = self.visual_style.rich_style
         filters, background = self.get_line_filters(), self.background_colors[1]
         rows: dict[int, Strip] = {}
-        for segment in segments:
+        for segment in (segments[y] for y in crop.line_range):
             if id(segment) not in rows:
                 strip = Strip(Segment.apply_style([segment], base), width)
                 for line_filter in filters:
