@@ -21,6 +21,13 @@ class Key(msgspec.Struct, frozen=True):
     priority: bool = False
     row: bool = False
     """It acts on a row of the pane, and is in the row's menu."""
+    action: str = ""
+    """What the palette calls it, verb and noun, where the footer's word is not that."""
+
+    @property
+    def name(self) -> str:
+        """Verb and noun, in two or three words."""
+        return self.action or self.label
 
 
 ANYWHERE, PANES, IN_PANE, LISTS, TURN = "Anywhere", "Panes", "In a side pane", "Lists and viewers", "Conversation"
@@ -36,12 +43,18 @@ INPUT, SETTINGS, REPLAY = "Input line", "In the settings", "In a replay"
 
 KEYS: dict[str, Key] = {
     "app.palette": Key("ctrl+p", "Palette", "Open the command palette", ANYWHERE, show=True, priority=True),
-    "app.help": Key("f1", "Help", "Show the keys that work here", ANYWHERE, show=True),
+    "app.help": Key("f1", "Help", "Show the keys that work here", ANYWHERE, show=True, action="Show help"),
     "app.help_here": Key(
         "question_mark", "Help", "Show the keys that work here (in an empty input: the most useful ones)", ANYWHERE
     ),
     "app.quit": Key(
-        "ctrl+q", "Quit", "Quit the workbench; agents in tmux keep running", ANYWHERE, show=True, priority=True
+        "ctrl+q",
+        "Quit",
+        "Quit the workbench; agents in tmux keep running",
+        ANYWHERE,
+        show=True,
+        priority=True,
+        action="Quit workbench",
     ),
     "app.copy": Key(
         "ctrl+c,super+c",
@@ -51,33 +64,76 @@ KEYS: dict[str, Key] = {
         priority=True,
     ),
     "app.back": Key("escape", "Back", "Go back to the input; from there, interrupt the turn", ANYWHERE),
-    "app.suspend": Key("ctrl+z", "Suspend", "Suspend the workbench (in the input: undo); `fg` resumes it", ANYWHERE),
+    "app.suspend": Key(
+        "ctrl+z",
+        "Suspend",
+        "Suspend the workbench (in the input: undo); `fg` resumes it",
+        ANYWHERE,
+        action="Suspend workbench",
+    ),
     "app.models": Key("f2", "Change model", "Choose another model", ANYWHERE),
     "model.effort": Key("alt+t", "Change effort", "Change how hard the model thinks: low, medium, high, default", TURN),
     "app.sessions": Key("f3", "Open conversation", "Continue another conversation", ANYWHERE),
     "app.calls": Key("alt+k", "Open call", "Join a call: a room that you share with agents and people", ANYWHERE),
-    "app.servers": Key("alt+m", "MCP servers", "Show the servers of tools, with their state and tools", ANYWHERE),
-    "app.workflows": Key("alt+x", "Workflows", "Show a run of a workflow, or start one", ANYWHERE),
-    "agents.spawn": Key("f8", "New agent", "Start another agent in its own terminal", ANYWHERE),
+    "app.servers": Key(
+        "alt+m",
+        "MCP servers",
+        "Show the servers of tools, with their state and tools",
+        ANYWHERE,
+        action="Show MCP servers",
+    ),
+    "app.workflows": Key(
+        "alt+x", "Workflows", "Show a run of a workflow, or start one", ANYWHERE, action="Show workflows"
+    ),
+    "agents.spawn": Key("f8", "New agent", "Start another agent in its own terminal", ANYWHERE, action="Start agent"),
     "mode.next": Key(
         "shift+tab", "Change mode", "Change how much the agent may do before it asks: plan, ask, edit, auto", TURN
     ),
-    "agents.waiting": Key("alt+w", "Next waiting agent", "Go to the next agent that waits", ANYWHERE, priority=True),
+    "agents.waiting": Key(
+        "alt+w",
+        "Next waiting agent",
+        "Go to the next agent that waits",
+        ANYWHERE,
+        priority=True,
+        action="Show waiting agent",
+    ),
     "diff.open": Key("f5", "Show changes", "Show what has changed since the last commit or the base", ANYWHERE),
     "context.inspect": Key(
         "f7", "Inspect context", "Show exactly what is sent to the model, in a tab", ANYWHERE, priority=True
     ),
-    "python.variables": Key("alt+v", "Python variables", "Show the variables of the agent's Python", ANYWHERE),
+    "python.variables": Key(
+        "alt+v",
+        "Python variables",
+        "Show the variables of the agent's Python",
+        ANYWHERE,
+        action="Show Python variables",
+    ),
     "app.theme": Key("f4", "Change theme", "Choose another theme", ANYWHERE),
-    "app.settings": Key("alt+g", "Settings", "Look at all settings, and change them", ANYWHERE),
-    "session.continue": Key("alt+c", "Continue last", "Continue the last conversation of this folder", TURN),
+    "app.settings": Key(
+        "alt+g", "Settings", "Look at all settings, and change them", ANYWHERE, action="Change settings"
+    ),
+    "session.continue": Key(
+        "alt+c",
+        "Continue last",
+        "Continue the last conversation of this folder",
+        TURN,
+        action="Continue last conversation",
+    ),
     "panes.next": Key("f6", "Next pane", "Move to the next pane", PANES, show=True, priority=True),
     "panes.previous": Key("shift+f6", "Previous pane", "Move to the previous pane", PANES, priority=True),
     "panes.chat": Key("alt+1", "Go to chat", "Move to the input", PANES),
-    "panes.agents": Key("alt+2", "Agents pane", "Show and move to the agents; again: hide them", PANES),
-    "panes.shell": Key("alt+3", "Shell log pane", "Show and move to the shell log; again: hide it", PANES),
-    "panes.context": Key("alt+4", "Context pane", "Show and move to the context; again: hide it", PANES),
-    "panes.timeline": Key("alt+5", "Timeline pane", "Show and move to the timeline; again: hide it", PANES),
+    "panes.agents": Key(
+        "alt+2", "Agents pane", "Show and move to the agents; again: hide them", PANES, action="Show agents pane"
+    ),
+    "panes.shell": Key(
+        "alt+3", "Shell log pane", "Show and move to the shell log; again: hide it", PANES, action="Show shell log"
+    ),
+    "panes.context": Key(
+        "alt+4", "Context pane", "Show and move to the context; again: hide it", PANES, action="Show context pane"
+    ),
+    "panes.timeline": Key(
+        "alt+5", "Timeline pane", "Show and move to the timeline; again: hide it", PANES, action="Show timeline pane"
+    ),
     "panes.sides": Key("alt+0", "Toggle side panes", "Hide or show all side panes", PANES),
     "panes.left": Key("alt+left", "Left", "Move to the pane on the left", PANES),
     "panes.right": Key("alt+right", "Right", "Move to the pane on the right", PANES),
@@ -98,21 +154,36 @@ KEYS: dict[str, Key] = {
     "pane.taller": Key("plus", "Taller", "Make this pane taller", IN_PANE),
     "agents.up": Key("up,k", "Up", "Previous agent", AGENTS),
     "agents.down": Key("down,j", "Down", "Next agent", AGENTS),
-    "agents.open": Key("enter", "Open", "Open it in a tab: conversation or terminal", AGENTS, show=True, row=True),
+    "agents.open": Key(
+        "enter", "Open", "Open it in a tab: conversation or terminal", AGENTS, show=True, row=True, action="Open agent"
+    ),
     "agents.menu": Key("space,full_stop", "Menu", "Show the available actions", AGENTS, show=True),
-    "agents.attach": Key("a", "Attach full screen", "Show its terminal full screen", AGENTS, row=True),
-    "agents.report": Key("r", "Show report", "Show its report", AGENTS, row=True),
-    "agents.message": Key("m", "Message", "Send it a message", AGENTS, show=True, row=True),
+    "agents.attach": Key(
+        "a", "Attach full screen", "Show its terminal full screen", AGENTS, row=True, action="Attach to agent"
+    ),
+    "agents.report": Key("r", "Show report", "Show its report", AGENTS, row=True, action="Show agent's report"),
+    "agents.message": Key("m", "Message", "Send it a message", AGENTS, show=True, row=True, action="Message agent"),
     "agents.context": Key("v", "Inspect agent", "Show exactly what is sent to its model", AGENTS, row=True),
     "agents.interrupt": Key("i", "Interrupt agent", "Interrupt what it is doing; the agent stays", AGENTS, row=True),
     "agents.changes": Key("d", "Show agent's changes", "Show the changes in its worktree", AGENTS, row=True),
     "agents.rename": Key("n", "Rename agent", "Rename it", AGENTS, row=True),
-    "agents.options": Key("o", "Program's options", "Choose its program's mode, model and others", AGENTS, row=True),
-    "agents.copy": Key("c,y", "Copy command", "Copy the command to attach to it", AGENTS, row=True),
+    "agents.options": Key(
+        "o",
+        "Program's options",
+        "Choose its program's mode, model and others",
+        AGENTS,
+        row=True,
+        action="Change program's options",
+    ),
+    "agents.copy": Key(
+        "c,y", "Copy command", "Copy the command to attach to it", AGENTS, row=True, action="Copy attach command"
+    ),
     "agents.fork": Key("f", "Fork agent", "Start a copy of it with its conversation and its files", AGENTS, row=True),
     "agents.restart": Key("R", "Restart agent", "Stop its process and start it again", AGENTS, row=True),
     "agents.recover": Key("b", "Recover agent", "Recover a lost agent with its conversation", AGENTS, row=True),
-    "agents.kill": Key("delete,K", "Kill", "Kill it, after showing what is unsaved", AGENTS, show=True, row=True),
+    "agents.kill": Key(
+        "delete,K", "Kill", "Kill it, after showing what is unsaved", AGENTS, show=True, row=True, action="Kill agent"
+    ),
     "agents.undo": Key("u", "Undo kill", "Undo the kill, for a short while", AGENTS, row=True),
     "agents.finish": Key(
         "F",
@@ -127,7 +198,9 @@ KEYS: dict[str, Key] = {
         "D", "Remove agent", "Remove an ended agent from the list; its conversation is kept", AGENTS, row=True
     ),
     "agents.filter": Key("slash", "Filter agents", "Only waiting, working, idle or ended agents, or all again", AGENTS),
-    "agents.group": Key("g", "Group by folder", "Group the agents by folder, or end that", AGENTS),
+    "agents.group": Key(
+        "g", "Group by folder", "Group the agents by folder, or end that", AGENTS, action="Group agents"
+    ),
     "agents.all": Key("e", "List all agents", "Also list agents of other folders and all that have ended", AGENTS),
     "shell.up": Key("up,k", "Up", "Previous row", SHELL),
     "shell.down": Key("down,j", "Down", "Next row", SHELL),
@@ -135,17 +208,51 @@ KEYS: dict[str, Key] = {
     "shell.page_down": Key("pagedown,ctrl+d", "Page down", "Scroll forward one screen", SHELL),
     "shell.home": Key("home,g", "Oldest", "Go to the oldest row", SHELL),
     "shell.end": Key("end,G", "Newest", "Go to the newest row and follow new ones", SHELL),
-    "shell.filter": Key("slash", "Filter", "Show only rows that contain these words", SHELL, show=True),
-    "shell.failed": Key("f", "Failed", "Show only failed commands, or all again", SHELL, show=True),
-    "shell.folder": Key("d", "Only this folder", "Show only commands from this folder or below, or all again", SHELL),
-    "shell.terminal": Key("t", "Only this terminal", "Show only commands from this terminal, or all again", SHELL),
+    "shell.filter": Key(
+        "slash", "Filter", "Show only rows that contain these words", SHELL, show=True, action="Filter shell log"
+    ),
+    "shell.failed": Key(
+        "f", "Failed", "Show only failed commands, or all again", SHELL, show=True, action="Show failed commands"
+    ),
+    "shell.folder": Key(
+        "d",
+        "Only this folder",
+        "Show only commands from this folder or below, or all again",
+        SHELL,
+        action="Show folder's commands",
+    ),
+    "shell.terminal": Key(
+        "t",
+        "Only this terminal",
+        "Show only commands from this terminal, or all again",
+        SHELL,
+        action="Show terminal's commands",
+    ),
     "shell.back": Key("escape", "All", "Clear the filters", SHELL),
     "shell.menu": Key("space,full_stop", "Menu", "Show the available actions", SHELL),
-    "shell.open": Key("enter", "Open", "Show its output and its details", SHELL, show=True, row=True),
-    "shell.copy": Key("y", "Copy", "Copy the command", SHELL, show=True, row=True),
+    "shell.open": Key(
+        "enter", "Open", "Show its output and its details", SHELL, show=True, row=True, action="Open command"
+    ),
+    "shell.copy": Key("y", "Copy", "Copy the command", SHELL, show=True, row=True, action="Copy command"),
     "shell.copy_output": Key("Y", "Copy output", "Copy its output", SHELL, row=True),
-    "shell.again": Key("r", "Run again", "Copy it to the input line, to run it again", SHELL, show=True, row=True),
-    "shell.ask": Key("a", "Ask", "Add it with its output to the prompt, to ask about it", SHELL, show=True, row=True),
+    "shell.again": Key(
+        "r",
+        "Run again",
+        "Copy it to the input line, to run it again",
+        SHELL,
+        show=True,
+        row=True,
+        action="Run command again",
+    ),
+    "shell.ask": Key(
+        "a",
+        "Ask",
+        "Add it with its output to the prompt, to ask about it",
+        SHELL,
+        show=True,
+        row=True,
+        action="Ask about command",
+    ),
     "shell.pin": Key("p", "Pin output", "Pin it with its output in the agent's context", SHELL, row=True),
     "shell.note": Key("n", "Add note", "Add a note to the log", SHELL, row=True),
     "diff.up": Key("up,k", "Up", "Up one line", DIFF),
@@ -200,32 +307,65 @@ KEYS: dict[str, Key] = {
     "run.close": Key("x", "Close", "Close the tab; the run goes on", RUN, show=True),
     "context.up": Key("up,k", "Up", "Previous section", CONTEXT),
     "context.down": Key("down,j", "Down", "Next section", CONTEXT),
-    "context.open": Key("enter,space", "Inspect", "Open the section in the inspector", CONTEXT, show=True),
+    "context.open": Key(
+        "enter,space", "Inspect", "Open the section in the inspector", CONTEXT, show=True, action="Inspect section"
+    ),
     "context.menu": Key("full_stop", "Menu", "Show the available actions", CONTEXT),
     "context.compact": Key(
-        "c", "Compact", "Preview a compaction, then confirm or cancel", CONTEXT, show=True, row=True
+        "c",
+        "Compact",
+        "Preview a compaction, then confirm or cancel",
+        CONTEXT,
+        show=True,
+        row=True,
+        action="Compact context",
     ),
     "context.prune": Key(
-        "p", "Prune", "Preview pruning old results, then confirm or cancel", CONTEXT, show=True, row=True
+        "p",
+        "Prune",
+        "Preview pruning old results, then confirm or cancel",
+        CONTEXT,
+        show=True,
+        row=True,
+        action="Prune context",
     ),
-    "context.clear": Key("C", "Start over", "Preview starting over, then confirm or cancel", CONTEXT, row=True),
+    "context.clear": Key(
+        "C",
+        "Start over",
+        "Preview starting over, then confirm or cancel",
+        CONTEXT,
+        row=True,
+        action="Start context over",
+    ),
     "context.tune": Key("t", "Set thresholds", "Set when and how this agent's context is cut", CONTEXT, row=True),
-    "context.what_if": Key("w", "What if", "Show the context with another model", CONTEXT, row=True),
+    "context.what_if": Key(
+        "w", "What if", "Show the context with another model", CONTEXT, row=True, action="Try another model"
+    ),
     "timeline.left": Key("left,h", "Earlier", "Previous request", TIMELINE),
     "timeline.right": Key("right,l", "Later", "Next request", TIMELINE),
     "timeline.page_left": Key("pageup", "Page back", "Back one screen", TIMELINE),
     "timeline.page_right": Key("pagedown", "Page forward", "Forward one screen", TIMELINE),
     "timeline.home": Key("home,g", "Beginning", "Go to the first request", TIMELINE),
     "timeline.end": Key("end,G", "Now", "Go to the newest request and follow new ones", TIMELINE),
-    "timeline.closer": Key("plus,equals_sign", "Zoom in", "Wider marks", TIMELINE),
-    "timeline.farther": Key("minus", "Zoom out", "Narrower marks", TIMELINE),
-    "timeline.next_cut": Key("n", "Next cut", "Go to the next cut, undo or error", TIMELINE),
-    "timeline.previous_cut": Key("N", "Previous cut", "Go to the previous cut, undo or error", TIMELINE),
-    "timeline.open": Key("enter,space", "Open", "Open the receipt of a cut, or the request", TIMELINE, show=True),
+    "timeline.closer": Key("plus,equals_sign", "Zoom in", "Wider marks", TIMELINE, action="Zoom timeline in"),
+    "timeline.farther": Key("minus", "Zoom out", "Narrower marks", TIMELINE, action="Zoom timeline out"),
+    "timeline.next_cut": Key("n", "Next cut", "Go to the next cut, undo or error", TIMELINE, action="Show next cut"),
+    "timeline.previous_cut": Key(
+        "N", "Previous cut", "Go to the previous cut, undo or error", TIMELINE, action="Show previous cut"
+    ),
+    "timeline.open": Key(
+        "enter,space", "Open", "Open the receipt of a cut, or the request", TIMELINE, show=True, action="Open cut"
+    ),
     "timeline.menu": Key("full_stop", "Menu", "Show the available actions", TIMELINE),
-    "timeline.inspect": Key("i", "Inspect", "Show what this request sent", TIMELINE, show=True, row=True),
-    "timeline.diff": Key("d", "Compare", "Compare this request with the previous one", TIMELINE, row=True),
-    "timeline.undo": Key("u", "Undo", "Undo the cut before this request", TIMELINE, show=True, row=True),
+    "timeline.inspect": Key(
+        "i", "Inspect", "Show what this request sent", TIMELINE, show=True, row=True, action="Inspect request"
+    ),
+    "timeline.diff": Key(
+        "d", "Compare", "Compare this request with the previous one", TIMELINE, row=True, action="Compare requests"
+    ),
+    "timeline.undo": Key(
+        "u", "Undo", "Undo the cut before this request", TIMELINE, show=True, row=True, action="Undo cut"
+    ),
     "inspector.up": Key("up,k", "Up", "Up one line", INSPECTOR),
     "inspector.down": Key("down,j", "Down", "Down one line", INSPECTOR),
     "inspector.page_up": Key("pageup,ctrl+u", "Page up", "Up one screen", INSPECTOR),
@@ -302,8 +442,10 @@ KEYS: dict[str, Key] = {
     "prompt.submit": Key("enter", "Send", "Send the prompt", INPUT, show=True),
     "prompt.newline": Key("alt+enter,shift+enter,ctrl+j", "Newline", "Start a new line", INPUT),
     "prompt.complete": Key("tab", "Complete", "Complete the word, or choose the highlighted entry", INPUT),
-    "prompt.history": Key("ctrl+r", "History", "Search earlier prompts", INPUT, show=True),
-    "prompt.editor": Key("alt+e", "Editor", "Write in $VISUAL or $EDITOR", INPUT, show=True),
+    "prompt.history": Key(
+        "ctrl+r", "History", "Search earlier prompts", INPUT, show=True, action="Search sent prompts"
+    ),
+    "prompt.editor": Key("alt+e", "Editor", "Write in $VISUAL or $EDITOR", INPUT, show=True, action="Open editor"),
     "prompt.paste": Key(
         "ctrl+v", "Paste picture", "Put the picture on the clipboard into the prompt, else text", INPUT
     ),
@@ -320,16 +462,34 @@ KEYS: dict[str, Key] = {
         "alt+backspace,ctrl+backspace", "Delete word left", "Delete to the beginning of the word", INPUT
     ),
     "prompt.delete_word_right": Key("alt+d,alt+delete", "Delete word", "Delete to the end of the word", INPUT),
-    "prompt.yank": Key("ctrl+y", "Put back", "Put back what was deleted last, or cleared", INPUT),
-    "prompt.yank_older": Key("alt+y", "Put back older", "Replace it with what was deleted before", INPUT),
-    "prompt.undo": Key("ctrl+z,ctrl+underscore,ctrl+slash,super+z", "Undo", "Undo the last change of the text", INPUT),
-    "prompt.redo": Key("alt+r,ctrl+shift+z,super+y", "Redo", "Redo what was undone", INPUT),
+    "prompt.yank": Key(
+        "ctrl+y", "Put back", "Put back what was deleted last, or cleared", INPUT, action="Restore deleted text"
+    ),
+    "prompt.yank_older": Key(
+        "alt+y", "Put back older", "Replace it with what was deleted before", INPUT, action="Restore older text"
+    ),
+    "prompt.undo": Key(
+        "ctrl+z,ctrl+underscore,ctrl+slash,super+z",
+        "Undo",
+        "Undo the last change of the text",
+        INPUT,
+        action="Undo typing",
+    ),
+    "prompt.redo": Key("alt+r,ctrl+shift+z,super+y", "Redo", "Redo what was undone", INPUT, action="Redo typing"),
     "chat.page_up": Key("pageup", "Page up", "Scroll the conversation (or the tab in front) back one screen", INPUT),
     "chat.page_down": Key("pagedown", "Page down", "Scroll it forward one screen", INPUT),
     "chat.home": Key("ctrl+home", "Beginning", "Go to its beginning; first, to the beginning of a long draft", INPUT),
     "chat.end": Key("ctrl+end", "End", "Go to its end and follow it; first, to the end of a long draft", INPUT),
-    "chat.previous_prompt": Key("ctrl+up,alt+p", "Previous prompt", "Show your previous prompt, at the top", INPUT),
-    "chat.next_prompt": Key("ctrl+down,alt+n", "Next prompt", "Show your next prompt, or the end", INPUT),
+    "chat.previous_prompt": Key(
+        "ctrl+up,alt+p",
+        "Previous prompt",
+        "Show your previous prompt, at the top",
+        INPUT,
+        action="Show previous prompt",
+    ),
+    "chat.next_prompt": Key(
+        "ctrl+down,alt+n", "Next prompt", "Show your next prompt, or the end", INPUT, action="Show next prompt"
+    ),
     "queue.focus": Key("alt+q", "Go to queue", "Go to the queued prompts", INPUT),
     "queue.up": Key("up,k", "Up", "Previous prompt", "Queued prompts"),
     "queue.down": Key("down,j", "Down", "Next prompt", "Queued prompts"),
@@ -343,6 +503,7 @@ KEYS: dict[str, Key] = {
         "Go to the waiting question; while none waits, write in $VISUAL or $EDITOR",
         "Approvals",
         priority=True,
+        action="Answer question",
     ),
     "approval.go": Key("alt+a", "Answer", "Go to the waiting question", "Approvals", priority=True),
     "approval.up": Key("up", "Up", "Mark the previous answer", "Approvals"),
@@ -370,20 +531,34 @@ KEYS: dict[str, Key] = {
     "transcript.end": Key("end,G", "End", "Go to the end and follow new output", TRANSCRIPT, show=True),
     "transcript.previous_prompt": Key("ctrl+up,p", "Previous prompt", "Go to your previous prompt", TRANSCRIPT),
     "transcript.next_prompt": Key("ctrl+down,P", "Next prompt", "Go to your next prompt, or the end", TRANSCRIPT),
-    "transcript.toggle": Key("enter,space", "Open", "Open or fold the call or thought", TRANSCRIPT, show=True),
-    "transcript.copy": Key("y", "Copy", "Copy the selection, or the block under the cursor", TRANSCRIPT, show=True),
+    "transcript.toggle": Key(
+        "enter,space", "Open", "Open or fold the call or thought", TRANSCRIPT, show=True, action="Open block"
+    ),
+    "transcript.copy": Key(
+        "y", "Copy", "Copy the selection, or the block under the cursor", TRANSCRIPT, show=True, action="Copy block"
+    ),
     "transcript.copy_answer": Key("Y", "Copy answer", "Copy the whole answer, as written", TRANSCRIPT, show=True),
     "transcript.copy_code": Key("c", "Copy code", "Copy the nearest code block", TRANSCRIPT, show=True),
     "transcript.open_turn": Key("t", "Open turn", "Open the turn's calls and thoughts, or fold them", TRANSCRIPT),
-    "transcript.open_all": Key("o", "Open all", "Open all calls and thoughts, or fold them", TRANSCRIPT, show=True),
+    "transcript.open_all": Key(
+        "o", "Open all", "Open all calls and thoughts, or fold them", TRANSCRIPT, show=True, action="Open all calls"
+    ),
     "transcript.edit": Key(
         "e", "Edit prompt", "Go back to before the prompt under the cursor, and change it", TRANSCRIPT
     ),
     "transcript.fork": Key(
-        "f", "Fork", "Go on from the message under the cursor in a new conversation, or before the prompt", TRANSCRIPT
+        "f",
+        "Fork",
+        "Go on from the message under the cursor in a new conversation, or before the prompt",
+        TRANSCRIPT,
+        action="Fork conversation",
     ),
-    "transcript.receipt": Key("r", "Receipt", "Show what was cut here: of the context, or of an output", TRANSCRIPT),
-    "transcript.search": Key("slash", "Search", "Search the conversation", TRANSCRIPT, show=True),
+    "transcript.receipt": Key(
+        "r", "Receipt", "Show what was cut here: of the context, or of an output", TRANSCRIPT, action="Show receipt"
+    ),
+    "transcript.search": Key(
+        "slash", "Search", "Search the conversation", TRANSCRIPT, show=True, action="Search conversation"
+    ),
     "transcript.next": Key("n", "Next", "Next match, further back", TRANSCRIPT),
     "transcript.previous": Key("N", "Previous", "Previous match", TRANSCRIPT),
     "transcript.search_close": Key("escape", "Close", "Close the search", TRANSCRIPT),

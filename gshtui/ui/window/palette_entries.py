@@ -31,9 +31,11 @@ _ANYWHERE = ("panes.", "tabs.", "mode.", "queue.focus", "approval.focus")
 _MOVES = frozenset(
     {"up", "down", "left", "right", "home", "end", "page_up", "page_down", "page_left", "page_right", "menu", "back",
      "next", "previous", "search_close", "search_next", "search_previous", "submit", "newline", "complete",
-     "word_left", "word_right", "delete_word_right"}
+     "word_left", "word_right", "delete_word_right", "line_start", "line_end"}
 )  # fmt: skip
 """The last parts of the ids of keys that only move, or that mean nothing away from what they act on."""
+_SAME = frozenset({"transcript.previous_prompt", "transcript.next_prompt"})
+"""Keys that do what other ones do, for another place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +66,13 @@ class PaletteHost(WorkbenchPort, Protocol):
 
 def action_entries(window: PaletteHost) -> Iterator[PaletteEntry]:
     """The actions of keys: those that work everywhere first, then those of the panes."""
-    for id, action in palette_actions():
+    everywhere = dict(palette_actions())
+    for id, action in everywhere.items():
         yield _action_entry(id, partial(window.run_action, action), window.bench)
     for widget in _places(window.bench):
         for id, action in _bindings(widget):
+            if id in everywhere:
+                continue
             yield _action_entry(id, partial(_act_there, window.bench, widget, action), window.bench)
 
 
@@ -85,7 +90,8 @@ def palette_actions() -> Iterator[tuple[str, str]]:
 
 def _action_entry(id: str, run: Callable[[], Any], screen: Widget) -> PaletteEntry:
     row = KEYS[id]
-    return PaletteEntry(f"key:{id}", row.label, row.help, run, shown_keys(screen, id), f"{id} {row.group}")
+    words = f"{id} {row.label} {row.group}"
+    return PaletteEntry(f"key:{id}", row.name, row.help, run, shown_keys(screen, id), words)
 
 
 def _places(screen: WorkbenchScreen) -> Iterator[Widget]:
@@ -103,7 +109,7 @@ def _bindings(widget: Widget) -> Iterator[tuple[str, str]]:
 
 
 def _acts(id: str) -> bool:
-    return id in KEYS and id.rpartition(".")[2] not in _MOVES
+    return id in KEYS and id not in _SAME and id.rpartition(".")[2] not in _MOVES
 
 
 async def _act_there(screen: WorkbenchScreen, widget: Widget, action: str) -> None:
