@@ -75,7 +75,7 @@ class Front(Screen[None]):
             await window.late.wait()
             self.action_form()
 
-        window.attend(open_it(), group="commands")
+        window.attend(open_it(), group="commands", words="A command")
 
     def action_form(self) -> None:
         self.app.push_screen(Form())  # pyright: ignore[reportUnknownMemberType]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
+
 import msgspec
 import pytest
 from textual import events as textual_events
@@ -29,9 +32,11 @@ from gshtui.providers.model_command import ChangeModel, ListedModel, ModelList
 from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen, SessionsScreen
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
 from gshtui.ui.window.palette import PaletteScreen
+from gshtui.ui.window.palette_entries import action_entries
 from gshtui.ui.window.pane_layout import CHAT
 from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer, FakeHub
@@ -623,13 +628,13 @@ async def test_the_palette_finds_actions_themes_and_conversations() -> None:
     ("words", "label"),
     [
         ("zoom", "Zoom pane"),
-        ("new agent", "New agent"),
-        ("agent new", "New agent"),
+        ("new agent", "Start agent"),
+        ("agent new", "Start agent"),
         ("inspect", "Inspect context"),
         ("f5", "Show changes"),
         ("alt+z", "Zoom pane"),
         ("context.inspect", "Inspect context"),
-        ("copy", "Copy"),
+        ("copy", "Copy block"),
         ("rename", "Rename agent"),
         ("diff", "Show changes"),
     ],
@@ -685,6 +690,56 @@ async def test_the_palette_lists_actions_then_commands_then_themes_and_before_al
         await settled(pilot)
         screen = await palette_with(pilot, "")
         assert screen.listed[0].id == "theme:gsh-light"
+
+
+VERBS = {
+    "add", "answer", "archive", "ask", "attach", "change", "compact", "compare", "continue", "copy", "delete",
+    "edit", "filter", "finish", "fork", "go", "group", "inspect", "interrupt", "kill", "list", "message",
+    "narrow", "open", "paste", "pin", "prune", "quit", "recover", "redo", "remove", "rename", "reset", "restart",
+    "restore", "run", "search", "set", "show", "start", "suspend", "toggle", "try", "unarchive", "undo", "widen",
+    "zoom",
+}  # fmt: skip
+
+
+async def test_each_action_is_called_by_a_verb_and_a_noun_in_at_most_three_words_and_by_no_other_ones_name() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        names = [entry.label for entry in action_entries(app)]
+    assert len(names) > 80
+    assert [name for name in names if not 2 <= len(name.split()) <= 3 or name.split()[0].lower() not in VERBS] == []
+    assert [name for name, times in Counter(names).items() if times > 1] == []
+
+
+async def test_work_that_takes_longer_than_a_moment_is_named_below_the_input_until_it_is_done() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        gate = asyncio.Event()
+
+        async def work() -> None:
+            await gate.wait()
+
+        status = app.bench.query_one(PromptStatus)
+        app.attend(work(), group="commands", words="Running /usage")
+        while "Running /usage · 0s" not in str(status.content):
+            await pilot.pause()
+        gate.set()
+        await settled(pilot)
+        assert "Running" not in str(status.content) and "enter send" in str(status.content)
+
+
+async def test_a_notice_that_confirms_a_key_takes_the_place_of_the_one_before() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.notify("The agent asks first.", timeout=2.5)
+        app.notify("Compacted main.", timeout=8)
+        app.notify("The agent edits unasked.", timeout=2.5)
+        app.notify("It broke.", severity="error", timeout=2.5)
+        await settled(pilot)
+        said = [notice.message for notice in app._notifications]
+        assert said == ["Compacted main.", "The agent edits unasked.", "It broke."]
 
 
 async def test_help_is_searched_by_word_key_and_id() -> None:

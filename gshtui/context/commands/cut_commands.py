@@ -274,7 +274,7 @@ class CutCommands:
         name = await self._rights.called(receipt.agent)
         sizes = f"{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens"
         done = f"{_DONE.get(receipt.kind, 'Cut')} {name}: {sizes}."
-        said = " ".join([done, *receipt.steps, "Its receipt is in the timeline."])
+        said = " ".join([done, *receipt.steps[-1:], "Its receipt is in the timeline."])  # the receipt has all steps
         return ToastView(said, 8 if receipt.steps else None)
 
     async def _pin(self, invocation: Invocation, parameters: PinBlock) -> PinnedBlock:

@@ -5,6 +5,7 @@ A pure reducer and the line that shows it, with a clock that runs only while som
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, cast
@@ -49,6 +50,8 @@ STATUS_EVENTS: tuple[type[Event], ...] = (
     InputCommandStarted,
     InputCommandFinished,
 )
+LATE = 0.15
+"""Seconds after which work that has shown nothing yet is named."""
 _ENOUGH = 0.5
 """Seconds of an answer from which its rate is estimated."""
 WORDS = {"starting": "Starting", "thinking": "Thinking", "tool": "Working", "waiting": "Waiting for you"}
@@ -202,6 +205,8 @@ class PromptStatus(Static):
         self._timer: Timer | None = None
         self._named: tuple[tuple[str, str], ...] = ()
         """The keys that the line names now, as mapped."""
+        self._late: dict[asyncio.Future[Any], RunningCommand] = {}
+        """What the person has asked for and still waits for."""
 
     def on_mount(self) -> None:
         self._timer = self.set_interval(TICK, self._tick, pause=True)
@@ -228,6 +233,25 @@ class PromptStatus(Static):
             self._timer.reset()
             self._tick()  # in the frame that these events make anyway
 
+    def follow(self, work: asyncio.Future[Any], words: str) -> None:
+        """Name this work, which the person has asked for, once it takes longer than a moment, until it is done."""
+        since = self._clock()
+
+        def late() -> None:
+            if not work.done():
+                self._late[work] = RunningCommand("", words, since)
+                self._run_clock()
+                self.draw()
+
+        def done(_: object) -> None:
+            timer.cancel()
+            if self._late.pop(work, None) is not None:
+                self._run_clock()
+                self.draw()
+
+        timer = asyncio.get_running_loop().call_later(LATE, late)
+        work.add_done_callback(done)
+
     def turn_to(self, agent: str) -> None:
         """Show this agent's turns from now on."""
         self._show(self._state_of(agent), self.state)
@@ -243,8 +267,12 @@ class PromptStatus(Static):
         if state is not before:
             if bool(state.answer) != bool(before.answer) or replace(state, answer=None) != replace(before, answer=None):
                 self.draw()  # the timer draws how fast an answer comes
-            if self._timer is not None:
-                (self._timer.resume if state.busy or state.running else self._timer.pause)()
+            self._run_clock()
+
+    def _run_clock(self) -> None:
+        if self._timer is not None:
+            going = self.state.busy or self.state.running or self._late
+            (self._timer.resume if going else self._timer.pause)()
 
     def on_resize(self) -> None:
         self.draw()
@@ -267,12 +295,14 @@ class PromptStatus(Static):
 
     def draw(self) -> None:
         """Show the current state."""
-        width = self.size.width
-        if not self.is_mounted or width <= 0:
+        width = self.size.width or app_of(self).size.width  # before the first layout, so that the row is never empty
+        if not self.is_attached or width <= 0:
             return
         self._ticked = self._clock()
         writing = self.editing or self.searching
-        if writing or not (self.state.busy or self.state.running):
+        if self._late and not writing:
+            line = self._late_work(width)
+        elif writing or not (self.state.busy or self.state.running):
             line = self._idle(width)
         else:
             line = self._busy(width) if self.state.busy else self._by_hand(width)
@@ -281,6 +311,14 @@ class PromptStatus(Static):
     def _busy(self, width: int) -> Content:
         waiting = waits(self.state, key_of(self, "approval.focus"))
         return self._going_on(doing(self.state), self.state.since, waiting, width, "esc to interrupt")
+
+    def _late_work(self, width: int) -> Content:
+        """The newest of what the person still waits for."""
+        from gshtui.text.sanitise import one_line
+
+        newest = list(self._late.values())[-1]
+        waiting = waits(self.state, key_of(self, "approval.focus"))
+        return self._going_on(one_line(newest.command), newest.since, waiting, width)
 
     def _by_hand(self, width: int) -> Content:
         """The person's newest running command."""

@@ -6,6 +6,7 @@ terminal.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import sys
@@ -40,6 +41,7 @@ from gshtui.ui.kit.textual.letter_echo import LetterEcho
 from gshtui.ui.kit.textual.typed_app import KeyTaker, takes_every_key
 from gshtui.ui.kit.themes import ThemedApp
 from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
+from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.window import lazy_imports
 from gshtui.ui.window.farewell import farewell
@@ -382,11 +384,16 @@ class Workbench(ThemedApp[int], AppBase):
 
     def run_command(self, line: str) -> None:
         """Run a line of the command language in a worker: ask what it asks, and show its outcome."""
-        self.attend(self.runner.run_line(line), group="commands")
+        self.attend(self.runner.run_line(line), group="commands", words=f"Running /{line.removeprefix('/')}")
 
     def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None) -> None:
         """Run a command by its parameters in a worker: ask what it asks, and show its outcome."""
-        self.attend(self.runner.run_value(parameters, then=then), group="commands")
+        words = f"Running /{parameters.words()}"
+        self.attend(self.runner.run_value(parameters, then=then), group="commands", words=words)
+
+    def follow(self, work: asyncio.Future[Any], words: str) -> None:
+        for status in self.bench.query(PromptStatus):
+            status.follow(work, words)
 
     async def result_of(self, parameters: Returns[R]) -> R | None:
         """The result of a command that lists something; `None`: unavailable."""

@@ -14,6 +14,7 @@ from rich.console import RenderableType
 from textual import events
 from textual.app import App
 from textual.dom import DOMNode
+from textual.notifications import Notification, Notify
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -25,6 +26,13 @@ from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.drawing_faults import DrawingFaults
 from gshtui.ui.kit.textual.isolation import IsolatingApp
 from gshtui.ui.kit.textual.key_order import KeyOrder, Typed
+
+BRIEF = 4.0
+"""Seconds up to which a notice only confirms a key."""
+
+
+def _is_brief(notice: Notification) -> bool:
+    return notice.severity == "information" and notice.timeout <= BRIEF
 
 
 class AppBase(IsolatingApp):
@@ -67,12 +75,21 @@ class AppBase(IsolatingApp):
         task = self._work(brought(), name=work.__qualname__, group=group, exclusive=exclusive)
         if task is not None:
             self._key_order.hold(task)
+            self.follow(task, "Opening")
 
-    def attend(self, work: Coroutine[Any, Any, None], *, group: str) -> None:
-        """Run this in a worker; the keys behind the one that asked for it wait a moment for what it may open."""
+    def attend(self, work: Coroutine[Any, Any, None], *, group: str, words: str) -> None:
+        """Run this in a worker; the keys behind the one that asked for it wait a moment for what it may open.
+
+        Args:
+            words: what it is called, should it take long.
+        """
         task = self._work(work, name=work.__qualname__, group=group)
         if task is not None:
             self._key_order.hold_a_moment(task)
+            self.follow(task, words)
+
+    def follow(self, work: asyncio.Future[Any], words: str) -> None:
+        """Show that this work runs, if it takes long; here nothing shows it."""
 
     def _work(self, work: Coroutine[Any, Any, None], **options: Any) -> asyncio.Task[None] | None:
         worker = self.run_worker(work, exit_on_error=False, **options)
@@ -105,6 +122,12 @@ class AppBase(IsolatingApp):
             return
         dark = self.current_theme.dark
         self.update_classes({"-dark-mode": dark, "-light-mode": not dark, f"-theme-{theme_name}": True}, update=False)
+
+    def _on_notify(self, event: Notify) -> None:  # Textual's own runs, too
+        """Have a notice that only confirms a key take the place of the one before, however fast the keys come."""
+        if _is_brief(event.notification):
+            for notice in [one for one in self._notifications if _is_brief(one)]:
+                del self._notifications[notice]
 
     # Drawing
 
