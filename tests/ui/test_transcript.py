@@ -298,6 +298,23 @@ async def test_a_turn_opens_and_folds_alone() -> None:
         assert "Second part" not in shown and "path: x.py" not in shown
 
 
+@pytest.mark.parametrize("key", ["t", "o"])
+async def test_the_block_under_the_cursor_stays_where_it_is_while_calls_around_it_open_and_fold(key: str) -> None:
+    app = TranscriptHost([*talk(5), PromptEntry("p", "go"), TOOL, AnswerEntry("a", "It is done.")])
+    async with app.run_test(size=(60, 16)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.press("up", "down")
+        assert view.cursor.text() == "It is done."
+        rows = screen_rows(view)
+        at = next(y for y, row in enumerate(rows) if "It is done." in row)
+        await pilot.press(key)
+        opened = screen_rows(view)
+        assert opened[at] == rows[at] and opened != rows
+        await pilot.press(key)
+        assert screen_rows(view) == rows
+
+
 @pytest.mark.parametrize("how", ["enter", "space", "click"])
 async def test_a_call_opens_and_folds_and_its_line_stays(how: str) -> None:
     app = TranscriptHost([*talk(5), TOOL])
@@ -423,6 +440,11 @@ async def test_the_whole_answer_and_the_nearest_code_have_keys_of_their_own() ->
         assert app.clipboard == "make" and view.cursor.text() == "make"
         await pilot.press("home", "c")  # from the prompt: the first code below it
         assert app.clipboard == "make"
+        for entry in (PromptEntry("q", "and then?"), AnswerEntry("b", "First this.\n\n```\nlater\n```")):
+            view.feed.put(entry)
+        await wait_until_drawn(pilot, view)
+        await pilot.press("end", "up", "c")  # from above it: what the turn before has is further away
+        assert app.clipboard == "later"
 
 
 async def test_without_an_answer_or_code_nothing_is_copied_and_the_window_says_so() -> None:

@@ -57,28 +57,34 @@ def answer_near(document: TranscriptDocument, cursor: BlockCursor) -> Sheet | No
 
 
 def code_near(document: TranscriptDocument, cursor: BlockCursor) -> tuple[Sheet, int] | None:
-    """The first block of the code under the cursor, else of the nearest above it, else below; `None`: none."""
+    """The first block of the code under the cursor, else of the nearest above it, else below; `None`: none.
+
+    What is in the cursor's turn comes first.
+    """
     here = cursor.sheet
     if here is None:
         return None
     at = document.index(here)
-    for sheet, block in _blocks_from(document, at, cursor.block):
-        chunk = sheet.blocks[block].chunk
-        if chunk is not None and chunk.kind == "code" and not chunk.goes_on:
-            return sheet, block
+    for first, last in (turn_of(document, here), (0, len(document.sheets))):
+        for sheet, block in _blocks_from(document, at, cursor.block, first, last):
+            chunk = sheet.blocks[block].chunk
+            if chunk is not None and chunk.kind == "code" and not chunk.goes_on:
+                return sheet, block
     return None
 
 
-def _blocks_from(document: TranscriptDocument, at: int, block: int) -> Iterator[tuple[Sheet, int]]:
-    """The blocks from a place upwards to the beginning, then from that place downwards to the end."""
+def _blocks_from(
+    document: TranscriptDocument, at: int, block: int, first: int, last: int
+) -> Iterator[tuple[Sheet, int]]:
+    """The blocks from a place upwards to the first entry, then from that place downwards to the one before `last`."""
     sheets = document.sheets
-    for number in range(at, -1, -1):
+    for number in range(at, first - 1, -1):
         sheet = sheets[number]
         if number == at or _has_code(sheet):
             document.built(sheet)
             start = min(block, len(sheet.blocks) - 1) if number == at else len(sheet.blocks) - 1
             yield from ((sheet, each) for each in range(start, -1, -1))
-    for number in range(at, len(sheets)):
+    for number in range(at, last):
         sheet = sheets[number]
         if number == at or _has_code(sheet):
             document.built(sheet)

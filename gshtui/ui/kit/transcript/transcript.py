@@ -214,13 +214,15 @@ class Transcript(KeptLines, can_focus=True):
 
     def action_open_all(self) -> None:
         """Open all thoughts and calls, or fold them all."""
-        self.feed.toggle_all()
+        with self.cursor.in_place():
+            self.feed.toggle_all()
         self._redraw()
 
     def action_open_turn(self) -> None:
         """Open all calls and thoughts of the turn under the cursor, or fold them all."""
         if self.cursor.ready() and self.cursor.sheet is not None:
-            self.feed.toggle_turn(self.cursor.sheet)
+            with self.cursor.in_place():
+                self.feed.toggle_turn(self.cursor.sheet)
             self._redraw()
 
     def action_copy_block(self) -> None:

@@ -6,7 +6,8 @@ The cursor treats a block and its continuations as one. Knows no terminal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gshtui.ui.kit.styled_lines import StyledLine
@@ -276,6 +277,17 @@ class BlockCursor:
         self._document.built(sheet)
         self._viewport.show(sheet, 0, sheet.gap, at=at)
         return True
+
+    @contextmanager
+    def in_place(self) -> Generator[None]:
+        """Its block, where it is visible, stays on its screen row while entries are opened and folded around it."""
+        rows = self.shown() if self.sheet is not None else []
+        yield
+        if rows and self.sheet is not None:
+            folds = isinstance(self.sheet.entry, FOLDING)
+            self.place(self._document.built(self.sheet), 0 if folds else self.block)
+            first, _ = self.group()
+            self._viewport.show(self.sheet, first, self.sheet.blocks[first].gap, at=rows[0])
 
     def shown(self) -> list[int]:
         """The screen rows of its block."""
