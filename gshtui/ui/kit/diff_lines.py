@@ -122,9 +122,11 @@ class DiffPainter:
             self.lines(right_at, half) if right_at is not None else [],
         )
         between = Segment(_BETWEEN, self._page.palette.rule)
+        absent = StyledLine((Segment(" " * half, self._page.palette.code),))
+        """Beside a line that only the other side has; an empty line of the file has no shade."""
         lines: list[StyledLine] = []
         for number in range(max(map(len, sides))):
-            left, right = (side[number] if number < len(side) else StyledLine(()) for side in sides)
+            left, right = (side[number] if number < len(side) else StyledLine(()) if side else absent for side in sides)
             left = left.filled(half, self._page.palette.text)
             lines.append(StyledLine((*left.segments, between, *right.segments)))
         return lines
