@@ -18,6 +18,11 @@ def percent(part: float, whole: float) -> str:
     return "<1 %" if share < 1 else f"{share:.0f} %"
 
 
+def deviation(share: float) -> str:
+    """How far something is off, with its sign: `+12 %`, `-3 %`, `0 %`. `share`: 0.12 for 12 %."""
+    return f"{round(100 * share):+d} %" if round(100 * share) else "0 %"
+
+
 _FORESEEN = 20
 """The most turns that a forecast counts: how many more it is, a few turns of another kind would change."""
 

@@ -161,7 +161,7 @@ def test_a_usual_table_fits_beside_the_panes_of_120_columns() -> None:
     days = [today.replace(day=1).isoformat(), today.replace(day=28, year=today.year - 1).isoformat()]
     sums = [UsageSum(day, 128, used, 130_000, 129_000, 12.34, 0, 754.0, 0.0) for day in days[:1]]
     lines = table(sums, "day").splitlines()
-    assert lines[0].split() == ["day", "share", "requests", "in", "cache", "out", "error", "cost", "time"]
+    assert lines[0].split() == ["day", "share", "requests", "in", "cache", "out", "est.", "±", "cost", "time"]
     assert lines[1].split()[:3] == ["1", f"{today:%b}", "█████"]
     assert max(map(len, lines)) <= 66
     older = UsageSum(days[1], 1, used, 1, 1, 1.0, 0, 1.0, 0.0)

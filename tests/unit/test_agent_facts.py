@@ -34,7 +34,7 @@ async def test_what_is_not_known_is_left_out() -> None:
     known = await read_facts(router_without_programs(FixedContexts()), "main")
     shown = dict(rows(msgspec.structs.replace(known, model="", provider="", window=0, trigger=0, estimate_error=0.12)))
     assert shown["model"] == "none yet" and "compaction" not in shown
-    assert shown["next request"] == "4,500 tokens, estimates are off by 12%"
+    assert shown["next request"] == "4,500 tokens, estimates are off by 12 %"
     assert not {"effort", "temperature"} & set(shown), "another program decides that"
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +44,18 @@ def test_shares() -> None:
     assert units.percent(1, 1_000) == "<1 %"
     assert units.percent(37, 100) == "37 %"
     assert units.percent(3, 0) == "0 %"
+    assert [units.deviation(share) for share in (0.124, -0.03, 0.001)] == ["+12 %", "-3 %", "0 %"]
+
+
+def test_percentages_are_written_by_one_module() -> None:
+    by_hand = re.compile(r":[+]?\.\d[%]|:[+]?\.0f\} ?%")
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in sorted(Path(units.__file__).parents[1].rglob("*.py"))
+        for line in path.read_text("utf-8").splitlines()
+        if by_hand.search(line) and path.name != "units.py"
+    ]
+    assert found == []
 
 
 def test_a_forecast_counts_few_turns_and_says_nothing_of_many() -> None:

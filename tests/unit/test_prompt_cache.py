@@ -105,7 +105,7 @@ def test_the_timeline_tells_it() -> None:
     ]
     told = timeline("main", marks, [], Forecast(None, 0, 0), 10)
     rows = [[cell.strip() for cell in line.split("|")][1:-1] for line in told.split("\n") if line.startswith("| ")]
-    assert [row[6] for row in rows if "-" not in row[6]] == ["cache", "first", "87%", "miss"]
+    assert [row[6] for row in rows if "-" not in row[6]] == ["cache", "first", "87 %", "miss"]
     assert "- #3: system/0 changed." in told
     assert "#2:" not in told
 

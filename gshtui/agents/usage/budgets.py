@@ -20,6 +20,7 @@ from gshtui.settings.settings_tables import Budgets as Table
 from gshtui.store.store_errors import StoreError
 from gshtui.store.usage_table import day_of
 from gshtui.system.ids import new_id
+from gshtui.text.units import percent
 
 Scope = Literal["agent", "tree", "day"]
 Unit = Literal["tokens", "dollars", "minutes"]
@@ -153,7 +154,7 @@ class BudgetWatch:
             return
         self._warned.add(key)
         self._bus.publish(BudgetReached(agent=self._agent, budget=budget, level="warning"))
-        text = f"{budget.used / budget.limit:.0%} of a budget is used: {budget_text(budget)}."
+        text = f"{percent(budget.used, budget.limit)} of a budget is used: {budget_text(budget)}."
         self._bus.publish(Noticed(level="warning", text=text, about=self._agent))
 
     async def _ask(self, session: str, budget: Budget, limit: BudgetLimit) -> bool:

@@ -64,7 +64,7 @@ def table(sums: Sequence[UsageSum], by: By) -> str:
     if not sums:
         return "No usage was recorded."
     most = max(one.tokens for one in sums)
-    head = (_HEADS[by], "share", "requests", "in", "cache", "out", "error", "cost", "time")
+    head = (_HEADS[by], "share", "requests", "in", "cache", "out", "est. ±", "cost", "time")
     rows = [_row(one, by, bar(one.tokens, most)) for one in sums]
     if len(sums) > 1:
         rows.append(_row(total(sums), by, ""))
@@ -92,6 +92,10 @@ def tokens(count: float) -> str:
         if count >= least:
             return f"{count / least:.1f}{unit}"
     return f"{count:.0f}"
+
+
+_OTHER = 10.0
+"""From this on an estimate is not off: the provider counts something else."""
 
 
 def money(cost: float) -> str:
@@ -125,9 +129,9 @@ def _row(one: UsageSum, by: By, bar_: str) -> tuple[str, ...]:
         bar_,
         str(one.requests),
         tokens(sent),
-        f"{usage.cache_read / sent:.0%}" if sent else "-",
+        units.percent(usage.cache_read, sent) if sent else "-",
         tokens(usage.output),
-        f"{one.error:+.0%}" if one.error is not None else "-",
+        units.deviation(one.error) if one.error is not None and abs(one.error) < _OTHER else "-",
         cost,
         minutes(one.seconds),
     )

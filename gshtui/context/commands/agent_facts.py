@@ -105,7 +105,11 @@ def rows(of: AgentFacts) -> list[tuple[str, str]]:
     """The facts for people."""
     window, size = of.window, of.expected
     share = f" of {window:,} ({units.percent(size, window)})" if window else ""
-    off = f", estimates are off by {of.estimate_error:.0%}" if (of.estimate_error or 0) >= 0.005 else ""
+    off = (
+        f", estimates are off by {units.percent(of.estimate_error or 0, 1)}"
+        if (of.estimate_error or 0) >= 0.005
+        else ""
+    )
     found = [
         ("conversation", str(of.session)),
         ("model", f"{of.model or 'none yet'}" + (f" via {of.provider}" if of.provider else "")),

@@ -33,6 +33,7 @@ from gshtui.context.commands.answers import action, context_errors
 from gshtui.context.commands.view_calls import CONTEXT_PARTS
 from gshtui.context.limits import ContextSettings
 from gshtui.context.views import ContextView, Forecast
+from gshtui.text import units
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -417,7 +418,7 @@ def _render_limits(_invocation: Invocation, found: ContextLimits) -> Outcome:
         "output_bytes": settings.output_bytes,
         "forecast": answers.forecast(found.forecast),
     }
-    share = f" ({view.trigger / view.window:.0%} of {view.window:,})" if view.window else ""
+    share = f" ({units.percent(view.trigger, view.window)} of {view.window:,})" if view.window else ""
     kept = f"{settings.output_bytes:,}" if settings.output_bytes else "all"
     rows = [
         ("threshold", f"{settings.threshold:g}"),

@@ -71,10 +71,12 @@ def headline(view: ContextView, forecast: Forecast | None = None, number: int = 
     """Whose request it is, how full the window is, and when something will be cut."""
     which = f"iteration {number}" if number else "the next request"
     size = view.expected or view.tokens
-    full = f"{size:,} of {view.window:,} tokens ({size / view.window:.0%})" if view.window else f"{size:,} tokens"
+    full = f"{size:,} tokens"
+    if view.window:
+        full = f"{size:,} of {view.window:,} tokens ({units.percent(size, view.window)})"
     estimate = " by estimate" if view.error is None else ""
     if view.error and view.error >= 0.005:
-        estimate = f" (estimates are off by {view.error:.0%} so far)"
+        estimate = f" (estimates are off by {units.percent(view.error, 1)} so far)"
     lines = [f"**{view.agent}**, {which}: {full}{estimate} · {view.model or 'no model yet'}"]
     if view.trigger:
         lines.append(f"{due(forecast, view.trigger)}.")
@@ -101,7 +103,8 @@ def overview(view: ContextView, forecast: Forecast | None = None, number: int = 
         blocks = [block for block in view.blocks if block.section == name]
         tokens = sum(block.tokens for block in blocks)
         share = tokens / view.tokens if view.tokens else 0.0
-        rows.append([name, str(len(blocks)), f"{tokens:,}", f"{share:.0%}", bar(share), cache_of(blocks)])
+        part = units.percent(tokens, view.tokens)
+        rows.append([name, str(len(blocks)), f"{tokens:,}", part, bar(share), cache_of(blocks)])
     sections = table(("section", "blocks", "tokens", "share", "", "cache"), rows, right=(1, 2, 3))
     largest = sorted(enumerate(view.blocks, 1), key=lambda entry: -entry[1].tokens)[:LARGEST]
     parts = [headline(view, forecast, number), sections]
@@ -314,7 +317,7 @@ def timeline(
 
 def cached(entry: CacheEntry) -> str:
     """How much of a request came from the provider's cache; empty if unknown."""
-    return f"{entry.share:.0%}" if entry.verdict in ("hit", "part") else entry.verdict
+    return units.percent(entry.share, 1) if entry.verdict in ("hit", "part") else entry.verdict
 
 
 def cuts_table(receipts: Sequence[Receipt]) -> str:

@@ -265,8 +265,8 @@ def _counts(state: ContextState) -> list[tuple[str, int, str]]:
     """The estimate, and the provider's count where it has several parts."""
     if not state.sent:
         return [("estimate", state.tokens, "")]
-    off = 100 * (state.tokens - state.sent) / state.sent
-    told = f"{off:+.0f} %".rjust(7) if abs(off) < 1_000 else ""  # the provider counts something else
+    off = (state.tokens - state.sent) / state.sent
+    told = units.deviation(off).rjust(7) if abs(off) < 10 else ""  # the provider counts something else
     estimate = ("estimate", state.tokens, told)
     if state.usage is not None and state.sent == state.usage.input:
         return [estimate]  # the request's own line below says what was counted

@@ -373,8 +373,8 @@ def estimate(view: ContextView) -> str:
     """The estimate compared with the count, and its error."""
     exact = input_tokens(view.iteration)
     if exact:
-        off = 100 * (view.tokens - exact) / exact
-        return f"counted by the provider; the estimate was {figures.tokens(view.tokens)} ({off:+.0f} %)"
+        off = units.deviation((view.tokens - exact) / exact)
+        return f"counted by the provider; the estimate was {figures.tokens(view.tokens)} ({off})"
     if view.error is not None:
-        return f"estimated; off by {100 * abs(view.error):.0f} % so far"
+        return f"estimated; off by {units.percent(abs(view.error), 1)} so far"
     return "estimated"

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
 from gshtui.text.sanitise import one_line
+from gshtui.text.units import percent
 from gshtui.ui.kit.dialogs import FormScreen
 from gshtui.ui.kit.line_field import LineField
 
@@ -58,7 +59,7 @@ class TuneScreen(FormScreen[Tuning]):
     def __init__(self, name: str, *, trigger: int = 0, window: int = 0) -> None:
         super().__init__()
         self._agent_name = name
-        self._now = f"now {round(100 * trigger / window)} %" if trigger and window else "as in the settings"
+        self._now = f"now {percent(trigger, window)}" if trigger and window else "as in the settings"
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -form"):
