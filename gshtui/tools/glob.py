@@ -66,7 +66,7 @@ class Walk:
 
 DESCRIPTION = """\
 Find files by path pattern, newest first: `src/**/*.ts`, `*.{md,rst}`. `*` stays within one folder, `**/` goes through \
-all below. Skips what .gitignore names. Prefer this to find and ls -R."""
+all below. Skips what .gitignore names."""
 DETAILS = """\
 It shows at most 200 paths, and how many there are. `*.py` finds only those at the top; .git is skipped."""
 _SHOWN = 200

@@ -163,7 +163,7 @@ class Matches:
 
 DESCRIPTION = """\
 Search file contents for a regular expression (ripgrep's; (?i) ignores case): matching lines as `number:text`. Skips \
-binary files and what .gitignore names. Prefer this to grep and rg."""
+binary files and what .gitignore names."""
 DETAILS = """\
 Results are grouped by file, with the lines around them as `number│text`. Escape literal characters: `foo\\\\(`. Files \
 with keys in them are skipped."""

@@ -199,7 +199,7 @@ _ONE = 400
 """Characters shown of a description; `skills ls` shows all of it."""
 _HEAD = """\
 Skills
-Instructions for particular kinds of work. Load one that fits before you begin: `skills action=load name=NAME`."""
+Instructions for particular kinds of work. Load one that fits before you begin."""
 
 
 def skills_section(shelf: SkillStore) -> str:
