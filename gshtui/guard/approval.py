@@ -21,6 +21,7 @@ from gshtui.guard.rule_paths import escaped
 from gshtui.guard.rules import GuardRule, RuleBook, RuleMatter, line_matter, parse_rules
 from gshtui.system.ids import new_id
 from gshtui.system.time_limit import time_limit
+from gshtui.text.marked_words import unmarked
 from gshtui.text.sanitise import literal, one_line
 
 Respondent = Literal["person", "policy", "nobody"]
@@ -373,10 +374,10 @@ def _explained(assessment: Assessment) -> list[str]:
     """
     lines = [f"It acts on {_line(assessment.machine)}, another machine."] if assessment.machine else []
     if assessment.why and assessment.why not in assessment.warnings:
-        lines.append(f"It asks because {_line(assessment.why)}.")
+        lines.append(unmarked(f"It asks because {_line(assessment.why)}."))
     if assessment.sandbox:
         reach = f": {_line(assessment.reach)}" if assessment.reach else ""
-        lines.append(f"It could run in the sandbox (`/mode auto`){reach}.")
+        lines.append(f"It could run in the sandbox (/mode auto){reach}.")
     if len(assessment.parts) > 1:
         lines += (
             f"{part.verdict:>5}  {_line(part.text)}" + (f"  · {part.rule}" if part.verdict != "allow" else "")

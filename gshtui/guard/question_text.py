@@ -116,11 +116,14 @@ class QuestionParts(NamedTuple):
 
 def question_parts(request: ApprovalRequested) -> QuestionParts:
     """The subject with its warnings and all that a call says besides, the change, and what `always` would allow."""
-    from gshtui.text.sanitise import visible  # not before the first letter
+    from gshtui.text.marked_words import unmarked  # not before the first letter
+    from gshtui.text.sanitise import visible
 
     head = [QuestionLine("subject", text) for text in visible(request.subject).split("\n")]
     head += [
-        QuestionLine("warning", f"⚠ {text}") for warning in request.warnings for text in visible(warning).split("\n")
+        QuestionLine("warning", f"⚠ {text}")
+        for warning in request.warnings
+        for text in visible(unmarked(warning)).split("\n")
     ]
     rule: list[QuestionLine] = []
     if request.rule:

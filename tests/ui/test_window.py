@@ -734,7 +734,7 @@ async def test_a_notice_that_confirms_a_key_takes_the_place_of_the_one_before() 
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         app.notify("The agent asks first.", timeout=2.5)
-        app.notify("Compacted main.", timeout=8)
+        app.notify("**Compacted** `main`.", timeout=8)
         app.notify("The agent edits unasked.", timeout=2.5)
         app.notify("It broke.", severity="error", timeout=2.5)
         await settled(pilot)

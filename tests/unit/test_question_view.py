@@ -91,6 +91,7 @@ def test_a_row_ends_behind_a_blank_where_one_is_near() -> None:
 
 
 def test_a_command_that_stands_above_whole_is_not_said_twice() -> None:
+    assert "⚠ touch changes things" in shown(subject="touch a", warnings=("`touch` changes things",), rule="")
     assert shown(subject="touch a", detail="It asks because …\n\nin src\ntouch a", rule="").count("touch a") == 1
     assert "touch a\nrm b" in shown(subject="touch a ⏎ rm b", detail="in src\ntouch a\nrm b", rule="")
 

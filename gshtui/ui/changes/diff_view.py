@@ -294,7 +294,8 @@ class ChangesView(ScrollView, inherit_bindings=False):
         for side, at in enumerate(pair):
             found = [] if at is None else self._painter.lines(at, self._page.width, before=not side)
             line = found[0] if found else StyledLine(())
-            sides.append(Strip(line.segments).adjust_cell_length(self._page.width, colours.text))
+            fill = colours.code if at is None else colours.text  # the other side alone has this line
+            sides.append(Strip(line.segments).adjust_cell_length(self._page.width, fill))
         left, right = (side.crop(start, start + half) for side in sides)
         return StyledLine((*left, Segment(" │ ", colours.rule), *right))
 

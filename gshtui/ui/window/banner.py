@@ -8,6 +8,8 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widgets import Static
 
+from gshtui.text.marked_words import unmarked
+
 
 class Banner(Static):
     """Hidden while empty; several notices are listed, newest last."""
@@ -21,7 +23,8 @@ class Banner(Static):
 
     def add_notice(self, text: str, hint: str = "") -> None:
         """Add a notice: one sentence, and what to do."""
-        line = Content.assemble((" ✗ ", "bold $error"), text, (f" {hint}" if hint else "", "$foreground-muted"))
+        behind = f" {unmarked(hint)}" if hint else ""
+        line = Content.assemble((" ✗ ", "bold $error"), unmarked(text), (behind, "$foreground-muted"))
         if line not in self._lines:
             self._lines = [*self._lines, line][-self.MOST :]
         self.update(Content("\n").join(self._lines))

@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
 SHORT = 160
 """Outcomes of keys and menus of up to this many characters are shown as a toast; longer ones open the viewer."""
-_MARKED = re.compile(r"\*\*(.+?)\*\*|`([^`\n]+)`")
-"""The Markdown that is stripped from an outcome shown as a toast."""
-
 _OWN_LINES = 3
 """Line ends in an outcome of our own words, at most; what has more, or was printed by something, stays as it is."""
 _NAMED = re.compile(r"`([a-z][a-z0-9_-]*)(?=`| [^-])")
@@ -55,10 +52,6 @@ class _Run:
     title: str
     typed: bool
     then: Callable[[], None] | None
-
-
-def _unmarked(found: re.Match[str]) -> str:
-    return found[1] or found[2]
 
 
 def _slashed(line: str) -> str:
@@ -257,7 +250,7 @@ class CommandRunner:
 
                 self._app.push_screen(TextScreen(title, text))
             case None if text:
-                self._app.notify(_MARKED.sub(_unmarked, text), markup=False)
+                self._app.notify(text, markup=False)
             case _:
                 pass
 

@@ -22,6 +22,7 @@ from gshtui.bus.loop_faults import part_of
 from gshtui.guard.report_redaction import redact_report
 from gshtui.settings import paths
 from gshtui.system.faults import FaultLog
+from gshtui.text.marked_words import unmarked
 from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.drawing_faults import DrawingFaults
 from gshtui.ui.kit.textual.isolation import IsolatingApp
@@ -122,6 +123,10 @@ class AppBase(IsolatingApp):
             return
         dark = self.current_theme.dark
         self.update_classes({"-dark-mode": dark, "-light-mode": not dark, f"-theme-{theme_name}": True}, update=False)
+
+    def notify(self, message: str, **options: Any) -> None:
+        """Show a notice; it draws no Markdown, so what our own words have of it is left out."""
+        super().notify(unmarked(message), **options)
 
     def _on_notify(self, event: Notify) -> None:  # Textual's own runs, too
         """Have a notice that only confirms a key take the place of the one before, however fast the keys come."""

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from rich.segment import Segment
+from rich.style import Style
 
+from gshtui.text.marked_words import marked_parts
 from gshtui.text.sanitise import plain
 from gshtui.ui.kit.page import Page
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
@@ -161,14 +163,19 @@ def _notice(notice: NoticeEntry, page: Page) -> list[StyledLine]:
     sign = {"quiet": palette.faint, "info": palette.marker, "warning": palette.warning, "error": palette.error}
     words = {"quiet": palette.faint, "info": palette.muted, "warning": palette.warning, "error": palette.error}
     inner = page.narrower(2)
-    lines = wrapped([Segment(plain(notice.text), words[notice.level])], inner.width)
+    lines = wrapped(_with_names(notice.text, words[notice.level], palette.inline_code), inner.width)
     lead = [Segment(f"{_SIGNS[notice.level]} ", sign[notice.level]), Segment("  ", palette.text)]
     out = [line.behind(lead[bool(number)]) for number, line in enumerate(lines)]
     if notice.hint:
-        hint = wrapped([Segment(plain(notice.hint), palette.muted)], page.narrower(4).width)
+        hint = wrapped(_with_names(notice.hint, palette.muted, palette.inline_code), page.narrower(4).width)
         leads = [Segment("  → ", palette.muted), Segment("    ", palette.text)]
         out += [line.behind(leads[bool(number)]) for number, line in enumerate(hint)]
     return out
+
+
+def _with_names(text: str, words: Style, names: Style) -> list[Segment]:
+    """Our own words, with the names in them as in an answer."""
+    return [Segment(part, names if is_name else words) for part, is_name in marked_parts(plain(text))]
 
 
 CACHED_LINES = 1_500
