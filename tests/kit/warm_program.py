@@ -38,6 +38,8 @@ ROOMS = (
     "store", "system", "text", "tmux",
 )  # fmt: skip
 """What commands load."""
+SDKS = ("anthropic.resources.messages", "openai.resources.responses", "gshtui.providers.anthropic")
+"""What a request to most providers loads."""
 _LENGTH = 8
 """Digits in front of a request."""
 
@@ -198,7 +200,7 @@ def run_gsh(
     env: Mapping[str, str] | None = None,
 ) -> CommandResult:
     """As `tests.kit.command.run_gsh`, by a warm program that all tests of this process share."""
-    return shared().run(*arguments, stdin=stdin, cwd=cwd, env=env)
+    return shared(*SDKS).run(*arguments, stdin=stdin, cwd=cwd, env=env)
 
 
 @cache

@@ -26,7 +26,7 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet.native.spec import write_spec
 from gshtui.settings import paths
 from gshtui.store.store import Store
-from tests.kit.command import environment, run_gsh
+from tests.kit.command import environment
 from tests.kit.native_agents import (
     AGENT,
     DEADLINE,
@@ -37,6 +37,7 @@ from tests.kit.native_agents import (
     relay_window,
     wait_for_exit,
 )
+from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.fleet.native.outcome",

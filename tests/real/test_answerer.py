@@ -20,10 +20,10 @@ from gshtui.store.store import Store
 from gshtui.system.process_tree import start_time
 from gshtui.tmux.server import TmuxServer
 from tests.kit.asking_program import PROFILE
-from tests.kit.command import run_gsh
 from tests.kit.home import Home
 from tests.kit.source import ROOT
 from tests.kit.tmux import eventually, tmux
+from tests.kit.warm_program import run_gsh
 
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux

@@ -24,12 +24,12 @@ from gshtui.providers.media_notes import beyond_limits, instead_of
 from gshtui.providers.port import Capabilities
 from gshtui.providers.wire_history import turns
 from gshtui.text.png_picture import read_png
-from tests.kit.command import run_gsh
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Say
 from tests.kit.pdf import pdf
 from tests.kit.png import png
 from tests.kit.providers import APIS, make_message, make_provider, make_request, provider_with_loopback, receive_stream
+from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.media.media_files",

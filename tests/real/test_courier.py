@@ -12,10 +12,10 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.keeper import running_keeper
 from gshtui.settings.paths import data_dir
-from tests.kit.command import run_gsh
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.tmux import eventually
+from tests.kit.warm_program import run_gsh
 from tests.real.test_keeper import CLAUDE, Place, place
 
 pytestmark = pytest.mark.tmux

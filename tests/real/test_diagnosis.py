@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from gshtui.headless import doctor_programs
-from tests.kit.command import CommandResult, run_gsh
+from tests.kit.command import CommandResult
+from tests.kit.command import run_gsh as run_alone
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
+from tests.kit.warm_program import run_gsh
 
 COVERS = ("gshtui.cli.doctor", "gshtui.headless.doctor_programs")
 
@@ -131,7 +133,7 @@ def test_folders_open_to_others_and_files_in_the_way(home: Home, tmp_path: Path)
 def test_problems_of_the_configuration_and_the_terminal(home: Home, tmp_path: Path) -> None:
     file = user_file(home, "[agent]\nmax_step = 1\n")
     env = {"TERM": "dumb", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    ran = run_gsh("doctor", "--json", cwd=tmp_path, env=env)
+    ran = run_alone("doctor", "--json", cwd=tmp_path, env=env)  # Python looks at these as it starts
     assert f"{file}:2" in finding(ran, "agent.max_step")["detail"]
     assert finding(ran, "TERM")["status"] == "problem"
     assert finding(ran, "encoding")["status"] == "problem"

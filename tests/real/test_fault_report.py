@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gshtui.settings import paths
-from tests.kit.command import run_gsh
 from tests.kit.home import Home
 from tests.kit.record import numbered_prompt, open_record
+from tests.kit.warm_program import run_gsh
 
 COVERS = ("gshtui.cli.report",)
 SECRET = "sk-" + "a1b2c3d4" * 5

@@ -11,13 +11,13 @@ import pytest
 from gshtui.context.blocks import tool_text
 from gshtui.context.tokens import text_tokens
 from gshtui.providers.port import ToolSpec
-from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.loopback.server import Loopback
 from tests.kit.providers import MODELS
+from tests.kit.warm_program import run_gsh
 
 MOST = 2_230
 """Tokens, by our estimate, of the system section and the tools of a request with the default configuration.

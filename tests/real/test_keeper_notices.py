@@ -15,10 +15,10 @@ from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
-from tests.kit.command import run_gsh
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.tmux import eventually
+from tests.kit.warm_program import run_gsh
 from tests.real.test_keeper import CLAUDE, Place, place
 
 COVERS = ("gshtui.bus.agent_news",)

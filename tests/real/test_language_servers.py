@@ -28,13 +28,13 @@ from gshtui.tools.code_commands import commands as code_commands
 from gshtui.tools.commands import commands
 from gshtui.tools.file_paths import FilePaths
 from gshtui.vfs.file_system import FileSystem
-from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.providers import MODELS
 from tests.kit.tool_harness import ToolHarness, processes_mentioning
+from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.code.language_server",

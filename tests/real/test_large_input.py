@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.headless.large_input import split_text
-from tests.kit.command import run_gsh
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
+from tests.kit.warm_program import run_gsh
 
 ROWS = "".join(f"GET /{number} 200\n" for number in range(60_000)).encode()
 

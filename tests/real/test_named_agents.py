@@ -13,12 +13,13 @@ import pytest
 
 from gshtui.bus.event import Event
 from gshtui.settings import paths
-from tests.kit.command import CommandResult, command, run_gsh
+from tests.kit.command import CommandResult, command
 from tests.kit.door import door_for, visit
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually
+from tests.kit.warm_program import run_gsh
 from tests.real.test_call_contexts import window
 from tests.real.test_keeper import Place, place
 

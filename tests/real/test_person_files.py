@@ -9,8 +9,8 @@ import asyncssh
 import pytest
 
 from gshtui.ssh.person_files import PersonFiles
-from tests.kit.command import run_gsh
 from tests.kit.door import Door, door_for
+from tests.kit.warm_program import run_gsh
 
 
 def prepare(folder: Path) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.kit.command import run_gsh
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import named_servers
+from tests.kit.warm_program import run_gsh
 from tests.real.test_cli_agent import project
 
 __all__ = ["named_servers", "project"]

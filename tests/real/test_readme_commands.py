@@ -102,7 +102,7 @@ def shop(tmp_path: Path, home: Home, named_servers: Path, monkeypatch: pytest.Mo
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     for name, words in (("gsh-tui", []), ("gsh", ["gsh"])):
-        line = shlex.join([*warm_program.shared().argv(), *words])
+        line = shlex.join([*warm_program.shared(*warm_program.SDKS).argv(), *words])
         (tools / name).write_text(f'#!/bin/sh\nexec {line} "$@"\n')
         (tools / name).chmod(0o755)
     return Shop(project, environ)

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from gshtui.settings import trust
-from tests.kit.command import CommandResult, run_gsh
+from tests.kit.command import CommandResult
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Spent
 from tests.kit.loopback.server import Loopback
 from tests.kit.providers import MODELS
+from tests.kit.warm_program import run_gsh
 
 
 @pytest.fixture

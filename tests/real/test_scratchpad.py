@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Think
+from tests.kit.warm_program import run_gsh
 
 NOTE = "the moss grows on the north side"
 

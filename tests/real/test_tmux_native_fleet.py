@@ -25,11 +25,12 @@ from gshtui.hub.hub_options import ALL_PARTS, HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from gshtui.tmux.server import TmuxServer
-from tests.kit.command import ROOT, run_gsh
+from tests.kit.command import ROOT
 from tests.kit.fleet_harness import echo_program
 from tests.kit.mcp_turns import configure
 from tests.kit.native_agents import EventLog
 from tests.kit.tmux import kill_server
+from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.fleet.own_questions",

@@ -12,7 +12,7 @@ import pytest
 
 from gshtui.context.tool_budget import TOOLS
 from gshtui.text.truncation import least
-from tests.kit.command import CommandResult, run_gsh
+from tests.kit.command import CommandResult
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
@@ -20,6 +20,7 @@ from tests.kit.loopback.script import Call, Say
 from tests.kit.loopback.server import Loopback
 from tests.kit.markers import MARKER, cut_of
 from tests.kit.providers import MODELS
+from tests.kit.warm_program import run_gsh
 
 PRINTED = 108_894
 """Bytes of `seq 1 20000`."""
