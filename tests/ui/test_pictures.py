@@ -50,6 +50,17 @@ async def settled(pilot: Pilot[int]) -> None:
     await drawn(pilot, pilot.app.bench.query_one(Transcript))
 
 
+def know_all_heights(transcript: Transcript) -> None:
+    """Draw what was never in sight, too: which entries were for a moment depends on the machine, and so do the heights
+    that are estimates, and the scroll bar.
+    """
+    document = transcript.document
+    for sheet in document.sheets:
+        for at in range(len(document.built(sheet).blocks)):
+            document.exact(sheet, at)
+    transcript.sync(whole=True)
+
+
 async def shown(
     snap: Snap,
     size: tuple[int, int],
@@ -74,6 +85,7 @@ async def shown(
         shells = app.bench.panes["shell"]
         assert isinstance(shells, ShellPane)
         await shells.filtered()
+        know_all_heights(app.bench.query_one(Transcript))
         await settled(pilot)
         snap(app)
 
