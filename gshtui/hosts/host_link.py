@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING
 
 from gshtui.hosts.host_errors import HostError, from_ssh
 from gshtui.hosts.remote_shell import MarkedOutput, new_mark, remote_line
-from gshtui.settings import paths
 from gshtui.settings.settings_tables import HostSettings
 from gshtui.system.file_lock import LockHeld, file_lock
 from gshtui.system.processes import kill_child, start_child
 from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
-    from gshtui.settings.loader import Loaded
+    from gshtui.settings.model import Settings
 
 DEADLINE = 15.0
 """Seconds that a short script on the other machine may take."""
@@ -346,12 +345,12 @@ class HostLinks:
         settings: Mapping[str, HostSettings],
         runtime: Callable[[], Path],
         *,
-        changed: Callable[[], Mapping[str, HostSettings] | None] = lambda: None,
+        changed: Callable[[], Settings | None] = lambda: None,
     ) -> None:
         """
         Args:
             runtime: gives the private folder for sockets; asked when the first host is used.
-            changed: gives the hosts anew if the configuration has changed since it was last asked.
+            changed: gives the settings anew if the configuration has changed since it was last asked.
         """
         self._settings = settings
         self._runtime = runtime
@@ -373,33 +372,9 @@ class HostLinks:
 
     def _look_up(self) -> None:
         if (settings := self._changed()) is not None:
-            self._settings = settings
+            self._settings = settings.hosts
             for link in self._links.values():
-                link.configure(settings.get(link.name))
-
-
-def changed_hosts(loaded: Loaded) -> Callable[[], Mapping[str, HostSettings] | None]:
-    """What tells `HostLinks` of changes to the user's file, which processes that stay for days would not notice.
-
-    A file that is no TOML now, as while it is edited, changes nothing: the machines in use stay reachable.
-    """
-    seen: tuple[int, int] | None = None
-
-    def changed() -> Mapping[str, HostSettings] | None:
-        nonlocal seen
-        try:
-            found = paths.config_file().stat()
-            now = found.st_mtime_ns, found.st_size
-        except OSError:
-            now = 0, 0
-        if now == seen:
-            return None
-        seen = now
-        fresh = loaded.again()
-        unreadable = any(one.level != "info" and not one.key for one in fresh.problems)
-        return None if unreadable else fresh.settings.hosts
-
-    return changed
+                link.configure(settings.hosts.get(link.name))
 
 
 def _no_ssh() -> HostError:

@@ -282,9 +282,10 @@ class CommandOffers:
     @functools.cached_property
     def hosts(self) -> HostLinks:
         """The other machines of the configuration; one connection to each for all of this hub."""
-        from gshtui.hosts.host_link import HostLinks, changed_hosts
+        from gshtui.hosts.host_link import HostLinks
+        from gshtui.settings.changed_settings import changed_settings
 
-        return HostLinks(self._settings.hosts, paths.runtime_dir, changed=changed_hosts(self._loaded))
+        return HostLinks(self._settings.hosts, paths.runtime_dir, changed=changed_settings(self._loaded))
 
     def _redactor(self) -> Redactor:
         from gshtui.agents.telemetry import redactor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from gshtui.bus.agent_news import AgentCall, AgentNews
 from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled, AgentRemoved
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
+from gshtui.settings import paths
 from gshtui.settings.loader import load
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
@@ -59,9 +61,15 @@ async def test_who_needs_you_or_ends_is_told_once_whoever_looks_after_it(place: 
     keeper = await place.keeper()
     for id in ("0001", "0002", "0003"):
         await place.row(lambda row: row.owner == keeper.process.pid and row.status in ("idle", "tool"), id=id)
+    by_command = desktop.with_name("command.log")
+    command = ["sh", "-c", f'echo "$GSH_TEXT" >> {by_command}']
+    paths.config_file().parent.mkdir(parents=True, exist_ok=True)
+    paths.config_file().write_text(f"[notify]\ncommand = {json.dumps(command)}\n")  # the keeper runs already
     place.run("agent", "send", "cc", "do:ask")
     (asked,) = await told(desktop, 1)
     assert "cc asks: Do you want to proceed?" in asked
+    (called,) = await told(by_command, 1)
+    assert asked.endswith(called)
     window = build_hub(HubOptions(cwd=place.project, loaded=load(place.project)))
     await window.start()
     await place.row(lambda row: row.owner == os.getpid() and row.needs_you)
