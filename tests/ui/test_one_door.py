@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import click
 import pytest
 from pydantic import Field
+from textual.app import App
 from textual.pilot import Pilot
 
 from gshtui.cli import declared
@@ -336,7 +337,7 @@ class Notebook(Garden):
 async def test_a_notice_is_plain_text_with_our_commands_as_typed_here(monkeypatch: pytest.MonkeyPatch) -> None:
     app, said = Gardener(Notebook()), list[str]()
 
-    def notify(text: str, **_: object) -> None:
+    def notify(_: object, text: str, **__: object) -> None:
         said.append(text)
 
     async def unknown(line: str) -> None:
@@ -348,7 +349,7 @@ async def test_a_notice_is_plain_text_with_our_commands_as_typed_here(monkeypatc
 
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
-        monkeypatch.setattr(app, "notify", notify)
+        monkeypatch.setattr(App, "notify", notify)
         await pilot.press("f12")
         await settled(pilot)
         Keyboard(app).post("y")
