@@ -8,7 +8,7 @@ from textual.content import Content
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged, UsageReported
+from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged, ModelChanged, UsageReported
 from gshtui.bus.events.fleet_events import (
     AgentKilled,
     AgentRemoved,
@@ -120,6 +120,10 @@ def test_what_is_said_of_one_agent() -> None:
         "  explore · Claude Sonnet 4.5",
         "  ━──── 42.0k/200k · $0.12",
     ]
+    local = ModelChanged(agent="main", provider="ollama", model="qwen3:8b", label="qwen3:8b (Ollama)")
+    for width, shown in ((40, "  qwen3:8b (Ollama)"), (18, "  qwen3:8b")):
+        state = after(AgentAdded(agent="main", name="main"), local)
+        assert shown in words(draw_agents(list_agents(state), width, NOW)[0])
     claude = words(draw_agents(list_agents(after(*changed(CLAUDE))), 40, NOW)[0])
     assert "  needs you · by hook" in claude
     assert claude[-1] == "  cost unknown"

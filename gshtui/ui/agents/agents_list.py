@@ -300,8 +300,7 @@ def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
     mode = f"{agent.mode} mode" if agent.mode not in (None, "ask") else ""
     model = _clean(agent.model)
     kinds = [
-        " · ".join(word for word in (_clean(agent.made_of), name, mode) if word)
-        for name in (model, model.partition(" ")[2] or model)  # the maker's name comes first
+        " · ".join(word for word in (_clean(agent.made_of), name, mode) if word) for name in (model, _short_name(model))
     ]
     kind = kinds[0]
     if full and kind:
@@ -322,6 +321,12 @@ def _meter(agent: AgentView, room: int) -> list[tuple[str, str]]:
     bar = figures.bar(min(agent.row.context, agent.row.window), agent.row.window, _METER)
     colour = "$warning" if agent.row.context > 0.85 * agent.row.window else "$primary"
     return [(bar, colour), (f"{'─' * (_METER - len(bar))} ", _MUTED)]
+
+
+def _short_name(model: str) -> str:
+    """The model's name without what runs it, behind it in brackets, or else without its maker's, which comes first."""
+    name, runs_it, _ = model.partition(" (")
+    return name if runs_it else model.partition(" ")[2] or model
 
 
 def _longest_that_fits(wordings: Sequence[str], width: int) -> str:
