@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.ui.window import first_frame
-from gshtui.ui.window.early_echo import InputPlace, TypedLine
+from gshtui.ui.window.early_echo import EarlyEcho, InputPlace, TypedLine
 from tests.kit.pty_child import PtyChild, frame_child
 from tests.kit.terminal_screen import BLANK, Cell, ScreenCells
 
@@ -159,6 +162,43 @@ def test_after_a_key_that_it_does_not_know_the_line_stays_as_it_is(key: str) -> 
     line.type("abc")
     line.type(f"{key}def")
     assert line.frozen and line.text == "abc"
+
+
+class Told(list[bytes]):
+    """The pieces of what was typed; tells of each change."""
+
+    def __init__(self) -> None:
+        super().__init__([b""])
+        self.changes = SimpleQueue[list[bytes]]()
+
+    def append(self, piece: bytes) -> None:
+        super().append(piece)
+        self.changes.put(list(self))
+
+    def __setitem__(self, at: Any, piece: Any) -> None:
+        super().__setitem__(at, piece)
+        self.changes.put(list(self))
+
+    def become(self, wanted: list[bytes]) -> None:
+        """Wait until they are these."""
+        while self.changes.get(timeout=30) != wanted:
+            pass
+
+
+def test_an_escape_that_stands_alone_is_told_from_a_key_with_alt() -> None:
+    reads, types = os.pipe()
+    shows = os.open(os.devnull, os.O_WRONLY)
+    echo = EarlyEcho(shows, PLACE, reads)
+    echo.pieces = told = Told()
+    try:
+        os.write(types, b"a\x1bd\x1b")
+        told.become([b"a\x1bd\x1b", b""])
+        os.write(types, b"do")
+        told.become([b"a\x1bd\x1b", b"do"])
+    finally:
+        assert echo.stop() is told
+        for fd in (reads, types, shows):
+            os.close(fd)
 
 
 def test_a_text_that_does_not_fit_is_left_to_the_input() -> None:

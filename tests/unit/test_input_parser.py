@@ -76,6 +76,14 @@ def test_a_burst_is_the_keys_that_it_is_made_of(sent: list[str], sizes: list[int
     assert not parser.waits
 
 
+def test_an_escape_and_a_letter_are_two_keys_where_nothing_came_between_them_for_a_while() -> None:
+    parser = InputParser()
+    found: list[Message] = []
+    for piece in ("a\x1b", "do\x1b", "\x1b[A\x1b[200~x\x1b", "y\x1b[201~"):
+        found += [*parser.feed(piece), *parser.pause()]
+    assert said(found) == ["a", "escape", "d", "o", "escape", "up", "x\x1by"]
+
+
 @given(st.lists(st.integers(1, 9), max_size=80))
 def test_a_paste_is_text_however_it_is_cut(sizes: list[int]) -> None:
     parser, at, found = InputParser(), 0, list[Message]()

@@ -19,6 +19,8 @@ _PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
 _READ = 1 << 16
 _TURN = 0.001
 """Seconds that an import may go on while a key waits to be drawn."""
+_ESCAPE_WAITS = 0.05
+"""`gshtui.text.terminal_sequences.ESCAPE_WAITS`, without the imports that it needs."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 """What makes one sign of several: how wide that is, only the real input knows."""
 
@@ -116,11 +118,17 @@ def _cells(letter: str) -> int:
 class EarlyEcho:
     """Reads the terminal in a thread until it is stopped."""
 
-    def __init__(self, fd: int, place: InputPlace) -> None:
-        """`fd`: where to draw."""
+    def __init__(self, fd: int, place: InputPlace, keys: int = 0) -> None:
+        """`fd`: where to draw. `keys`: where to read."""
         self.line = TypedLine(place)
+        self.pieces = [b""]
+        """What was typed so far.
+
+        Where an escape, or the beginning of a sequence, was followed by nothing for as long as tells that this is what
+        was typed, another piece begins: escape and then a letter is not that letter with alt.
+        """
         self._fd = fd
-        self._read: list[bytes] = []
+        self._keys = keys
         self._ended = _thread.allocate_lock()
         self._ends, self._end = os.pipe()
         self._interval = sys.getswitchinterval()
@@ -135,13 +143,13 @@ class EarlyEcho:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def stop(self) -> bytes:
-        """Stop reading; returns everything that was typed so far. To be called once."""
+    def stop(self) -> "list[bytes]":
+        """Stop reading; returns everything that was typed so far, in pieces. To be called once."""
         sys.setswitchinterval(self._interval)
         os.close(self._end)
         self._ended.acquire()
         os.close(self._ends)
-        return b"".join(self._read)
+        return self.pieces
 
     def _run(self) -> None:
         try:
@@ -152,11 +160,17 @@ class EarlyEcho:
             self._ended.release()
 
     def _follow(self, decoder: "IncrementalDecoder") -> None:
-        while self._ends not in (ready := select.select([0, self._ends], [], [])[0]):
-            data = os.read(0, _READ) if ready else b""
+        waits = None
+        while self._ends not in (ready := select.select([self._keys, self._ends], [], [], waits)[0]):
+            if not ready:
+                self.pieces.append(b"")
+                waits = None
+                continue
+            data = os.read(self._keys, _READ)
             if not data:
                 return
-            self._read.append(data)
+            self.pieces[-1] += data
+            waits = _ESCAPE_WAITS if b"\x1b" in data else None
             if self.line.type(decoder.decode(data)):
                 os.write(self._fd, self.line.drawn().encode())
 

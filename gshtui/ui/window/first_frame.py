@@ -47,10 +47,10 @@ class FirstFrame:
         """From now on, show what is typed in the input line at this place."""
         self._echo = EarlyEcho(self.fd, place)
 
-    def take_typed(self) -> "tuple[bytes, TypedLine | None]":
-        """Stop reading the terminal. Returns what was typed, and the line that shows it."""
+    def take_typed(self) -> "tuple[list[bytes], TypedLine | None]":
+        """Stop reading the terminal. Returns what was typed (see `EarlyEcho.pieces`), and the line that shows it."""
         echo, self._echo = self._echo, None
-        return (echo.stop(), echo.line) if echo is not None else (b"", None)
+        return (echo.stop(), echo.line) if echo is not None else ([], None)
 
     def handed_over(self) -> None:
         """Textual's driver has the terminal now, and will restore it."""

@@ -11,7 +11,7 @@ import os
 import select
 import selectors
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import Context
 from fcntl import ioctl
@@ -76,8 +76,8 @@ class CountedFile:
 class ReadingDriver(LinuxDriver):
     """Textual's driver with our reading of the input: by a thread, or by the loop once that is free."""
 
-    typed = b""
-    """What was read of the terminal before the driver started."""
+    typed: Sequence[bytes] = ()
+    """What was read of the terminal before the driver started. Between two pieces was a while without a key."""
     parser: InputParser | None = None
     """Reads what comes, once it runs."""
     _decode: Callable[[bytes], str]
@@ -90,9 +90,12 @@ class ReadingDriver(LinuxDriver):
         """Read, parse and pass on, until the driver stops or the loop takes over."""
         parser = self.parser = InputParser(self._debug)
         self._decode = getincrementaldecoder("utf-8")("replace").decode
-        if text := self._decode(self.typed):
-            self._pass_on(parser.feed(text))
-        self.typed = b""
+        for at, piece in enumerate(self.typed):
+            if at:
+                self._pass_on(parser.pause())
+            if text := self._decode(piece):
+                self._pass_on(parser.feed(text))
+        self.typed = ()
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
@@ -188,8 +191,10 @@ class PaintedFrame(Protocol):
     size: tuple[int, int]
     """Columns and rows."""
 
-    def take_typed(self) -> tuple[bytes, PaintedLine | None]:
-        """Stop reading the terminal. Returns what was typed, and the line of the frame that shows it."""
+    def take_typed(self) -> tuple[Sequence[bytes], PaintedLine | None]:
+        """Stop reading the terminal. Returns what was typed, a piece after each pause that told something, and the
+        line of the frame that shows it.
+        """
         ...
 
     def handed_over(self) -> None:

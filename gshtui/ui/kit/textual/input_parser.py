@@ -71,6 +71,11 @@ class InputParser(XTermParser):
         if self.waits and time.monotonic() - self._held_at > longest:
             yield from self._give_up()
 
+    def pause(self) -> Iterable[Message]:
+        """What is clear because nothing followed for as long as an escape waits, a while ago."""
+        if self.waits and not self._in_answer:
+            yield from self._give_up()
+
     @property
     def waits(self) -> bool:
         """Whether time will tell what the last character was."""
