@@ -80,9 +80,10 @@ def status_age(row: AgentRow) -> float:
 
 
 def status_words(row: AgentRow) -> str:
-    """The status with the agent's activity, source and age."""
+    """The status with the agent's activity and age, and who says so, unless the agent does itself."""
     doing = f" · {one_line(row.doing, 60)}" if row.doing else ""
-    return f"{row.status}{doing} ({row.status_source}, {status_age(row):.0f} s)"
+    source = "" if row.status_source == "event" else f"{row.status_source}, "
+    return f"{row.status}{doing} ({source}{status_age(row):.0f} s)"
 
 
 def cost_words(row: AgentRow) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
+from gshtui.fleet import agent_tables
 from gshtui.fleet.fleet_context import AgentRows
 from gshtui.store.store import Store
 
@@ -104,3 +105,9 @@ async def test_what_another_process_wrote_is_seen(store: Store, tmp_path: Path) 
     row = rows.get(id)
     assert row is not None
     assert (row.status, row.tokens) == ("idle", 5)
+
+
+@pytest.mark.parametrize(("source", "words"), [("event", "idle (0 s)"), ("screen", "idle (screen, 0 s)")])
+def test_who_says_a_status_is_named_unless_the_agent_does_itself(source: str, words: str) -> None:
+    row = AgentRow(id="0001", name="x", kind="native", status="idle", status_source=source)
+    assert agent_tables.status_words(row) == words
