@@ -131,8 +131,11 @@ async def _discard(pipe: asyncio.StreamReader) -> None:
         pass
 
 
-_EXECS = 0.02
-"""Seconds in which a process that has just left its session executes its program: until then, it has no environment."""
+_EXECS, _EXECS_SLOWLY = 0.02, 0.5
+"""Seconds in which a process that has just left its session executes its program, as a rule and on a busy machine:
+until then, it has no environment."""
+_SETTLED = 60.0
+"""Seconds after which a process without an environment is one that was given none."""
 _NO_PID_COMES_AGAIN = 2.0
 """Seconds in which no machine starts so many processes that their pids begin anew and pass where they were."""
 _GRACE = 1.0
@@ -212,13 +215,41 @@ def end_call_processes(leader: int | None, call: str) -> list[str]:
     for attempt in range(_ROUNDS):
         living = call_processes(leader, call)
         if not living:
-            time.sleep(_EXECS)
+            _wait_for_execs()
             living = call_processes(leader, call)
         if not living:
             break
         names |= {process.pid: process_name(process) for process in living if process.pid != leader}
         end_processes(living, force=attempt > 0)
     return list(names.values())
+
+
+def _wait_for_execs() -> None:
+    """Let processes that execute a program just now get their environment, by which they are known. Blocks."""
+    until = time.monotonic() + _EXECS_SLOWLY
+    time.sleep(_EXECS)
+    while _any_executes() and time.monotonic() < until:
+        time.sleep(_EXECS)
+
+
+def _any_executes() -> bool:
+    """Whether a process of ours has a program, and no environment yet. Where `/proc` does not tell: no."""
+    import psutil  # not needed for the first screen
+
+    proc = Path("/proc")
+    if not proc.joinpath("self/environ").exists():
+        return False
+    for name in (name for name in os.listdir(proc) if name.isdecimal()):  # noqa: PTH208 - names alone: there are many
+        try:
+            with open(f"/proc/{name}/environ", "rb") as environ:  # noqa: PTH123 - a Path costs as much as the rest
+                if environ.read(1):
+                    continue
+            os.readlink(f"/proc/{name}/exe")  # noqa: PTH115 - as above; the kernel's own and the ended have none
+            if psutil.Process(int(name)).create_time() > time.time() - _SETTLED:
+                return True
+        except (OSError, psutil.Error):
+            continue
+    return False
 
 
 def end_processes(processes: list[psutil.Process], *, force: bool = False) -> None:

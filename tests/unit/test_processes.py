@@ -6,13 +6,16 @@ import asyncio
 import errno
 import os
 import signal
+import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import psutil
 import pytest
 
 from gshtui.system import processes
+from gshtui.system.environment import MARK
 
 COVERS = ("gshtui.system.child_watcher",)
 
@@ -110,3 +113,15 @@ async def test_where_the_kernel_has_no_descriptor_of_a_child_its_end_is_known_al
     monkeypatch.setattr(os, "pidfd_open", none, raising=False)
     async with asyncio.timeout(20):
         assert await ends("exit 3", "exit 4") == [3, 4]
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="its environment is read from /proc")
+def test_a_process_that_executes_its_program_just_now_belongs_to_its_call_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the two it has left its session and has no environment; on a busy machine, for as long as it likes."""
+    monkeypatch.setattr(processes, "_EXECS_SLOWLY", 30.0)
+    call = f"executes-{os.getpid()}"  # another run of this test may be beside it
+    line = f"sleep 0.3; {MARK}={call} exec sleep 600"
+    with subprocess.Popen(["/bin/sh", "-c", line], env={}, start_new_session=True) as late:
+        ended = processes.end_call_processes(None, call)
+        assert late.wait(10) < 0
+    assert [name.rpartition(" (pid")[0] for name in ended] == ["sleep 600"]
