@@ -489,7 +489,7 @@ async def test_notices_and_failed_parts() -> None:
         await pilot.pause()
         assert notices(app)[-1] == f"saved {NASTY} go on"
         said = str(app.bench.banner.visual)
-        assert f"bad {NASTY}" in said and "\x1b" not in said and "store is not running: disk full make room" in said
+        assert f"bad {NASTY}" in said and "\x1b" not in said and "store is not running: disk full. make room" in said
 
 
 async def test_the_title_and_where_it_is_held() -> None:

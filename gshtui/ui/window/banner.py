@@ -24,6 +24,8 @@ class Banner(Static):
     def add_notice(self, text: str, hint: str = "") -> None:
         """Add a notice: one sentence, and what to do."""
         behind = f" {unmarked(hint)}" if hint else ""
+        if hint and not text.endswith((".", "!", "?", "…")):
+            text += "."
         line = Content.assemble((" ✗ ", "bold $error"), unmarked(text), (behind, "$foreground-muted"))
         if line not in self._lines:
             self._lines = [*self._lines, line][-self.MOST :]
