@@ -379,14 +379,14 @@ async def test_an_agent_is_followed_or_not_there_wherever_the_connection_breaks(
                 await fleet.spawn(SpawnRequest(cli=("cat",), host="far"), by_person=True)
             gate.cut()
             gate.reopen()
-            await eventually(differ, until=lambda why: not why, within=30)
+            await eventually(differ, until=lambda why: not why, within=90)
         for pieces, row in zip((3, 7, 11), [row for row in fleet.rows() if not row.ended], strict=False):
             gate.cut_after(pieces)
             with contextlib.suppress(FleetError):
                 await fleet.kill(row.id, now=True)
             gate.cut()
             gate.reopen()
-            await eventually(differ, until=lambda why: not why, within=30)
+            await eventually(differ, until=lambda why: not why, within=90)
 
 
 async def _in_the_way(writer: PaneWriter, server: TmuxServer) -> str:
