@@ -73,12 +73,12 @@ class SessionOptions:
         match id:
             case "mode" if (mode := mode_named(value)) is not None:
                 if self.mode != mode:
-                    heard = await self._listening(AgentModeChanged)
+                    heard = self._next(AgentModeChanged)
                     self._hub.bus.publish(ModeChangeRequested(agent=self._agent, mode=mode))
                     await _taken(heard, value)
             case "model" | "effort":
                 provider, _, model = value.partition("/")
-                heard = await self._listening(ModelChanged)
+                heard = self._next(ModelChanged)
                 try:
                     if id == "model":
                         await self._hub.call(ChangeModel(name=model, provider=provider))
@@ -102,13 +102,11 @@ class SessionOptions:
                     self._models = {f"{one.provider}/{one.model}": one.label for one in usable[:_MODELS]}
         return self._models
 
-    async def _listening(self, kind: type[E]) -> asyncio.Future[E]:
-        """The next such event about the agent, which cannot be missed from now on."""
-        heard = asyncio.ensure_future(
-            self._hub.bus.wait_for(kind, lambda event: getattr(event, "agent", "") == self._agent, timeout=_SETS_WITHIN)
+    def _next(self, kind: type[E]) -> asyncio.Future[E]:
+        """The next such event about the agent."""
+        return self._hub.bus.wait_for(
+            kind, lambda event: getattr(event, "agent", "") == self._agent, timeout=_SETS_WITHIN
         )
-        await asyncio.sleep(0)
-        return heard
 
 
 def _select(id: str, name: str, category: str, value: str, values: Mapping[str, str]) -> SessionConfigOptionSelect:

@@ -123,15 +123,16 @@ class Bus:
         if self._subscriptions.pop(subscription, None) is not None:
             self._routes.clear()
 
-    async def wait_for(
+    def wait_for(
         self, kind: type[E], matches: Callable[[E], bool] = lambda _: True, *, timeout: float | None = None
-    ) -> E:
-        """Return the next matching event of this type. Exceptions from `matches` are raised here.
+    ) -> asyncio.Future[E]:
+        """The next matching event of this type that is published after this call, whenever it is awaited.
 
-        Raises:
-            TimeoutError: none came within `timeout` seconds.
+        So it is called before what brings the event about. Exceptions from `matches` are raised to who awaits it, and
+        `TimeoutError` if none came within `timeout` seconds.
         """
-        found: asyncio.Future[E] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[E] = loop.create_future()
 
         def look(batch: Sequence[Event]) -> None:
             for event in batch:
@@ -143,12 +144,20 @@ class Bus:
                 except Exception as error:
                     found.set_exception(error)
 
+        def give_up() -> None:
+            if not found.done():
+                found.set_exception(TimeoutError(f"no {kind.__name__} within {timeout:g} s"))
+
         subscription = self.subscribe(look, kind, name=f"wait for {kind.__name__}")
-        try:
-            async with time_limit(timeout):
-                return await found
-        finally:
+        timer = loop.call_later(timeout, give_up) if timeout is not None else None
+
+        def over(_: asyncio.Future[E]) -> None:
             subscription.unsubscribe()
+            if timer is not None:
+                timer.cancel()
+
+        found.add_done_callback(over)
+        return found
 
     async def drained(self) -> None:
         """Wait until every subscriber has handled what was published so far.

@@ -6,7 +6,6 @@ to the faces that show the rule before it is saved. Raises only `FleetError`.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
@@ -53,12 +52,9 @@ class OwnQuestions:
         if reason and decision != "deny":
             raise FleetError("invalid", "A reason goes with a denial only.", hint="For example: deny --reason '…'")
         answered = ApprovalAnswered(approval=request.approval, decision=decision, reason=reason)
-        settled = asyncio.ensure_future(
-            self._bus.wait_for(
-                ApprovalSettled, lambda event: event.approval == request.approval, timeout=_SETTLED_WITHIN
-            )
+        settled = self._bus.wait_for(
+            ApprovalSettled, lambda event: event.approval == request.approval, timeout=_SETTLED_WITHIN
         )
-        await asyncio.sleep(0)  # it listens from now on
         self._bus.publish(answered)
         try:
             done = await settled
@@ -82,8 +78,7 @@ class OwnQuestions:
         def gone(event: AgentStatusChanged) -> bool:
             return event.agent == row.id and (event.question is None or event.question.id != asked.id)
 
-        settled = asyncio.ensure_future(self._bus.wait_for(AgentStatusChanged, gone, timeout=_SETTLED_WITHIN))
-        await asyncio.sleep(0)  # it listens from now on
+        settled = self._bus.wait_for(AgentStatusChanged, gone, timeout=_SETTLED_WITHIN)
         self._bus.publish(QuestionAnswered(agent=row.id, question=asked.id, choice=choice))
         try:
             return (await settled).question

@@ -6,7 +6,6 @@ so. Raises only `FleetError`.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from gshtui.bus.agent_data import AgentRow, ProgramOption, ProgramValue
@@ -67,8 +66,7 @@ class ProgramOptions:
             now = next((one.value for one in event.options if one.id == option.id), "")
             return event.agent == row.id and now == value.value
 
-        changed = asyncio.ensure_future(self._bus.wait_for(ProgramSessionChanged, taken, timeout=_SET_WITHIN))
-        await asyncio.sleep(0)  # it listens from now on
+        changed = self._bus.wait_for(ProgramSessionChanged, taken, timeout=_SET_WITHIN)
         self._bus.publish(ProgramOptionRequested(agent=row.id, option=option.id, value=value.value))
         try:
             return (await changed).options

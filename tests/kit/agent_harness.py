@@ -135,8 +135,7 @@ class AgentHarness:
 
     async def run_turn(self, text: str) -> TurnFinished:
         """Send a prompt and wait for the end of its turn."""
-        waiting = asyncio.create_task(self.bus.wait_for(TurnFinished, timeout=8))
-        await asyncio.sleep(0)
+        waiting = self.bus.wait_for(TurnFinished, timeout=60)
         await self.send_prompt(text)
         finished = await waiting
         await self.bus.drained()

@@ -74,8 +74,7 @@ async def agent_with(
 async def ask(hub: Hub, text: str = "Go on.", *, within: float = WITHIN) -> TurnFinished:
     """One turn, once it is known what the person's servers offer: a turn by itself waits ten seconds for that."""
     await _learn(hub)
-    waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=within))
-    await asyncio.sleep(0)
+    waiting = hub.bus.wait_for(TurnFinished, timeout=within)
     hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
     finished = await waiting
     await hub.bus.drained()

@@ -77,7 +77,7 @@ async def test_everything_that_a_server_can_do(
         turn = asyncio.create_task(ask(hub, within=100))
         sample = await hub.bus.wait_for(ApprovalRequested, timeout=100)
         assert "at most 50 tokens" in sample.subject and "six times seven" in sample.detail
-        form = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=60))
+        form = hub.bus.wait_for(ApprovalRequested, timeout=60)
         hub.bus.publish(ApprovalAnswered(approval=sample.approval, decision="once"))
         asked = await form
         assert "Please provide inputs" in asked.subject

@@ -41,8 +41,7 @@ async def main(when: str) -> None:
     assert hub.store is not None
     hub.store.contexts.add_overlay = Stopping(hub.store, when).add_overlay
     for words in ("The rule is 4711.", "Go on."):
-        waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=20))
-        await asyncio.sleep(0)
+        waiting = hub.bus.wait_for(TurnFinished, timeout=60)
         hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=words))
         await waiting
     hub.bus.publish(CutRequested(agent="main", kind="compact"))

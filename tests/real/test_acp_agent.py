@@ -386,14 +386,15 @@ async def test_without_a_window_a_command_answers_its_question_and_sets_its_opti
     row = AgentRow(id=AGENT, name="helper", kind="acp")
     with agent_process(file, tmp_path):
         async with direct_line(paths.data_dir(), row, within=20.0) as line:
-            asked = line.question
-            while asked is None:
-                asked = (await line.bus.wait_for(AgentStatusChanged, lambda event: event.question is not None)).question
+            told = line.bus.wait_for(AgentStatusChanged, lambda event: event.question is not None, timeout=60)
+            asked = line.question or (await told).question
+            assert asked is not None
             own = OwnQuestions(line.bus, lambda: line.approvals.state)
             with pytest.raises(FleetError, match="not an answer"):
                 await own.answer(replace(row, question=asked), "7", asked.id, "")
+            rests = line.bus.wait_for(AgentStatusChanged, lambda event: event.status == "idle", timeout=60)
             await own.answer(replace(row, question=asked), "1", asked.id, "")
-            await line.bus.wait_for(AgentStatusChanged, lambda event: event.status == "idle")
+            await rests
         assert (tmp_path / "notes.txt").read_text("utf-8") == "two\n"
         async with direct_line(paths.data_dir(), row, within=20.0) as line:
             assert line.question is None

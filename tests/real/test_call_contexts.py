@@ -36,8 +36,7 @@ async def window(folder: Path) -> AsyncIterator[Hub]:
 
 
 async def ask(hub: Hub, text: str) -> str:
-    waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=15))
-    await asyncio.sleep(0)
+    waiting = hub.bus.wait_for(TurnFinished, timeout=60)
     hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
     await waiting
     await hub.bus.drained()
@@ -93,8 +92,8 @@ async def test_a_cut_requested_while_it_answers_in_a_call_is_of_the_chat(
             for line in ("create alpha", "join alpha", "invite main"):
                 await hub.run(line)
             heard = Recorder(hub.bus)
-            begun = asyncio.create_task(hub.bus.wait_for(TurnStarted, timeout=15))
-            cut = asyncio.create_task(hub.bus.wait_for(ContextCut, timeout=15))
+            begun = hub.bus.wait_for(TurnStarted, timeout=60)
+            cut = hub.bus.wait_for(ContextCut, timeout=60)
             answered = asyncio.create_task(say(hub, "alpha", "the word of alpha is oboe"))
             assert (await begun).session != own
             hub.bus.publish(CutRequested(agent="main", kind="clear", by="person"))
@@ -110,8 +109,7 @@ async def test_a_prompt_of_a_call_that_is_gone_is_answered_nowhere(
     monkeypatch.setenv("GSH_HUB__KEEP", "never")
     async with window(tmp_path / "one") as hub:
         await ask(hub, "what failed?")
-        gone = asyncio.create_task(hub.bus.wait_for(PromptWithdrawn, timeout=10))
-        await asyncio.sleep(0)
+        gone = hub.bus.wait_for(PromptWithdrawn, timeout=60)
         hub.bus.publish(PromptSubmitted(prompt="p1", agent="main", text="what failed?", call="nowhere"))
         assert (await gone).prompt == "p1"
         await ask(hub, "what failed?")

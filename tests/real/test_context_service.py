@@ -54,8 +54,7 @@ class Here:
 
     async def ask(self, text: str) -> TurnFinished:
         """One turn."""
-        waiting = asyncio.create_task(self.hub.bus.wait_for(TurnFinished, timeout=20))
-        await asyncio.sleep(0)
+        waiting = self.hub.bus.wait_for(TurnFinished, timeout=60)
         self.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
         finished = await waiting
         await self.hub.bus.drained()
@@ -231,12 +230,12 @@ async def test_a_summary_waits_for_a_persons_word(opened: Open, monkeypatch: pyt
         await here.ask("One.")
         await here.ask("Two.")
         cutting = asyncio.create_task((await here.editor()).cut("main", "compact"))
-        proposed = await here.hub.bus.wait_for(SummaryProposed, timeout=10)
+        proposed = await here.hub.bus.wait_for(SummaryProposed, timeout=60)
         here.hub.bus.publish(SummaryAnswered(agent="main", cut=proposed.receipt.id, accepted=True, summary="My words."))
         assert (await cutting).summary == "My words."
         await (await here.editor()).undo("main", proposed.receipt.id)
         cutting = asyncio.create_task((await here.editor()).cut("main", "compact"))
-        proposed = await here.hub.bus.wait_for(SummaryProposed, timeout=10)
+        proposed = await here.hub.bus.wait_for(SummaryProposed, timeout=60)
         here.hub.bus.publish(SummaryAnswered(agent="main", cut=proposed.receipt.id, accepted=False))
         with pytest.raises(ContextError, match="rejected"):
             await cutting

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -38,8 +37,7 @@ class Window:
     async def ask(self, text: str, *answers: list[Any]) -> TurnFinished:
         """One turn, in which the model answers so."""
         self.provider.answers += answers
-        waiting = asyncio.create_task(self.hub.bus.wait_for(TurnFinished, timeout=20))
-        await asyncio.sleep(0)
+        waiting = self.hub.bus.wait_for(TurnFinished, timeout=60)
         self.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
         finished = await waiting
         await self.hub.bus.drained()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -70,8 +69,7 @@ async def test_kill_in_the_middle_of_a_tool(tmp_path: Path, no_survivors: None) 
     recorder = Recorder(hub.bus)
     await hub.start()
     try:
-        waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=15))
-        await asyncio.sleep(0)
+        waiting = hub.bus.wait_for(TurnFinished, timeout=60)
         hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="what failed?"))
         finished = await waiting
         await hub.bus.drained()
@@ -103,8 +101,7 @@ async def test_kill_while_a_question_is_open(tmp_path: Path) -> None:
     await hub.start()
     try:
         hub.bus.publish(ApprovalAnswered(approval=words[-1][1], decision="once"))
-        waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=15))
-        await asyncio.sleep(0)
+        waiting = hub.bus.wait_for(TurnFinished, timeout=60)
         hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="what failed?"))
         await waiting
         await hub.bus.drained()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -52,8 +51,7 @@ async def hub_with(tmp_path: Path, api: str, model: str, session: str = "new") -
 
 
 async def ask(hub: Hub) -> None:
-    waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=20))
-    await asyncio.sleep(0)
+    waiting = hub.bus.wait_for(TurnFinished, timeout=60)
     hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="Think."))
     assert (await waiting).stop == "end"
     await hub.bus.drained()

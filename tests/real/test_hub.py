@@ -51,8 +51,7 @@ class Opened:
 
     async def ask(self, text: str, timeout: float = 60) -> TurnFinished:
         """Send a prompt and wait for the end of its turn."""
-        waiting = asyncio.create_task(self.hub.bus.wait_for(TurnFinished, timeout=timeout))
-        await asyncio.sleep(0)
+        waiting = self.hub.bus.wait_for(TurnFinished, timeout=timeout)
         self.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
         finished = await waiting
         await self.hub.bus.drained()
@@ -115,7 +114,7 @@ async def test_writing_needs_an_answer(opened: Open, tmp_path: Path) -> None:
     here = await opened()
 
     async def allow() -> None:
-        asked = await here.hub.bus.wait_for(ApprovalRequested, timeout=10)
+        asked = await here.hub.bus.wait_for(ApprovalRequested, timeout=60)
         assert asked.diff
         here.hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
 
@@ -148,10 +147,9 @@ async def test_a_second_place_reads_along(opened: Open) -> None:
     assert not event.writable
     assert str(os.getpid()) in event.held_by
     second.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="run command true"))
-    refused = await second.hub.bus.wait_for(Noticed, lambda e: "reading only" in e.text, timeout=10)
+    refused = await second.hub.bus.wait_for(Noticed, lambda e: "reading only" in e.text, timeout=60)
     assert "/clear" in refused.hint
-    following = asyncio.create_task(second.hub.bus.wait_for(SessionFollowed, timeout=10))
-    await asyncio.sleep(0)
+    following = second.hub.bus.wait_for(SessionFollowed, timeout=60)
     await first.ask("files *.txt")
     await following
     await second.hub.bus.drained()
@@ -163,10 +161,10 @@ async def test_a_conversation_can_be_changed_and_left(opened: Open) -> None:
     await here.ask("what failed?")
     first = here.session
     here.hub.bus.publish(SessionChangeRequested(agent="main", session="new"))
-    changed = await here.hub.bus.wait_for(SessionOpened, timeout=10)
+    changed = await here.hub.bus.wait_for(SessionOpened, timeout=60)
     assert changed.session != first
     here.hub.bus.publish(SessionChangeRequested(agent="main", session="no-such"))
-    told = await here.hub.bus.wait_for(Noticed, timeout=10)
+    told = await here.hub.bus.wait_for(Noticed, timeout=60)
     assert "no-such" in told.text
     other = await opened(session=first)
     assert other.recorder.of(SessionOpened)[0].writable

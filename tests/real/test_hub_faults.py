@@ -60,8 +60,7 @@ class Here:
 
     async def answers(self) -> bool:
         """Whether a prompt gets its turn."""
-        waiting = asyncio.create_task(self.hub.bus.wait_for(TurnFinished, timeout=10))
-        await asyncio.sleep(0)
+        waiting = self.hub.bus.wait_for(TurnFinished, timeout=60)
         self.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="what failed?"))
         return (await waiting).stop == "end"
 
@@ -144,10 +143,7 @@ async def test_every_duty_failing_in_turn(opened: Open) -> None:
             await asyncio.sleep(0)
         else:
             continue  # it waits for a thread or another task just now
-        told = asyncio.create_task(
-            here.hub.bus.wait_for(FaultReported, lambda event, n=name: event.part == n, timeout=30)
-        )
-        await asyncio.sleep(0)
+        told = here.hub.bus.wait_for(FaultReported, lambda event, n=name: event.part == n, timeout=60)
         waiting = getattr(task, "_fut_waiter", None)
         if waiting is None or waiting.done():
             told.cancel()
@@ -255,8 +251,7 @@ async def test_a_line_at_which_the_hub_fails_costs_that_line(opened: Open, monke
         while not here.hub.shell_log.listens:  # noqa: ASYNC110  # nothing says so
             await asyncio.sleep(0)
         _, writer = await asyncio.open_unix_connection(str(here.hub.shell_log._lease.path))
-        told = asyncio.create_task(here.hub.bus.wait_for(ShellRecorded, timeout=10))
-        await asyncio.sleep(0)
+        told = here.hub.bus.wait_for(ShellRecorded, timeout=60)
         writer.write(json.dumps({"hello": "shell", "pid": os.getpid()}).encode() + b"\n")
         for number in (1, 2):
             event = ShellCommandStarted(
@@ -286,8 +281,7 @@ async def test_mail_that_cannot_be_delivered_keeps_nobody_elses_from_being(opene
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MailTransports, "route", route)
         session = here.hub.session_of("main")
-        told = asyncio.create_task(here.hub.bus.wait_for(TurnFinished, timeout=10))
-        await asyncio.sleep(0)
+        told = here.hub.bus.wait_for(TurnFinished, timeout=60)
         await here.hub.store.mail.add(Letter(id="l1", sender="person", recipient="nobody", text="x"))
         await here.hub.store.mail.add(
             Letter(id="l2", sender="person", recipient="main", session=session, text="what failed?")

@@ -29,7 +29,7 @@ def project(tmp_path: Path) -> Path:
 
 async def asked(hub: Hub, prompt: str, text: str) -> None:
     hub.bus.publish(PromptSubmitted(prompt=prompt, agent="main", text=text))
-    await hub.bus.wait_for(TurnFinished, timeout=20)
+    await hub.bus.wait_for(TurnFinished, timeout=60)
     await hub.bus.drained()
 
 

@@ -73,7 +73,7 @@ async def asked(app: Workbench, pilot: Pilot[int]) -> None:
     """One turn with two requests."""
     hub = await up(app, pilot)
     hub.bus.publish(PromptSubmitted(prompt="p", agent="main", text="What is in a.txt?"))
-    await hub.bus.wait_for(TurnFinished, timeout=20)
+    await hub.bus.wait_for(TurnFinished, timeout=60)
     await app.bridge.shown()
 
 

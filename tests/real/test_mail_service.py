@@ -162,9 +162,10 @@ async def test_a_message_for_another_conversation_waits_for_it(path: Path) -> No
     async with open_mail(path, ["Thanks."]) as m:
         child = await m.add_agent("child", parent="main", parent_session="of yesterday")
         said = await m.run("report", child.id, text="late")
+        begun = m.main.bus.wait_for(TurnStarted, timeout=60)
         await m.send("main", "for now", sender="person")
         await eventually(lambda: m.published_states(said.data["message"]))
-        await m.main.bus.wait_for(TurnStarted, timeout=30)
+        await begun
         assert (await m.store.mail.find(said.data["message"])).state == "queued"
 
 

@@ -76,7 +76,7 @@ async def test_an_agent_starts_when_it_is_invited_and_has_a_context_in_each_call
 
         async with window(place.project) as hub:
             while not hub.connected("0001"):
-                await hub.bus.wait_for(Event, timeout=30)
+                await hub.bus.wait_for(Event, timeout=60)
             said = await hub.run("talk to=claude message='@nobody a window asks' timeout_s=30")
             assert "Understood." in said.text and "no @nobody" in said.text
     assert server.refused == []

@@ -68,7 +68,7 @@ async def test_a_servers_question_is_answered_with_values_by_the_person(
         question = await hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
         assert "Which colour?" in question.subject
         assert "/mcp answer kit" in question.detail
-        page = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=WITHIN))
+        page = hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
         await hub.run("mcp answer kit 'colour=red'")
         assert "https://kit.example/sign-up" in (await page).detail
         hub.bus.publish(ApprovalAnswered(approval=page.result().approval, decision="once"))
@@ -89,12 +89,11 @@ async def test_questions_that_a_server_of_today_asks_at_once_are_answered_one_af
     async with agent_with(tmp_path, monkeypatch, [[Call("kit__ask_both")], [Say("done")]]) as (hub, _, recorder):
         turn = asyncio.create_task(ask(hub))
         asked: list[str] = []
-        following = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=WITHIN))
+        following = hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
         for _ in range(2):
             question = await following
             # The second one comes while the first is being answered.
-            following = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=WITHIN))
-            await asyncio.sleep(0)
+            following = hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
             first = "first" in question.subject
             asked.append("first" if first else "then")
             await hub.run(f"mcp answer kit 'colour={'red' if first else 'blue'}'")
@@ -141,11 +140,11 @@ async def test_a_servers_sample_counts_against_its_callers_budget(
         turn = asyncio.create_task(ask(hub))
         sample = await hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
         assert sample.tool == "mcp_sampling"
-        budget = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=WITHIN))
+        budget = hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
         hub.bus.publish(ApprovalAnswered(approval=sample.approval, decision="once"))
         question = await budget
         assert question.tool == "budget"
-        again = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=WITHIN))
+        again = hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
         hub.bus.publish(ApprovalAnswered(approval=question.approval, decision="deny"))
         hub.bus.publish(ApprovalAnswered(approval=(await again).approval, decision="deny"))  # the turn's next request
         await turn
@@ -294,8 +293,7 @@ async def test_a_question_is_withdrawn_with_the_turn_it_belongs_to(
     async with agent_with(tmp_path, monkeypatch, script) as (hub, _, _):
         turn = asyncio.create_task(ask(hub))
         question = await hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
-        settled = asyncio.create_task(hub.bus.wait_for(ApprovalSettled, timeout=WITHIN))
-        await asyncio.sleep(0)
+        settled = hub.bus.wait_for(ApprovalSettled, timeout=WITHIN)
         hub.bus.publish(InterruptRequested(agent="main"))
         assert (await turn).stop == "interrupted"
         closed = await settled

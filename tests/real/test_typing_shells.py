@@ -56,13 +56,13 @@ async def idle(fleet: Fleet, *argv: str) -> AgentRow:
     return await fleet.wait(row.id, ("idle",), 20.0)
 
 
-async def said(bus: Bus, agent: str, status: str) -> AgentStatusChanged:
+def said(bus: Bus, agent: str, status: str) -> asyncio.Future[AgentStatusChanged]:
     """The next time that this agent is said to be so."""
 
     def right(event: AgentStatusChanged) -> bool:
         return event.agent == agent and event.status == status
 
-    return await bus.wait_for(AgentStatusChanged, right, timeout=20)
+    return bus.wait_for(AgentStatusChanged, right, timeout=60)
 
 
 @pytest.mark.parametrize("name", SHELLS)
@@ -70,13 +70,11 @@ async def test_a_shell_works_exactly_while_its_command_runs(tmp_path: Path, tmux
     async with mail_and_fleet(tmp_path, tmux) as (m, fleet):
         row = await idle(fleet, *SHELLS[name])
         assert row.profile == "shell"
-        works = asyncio.create_task(said(m.main.bus, row.id, "tool"))
-        await asyncio.sleep(0)
+        works = said(m.main.bus, row.id, "tool")
         await fleet.send(row.id, "cat; echo over")
         event = await works
         assert (event.source, event.doing) == ("process", "a command is running: cat")
-        rests = asyncio.create_task(said(m.main.bus, row.id, "idle"))
-        await asyncio.sleep(0)
+        rests = said(m.main.bus, row.id, "idle")
         await tmux.send_keys(row.pane, "C-d")
         assert (await rests).source == "process"
         await wait_for_text(tmux, row.pane, "\nover")

@@ -56,8 +56,7 @@ async def hub_in(folder: Path, parts: frozenset[str] = SHELL, **more: Any) -> As
 
 async def asked(hub: Hub, text: str) -> None:
     """One turn."""
-    waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=20))
-    await asyncio.sleep(0)
+    waiting = hub.bus.wait_for(TurnFinished, timeout=60)
     hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
     assert (await waiting).stop == "end"
 
@@ -119,8 +118,8 @@ async def test_it_is_stopped_as_by_ctrl_c_and_keeps_what_it_printed(tmp_path: Pa
     async with hub_in(tmp_path) as hub:
         assert hub.shell_log is not None and hub.store is not None
         assert not hub.shell_log.by_hand.stop()
-        printed = asyncio.create_task(hub.bus.wait_for(InputCommandPrinted, timeout=20))
-        over = asyncio.create_task(hub.bus.wait_for(InputCommandFinished, timeout=20))
+        printed = hub.bus.wait_for(InputCommandPrinted, timeout=60)
+        over = hub.bus.wait_for(InputCommandFinished, timeout=60)
         running = asyncio.create_task(hub.run("bash command='echo begun; sleep 60'"))
         await printed
         assert hub.shell_log.by_hand.stop()
@@ -135,7 +134,7 @@ async def test_it_is_stopped_as_by_ctrl_c_and_keeps_what_it_printed(tmp_path: Pa
 
 async def test_one_that_cannot_run_says_why_in_the_window_too(tmp_path: Path) -> None:
     async with hub_in(tmp_path) as hub:
-        over = asyncio.create_task(hub.bus.wait_for(InputCommandFinished, timeout=20))
+        over = hub.bus.wait_for(InputCommandFinished, timeout=60)
         with pytest.raises(CommandError, match="does not exist") as caught:
             await hub.run("bash command=true working_dir=gone")
         assert caught.value.shown
@@ -176,8 +175,7 @@ async def test_the_agent_is_told_once_with_the_next_prompt_also_after_a_restart(
             session = hub.session_of("main")
         async with hub_in(tmp_path, EVERY, provider="anthropic") as hub:
             assert hub.shell_log is not None and hub.contexts is not None
-            opened = asyncio.create_task(hub.bus.wait_for(SessionOpened, timeout=20))
-            await asyncio.sleep(0)
+            opened = hub.bus.wait_for(SessionOpened, timeout=60)
             hub.bus.publish(SessionChangeRequested(agent="main", session=session))
             await opened
             await hub.contexts.queries.view("main")  # somebody looks before the agent is told
@@ -196,7 +194,7 @@ async def test_the_agent_is_told_once_with_the_next_prompt_also_after_a_restart(
 
 async def test_runs_end_with_their_window_and_are_kept_so(tmp_path: Path) -> None:
     async with hub_in(tmp_path) as hub:
-        printed = asyncio.create_task(hub.bus.wait_for(InputCommandPrinted, timeout=20))
+        printed = hub.bus.wait_for(InputCommandPrinted, timeout=60)
         running = asyncio.create_task(hub.run("bash command='echo begun; sleep 60'"))
         await printed
     assert (await running).data["cancelled"]

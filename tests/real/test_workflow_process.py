@@ -347,10 +347,10 @@ async def test_a_run_that_waits_for_a_person_is_cancelled_at_once(
         run = asyncio.create_task(hub.run("workflow made"))
         question = await hub.bus.wait_for(ApprovalRequested, timeout=DEADLINE)
         if question.tool == "bash" and "ask" in step:
-            following = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=DEADLINE))
+            following = hub.bus.wait_for(ApprovalRequested, timeout=DEADLINE)
             hub.bus.publish(ApprovalAnswered(approval=question.approval, decision="once"))
             question = await following
-        settled = asyncio.create_task(hub.bus.wait_for(ApprovalSettled, timeout=DEADLINE))
+        settled = hub.bus.wait_for(ApprovalSettled, timeout=DEADLINE)
         await hub.run("workflow cancel")
         assert (await settled).approval == question.approval
         assert "cancelled" in (await run).text

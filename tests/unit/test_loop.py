@@ -190,12 +190,11 @@ async def test_a_second_prompt_waits_and_can_be_edited_or_withdrawn(harness: Ope
     await here.send_prompt("first")
     await hang.reached.wait()
     second, third = await here.send_prompt("second"), await here.send_prompt("third")
-    await here.bus.wait_for(PromptQueued, lambda e: e.prompt == third, timeout=5)
+    await here.bus.wait_for(PromptQueued, lambda e: e.prompt == third, timeout=60)
     here.bus.publish(PromptEditRequested(prompt=second, agent="main", text="second, better"))
     here.bus.publish(PromptEditRequested(prompt=third, agent="main"))
-    await here.bus.wait_for(PromptWithdrawn, timeout=5)
-    next_end = asyncio.create_task(here.bus.wait_for(TurnFinished, lambda e: e.stop == "end", timeout=5))
-    await asyncio.sleep(0)
+    await here.bus.wait_for(PromptWithdrawn, timeout=60)
+    next_end = here.bus.wait_for(TurnFinished, lambda e: e.stop == "end", timeout=60)
     here.bus.publish(InterruptRequested(agent="main"))
     assert (await next_end).text == "two"
     await here.bus.drained()
@@ -233,8 +232,7 @@ async def test_a_prompt_sent_while_a_conversation_is_opened_is_answered_in_that_
     opened.set()
     await hang.reached.wait()
     assert here.agent.session == here.recorder.of(TurnStarted)[-1].session != first
-    refused = asyncio.create_task(here.bus.wait_for(Noticed, lambda e: "busy" in e.text, timeout=5))
-    await asyncio.sleep(0)
+    refused = here.bus.wait_for(Noticed, lambda e: "busy" in e.text, timeout=60)
     here.bus.publish(SessionChangeRequested(agent="main", session="new"))
     assert (await refused).level == "warning"
 
@@ -267,7 +265,7 @@ async def test_a_crash_in_mid_turn_is_repaired_when_opened(harness: Open) -> Non
 
 
 async def _answer(here: AgentHarness, decision: Decision, reason: str = "") -> ApprovalRequested:
-    asked = await here.bus.wait_for(ApprovalRequested, timeout=5)
+    asked = await here.bus.wait_for(ApprovalRequested, timeout=60)
     here.bus.publish(ApprovalAnswered(approval=asked.approval, decision=decision, reason=reason))
     return asked
 
@@ -343,7 +341,7 @@ async def test_a_catastrophe_is_never_run(harness: Open, respondent: str) -> Non
 async def test_an_interrupt_withdraws_the_question(harness: Open) -> None:
     here = await harness(ScriptedProvider([tool_call("act", "1", command="x")], ["ok"]))
     waiting = asyncio.create_task(here.run_turn("go"))
-    await here.bus.wait_for(ApprovalRequested, timeout=5)
+    await here.bus.wait_for(ApprovalRequested, timeout=60)
     here.bus.publish(InterruptRequested(agent="main"))
     assert (await waiting).stop == "interrupted"
     assert [e.decision for e in here.recorder.of(ApprovalSettled)] == ["withdrawn"]

@@ -110,8 +110,7 @@ async def test_every_step_failing_in_turn(at: int, tmp_path: Path, home: Home, m
         harness = AgentHarness(tmp_path, provider, auto_approve=frozenset({"act"}))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(part, name, failing(vars(part)[name], at, calls))
-            ended = asyncio.create_task(harness.bus.wait_for(TurnFinished, timeout=30))
-            await asyncio.sleep(0)
+            ended = harness.bus.wait_for(TurnFinished, timeout=60)
             await harness.send_prompt("go")
             finished = await ended
             await harness.bus.drained()

@@ -95,8 +95,9 @@ class DirectLine:
         known = isinstance(event, _TOLD) and getattr(event, "agent", "") == self._spec.agent
         if known and (not number or event.at >= self._opened or isinstance(event, ApprovalRequested | ApprovalSettled)):
             self.bus.publish(event)
-        if isinstance(event, AgentStatusChanged) and not number:  # the last of what it says first
+        if isinstance(event, AgentStatusChanged) and (not number or event.at >= self._opened):
             self.question, self._waits = event.question, event.status == "waiting"
+        if isinstance(event, AgentStatusChanged) and not number:  # the last of what it says first
             self.connected.set()
 
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
