@@ -7,9 +7,8 @@ errors carry the answer so far.
 from __future__ import annotations
 
 import asyncio
-import time
 
-from gshtui.agents.conversation import Conversation, without_calls
+from gshtui.agents.conversation import AnswerKeeper, Conversation, without_calls
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import ProviderRetried, TextDelta, ThinkingDelta
 from gshtui.bus.messages import Block, Message, Text, Thinking
@@ -23,10 +22,6 @@ from gshtui.providers.port import (
     TextPart,
     ThinkingPart,
 )
-from gshtui.store.store_errors import StoreError
-
-_KEEP_EVERY = 1.0
-"""Seconds between two savings of an answer that still streams."""
 
 
 class Interrupted(Exception):
@@ -57,7 +52,7 @@ class AnswerStream:
         self._blank = blank
         self._text: list[str] = []
         self._thinking: list[str] = []
-        self._kept_at = time.monotonic()
+        self._keeper = AnswerKeeper(conversation, lambda: self.so_far("interrupted"))
 
     def so_far(self, stop: str) -> Message:
         """What has been said, as a message; calls are left out, since they are not whole."""
@@ -83,7 +78,7 @@ class AnswerStream:
             async for delta in deltas:
                 if isinstance(delta, Completed):
                     return delta
-                await self._handle_delta(provider, delta)
+                self._handle_delta(provider, delta)
         except asyncio.CancelledError:
             raise Interrupted(self.so_far("interrupted")) from None
         except ProviderError as error:
@@ -95,6 +90,7 @@ class AnswerStream:
             )
             raise AnswerFailed(self.so_far("error"), why) from error
         finally:
+            self._keeper.close()
             # Closing the generator closes the connection.
             if (close := getattr(deltas, "aclose", None)) is not None:
                 await close()
@@ -103,7 +99,7 @@ class AnswerStream:
         )
         raise AnswerFailed(self.so_far("error"), cut)
 
-    async def _handle_delta(self, provider: Provider, delta: TextPart | ThinkingPart | CallPart | Retrying) -> None:
+    def _handle_delta(self, provider: Provider, delta: TextPart | ThinkingPart | CallPart | Retrying) -> None:
         session, message = self._conversation.session, self._blank.id
         match delta:
             case TextPart(text):
@@ -120,10 +116,5 @@ class AnswerStream:
                 )
             case CallPart():
                 pass
-        if time.monotonic() - self._kept_at > _KEEP_EVERY and (self._text or self._thinking):
-            self._kept_at = time.monotonic()
-            try:
-                await self._conversation.save_partial(self.so_far("interrupted"))
-            except StoreError:
-                # The record reports its own errors; an answer goes on even if it cannot be saved twice.
-                self._kept_at += 60 * _KEEP_EVERY
+        if isinstance(delta, TextPart | ThinkingPart):
+            self._keeper.said()

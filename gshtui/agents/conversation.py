@@ -5,7 +5,7 @@ The record is the store, or memory only. A prompt that arrives twice is recognis
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast, get_args
 
 import msgspec
@@ -17,6 +17,11 @@ from gshtui.bus.messages import Message, Stop, Text, Thinking, ToolCall
 from gshtui.context.call_pairing import missing_results
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
+
+_KEPT_WITHIN = 1.0
+"""Seconds after which what an answer has said is kept, whether it says more or not."""
+_UNKEPT = 60.0
+"""Seconds until it is tried again after a failure: the record reports its own errors, and the answer goes on."""
 
 
 class StoreRecord:
@@ -152,6 +157,49 @@ class Conversation:
         closing = missing_results(self._messages)
         if closing is not None:
             await self.append(closing)
+
+
+class AnswerKeeper:
+    """Keeps an answer that still streams, against a crash.
+
+    Args:
+        so_far: the answer as it is now; `None` or one without blocks: there is nothing to keep.
+    """
+
+    def __init__(self, conversation: Conversation, so_far: Callable[[], Message | None]) -> None:
+        self._conversation = conversation
+        self._so_far = so_far
+        self._soon: asyncio.TimerHandle | None = None
+        self._saving: asyncio.Task[None] | None = None
+        self._within = _KEPT_WITHIN
+        self._ended = False
+
+    def said(self) -> None:
+        """The answer has said more: it is kept within a second."""
+        if self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(self._within, self._save)
+
+    def close(self) -> None:
+        """The answer has ended: who has the whole keeps it, and a part that is saved later than it is passed over."""
+        self._ended = True
+        if self._soon is not None:
+            self._soon.cancel()
+
+    def _save(self) -> None:
+        self._soon = None
+        if self._saving is not None and not self._saving.done():
+            self.said()  # a slow disk: this one comes after it
+        elif (answer := self._so_far()) is not None and answer.blocks:
+            self._saving = asyncio.create_task(self._keep(answer))
+
+    async def _keep(self, answer: Message) -> None:
+        try:
+            await self._conversation.save_partial(answer)
+            self._within = _KEPT_WITHIN
+        except StoreError:
+            self._within = _UNKEPT
+            if not self._ended:
+                self.said()
 
 
 def without_calls(message: Message) -> Message:

@@ -1,7 +1,10 @@
-"""A prompt that arrives twice, since whoever sent it did not hear that the agent had it: one turn, told as often."""
+"""A prompt that arrives twice, since whoever sent it did not hear that the agent had it: one turn, told as often; and
+an answer that is kept while it streams.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +14,9 @@ import pytest
 from gshtui.agents.conversation import MemoryRecord, answered_turn
 from gshtui.bus.events.agent_events import MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
 from gshtui.bus.messages import Message, Text, user_message
+from gshtui.store.store_errors import StoreError
 from tests.kit.agent_harness import AgentHarness
-from tests.kit.scripted_provider import ScriptedProvider, tool_call
+from tests.kit.scripted_provider import Hang, ScriptedProvider, tool_call
 
 COVERS = ("gshtui.bus.messages",)
 
@@ -35,7 +39,7 @@ async def harness(tmp_path: Path) -> AsyncIterator[Open]:
 async def again(here: AgentHarness, prompt: str, text: str) -> TurnFinished:
     """Deliver it as the relay does, and wait for the end that is told."""
     here.bus.publish(PromptSubmitted(prompt=prompt, agent="main", text=text))
-    finished = await here.bus.wait_for(TurnFinished, timeout=30)
+    finished = await here.bus.wait_for(TurnFinished, timeout=60)
     await here.bus.drained()
     return finished
 
@@ -75,6 +79,35 @@ async def test_what_was_cut_off_is_told_as_cut_off(harness: Open) -> None:
     told = await again(here, "p1", "act")
     assert (told.stop, told.text) == ("interrupted", "I act.")
     assert here.ran == [] and here.provider.requests == []
+
+
+class KeepingRecord(MemoryRecord):
+    """A record whose disk is full at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tries = 0
+        self.kept: asyncio.Queue[Message] = asyncio.Queue()
+
+    async def save_partial(self, session: str, message: Message) -> None:
+        self.tries += 1
+        if self.tries == 1:
+            raise StoreError("full", "The disk is full.")
+        self.kept.put_nowait(message)
+
+
+async def test_an_answer_that_says_no_more_is_kept_as_far_as_it_went(
+    harness: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gshtui.agents.conversation._KEPT_WITHIN", 0.0)
+    monkeypatch.setattr("gshtui.agents.conversation._UNKEPT", 0.0)
+    record, hang = KeepingRecord(), Hang()
+    here = await harness(ScriptedProvider(["This ", "much", hang]), record=record)
+    await here.send_prompt("go")
+    await hang.reached.wait()
+    assert (record.tries, record.kept.qsize()) == (0, 0), "the answer does not wait for the disk"
+    kept = await asyncio.wait_for(record.kept.get(), 60)
+    assert (kept.text, kept.stop, record.tries) == ("This much", "interrupted", 2)
 
 
 def test_a_prompt_that_is_new_is_not_known() -> None:

@@ -9,9 +9,10 @@ from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.window.farewell import farewell
 
 
-def said(known_cost: float = 0.0, **row: Any) -> list[str]:
+def said(known_cost: float = 0.0, turn: str = "", **row: Any) -> list[str]:
     fields = {"session": "1m8x", "tokens": 12_345, "cost": known_cost, **row}
-    return farewell(AgentView(AgentRow(id="main", name="main", **fields), known_cost=known_cost)).splitlines()
+    view = AgentView(AgentRow(id="main", name="main", **fields), known_cost=known_cost, turn=turn)
+    return farewell(view).splitlines()
 
 
 def test_it_says_how_to_come_back_and_what_it_cost() -> None:
@@ -29,3 +30,7 @@ def test_a_price_that_is_not_known_is_not_hidden_and_none_is_not_said() -> None:
 def test_a_window_without_a_turn_says_nothing() -> None:
     assert farewell(None) == ""
     assert said(tokens=0) == said(session="") == []
+
+
+def test_a_window_that_is_left_in_the_midst_of_its_first_turn_says_how_to_come_back() -> None:
+    assert said(tokens=0, turn="1m8y") == ["To come back to this conversation: gsh-tui --resume 1m8x"]

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from gshtui.agents.conversation import Conversation
+from gshtui.agents.conversation import AnswerKeeper, Conversation
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
@@ -29,8 +29,6 @@ from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line
 from gshtui.text.truncation import is_too_long, shorten
 
-_KEEP_EVERY = 1.0
-"""Seconds between two savings of an answer that still streams."""
 _LONGEST = 500_000
 """Characters after which the words go on in another message."""
 _SHOWN = 50_000
@@ -87,7 +85,7 @@ class TurnRecorder:
         self._calls: dict[str, _Call] = {}
         self._done: set[str] = set()
         """Calls whose results are recorded; what is said of them later is not shown."""
-        self._kept_at = 0.0
+        self._keeper = AnswerKeeper(conversation, self._so_far)
 
     async def record(self, report: Words | CallReport) -> None:
         """Record and publish one report. Raises `StoreError`."""
@@ -120,6 +118,10 @@ class TurnRecorder:
             if call.result is None:
                 self._end(call, unfinished, _NOT_ENDED.get(unfinished, ""))
         await self._close()
+        self._keeper.close()
+
+    def _so_far(self) -> Message | None:
+        return None if self._message is None else msgspec.structs.replace(self._message, blocks=self._blocks())
 
     async def _say(self, words: Words) -> None:
         if words.kind == "prompt":
@@ -134,9 +136,7 @@ class TurnRecorder:
         event = TextDelta if words.kind == "answer" else ThinkingDelta
         session = self._conversation.session
         self._bus.publish(event(agent=self._agent, session=session, message=message.id, text=words.text))
-        if time.monotonic() - self._kept_at > _KEEP_EVERY:
-            self._kept_at = time.monotonic()
-            await self._conversation.save_partial(msgspec.structs.replace(message, blocks=self._blocks()))
+        self._keeper.said()
 
     @property
     def _calls_ended(self) -> bool:
@@ -239,7 +239,6 @@ class TurnRecorder:
                 provider=self._program,
                 model=self._model,
             )
-            self._kept_at = time.monotonic()
             self._bus.publish(
                 IterationStarted(
                     agent=self._agent,

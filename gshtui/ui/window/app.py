@@ -102,6 +102,8 @@ class Workbench(ThemedApp[int], AppBase):
         """Keys, pastes and clicks so far."""
         self._backed_at = -1
         """The press at which escape last found nothing to leave, in an empty input."""
+        self._is_there = False
+        """The first frame was drawn."""
         self.is_first = False
         """Nothing was ever started or set here."""
         self.edited: Message | None = None
@@ -142,6 +144,7 @@ class Workbench(ThemedApp[int], AppBase):
         self.call_after_refresh(self._first_frame_is_there)
 
     def _first_frame_is_there(self) -> None:
+        self._is_there = True
         self.upkeep.keep_frame()
         if self.bridge.opening.pane:
             self.bench.action_pane(self.bridge.opening.pane)
@@ -188,6 +191,12 @@ class Workbench(ThemedApp[int], AppBase):
     async def action_quit(self) -> None:
         """Leave: the hub stops in order, what was accepted is on disk."""
         self.run_worker(self._leave(), exit_on_error=False, group="leave", exclusive=True)
+
+    def leave(self) -> None:
+        if self._is_there:
+            self.call_later(self.action_quit)
+        else:
+            super().leave()
 
     async def _leave(self) -> None:
         self.bench.header.stopping()
@@ -554,12 +563,12 @@ def run(
         app.edited = edited
         app.is_first = not (paths.config_file().exists() or (paths.data_dir(create=False) / "gsh.db").exists())
         code = app.run()
-        if app.broke is not None:  # for the crash report, not for the screen
-            raise app.broke
     finally:
         gc.enable()
         if first_frame is not None:
             first_frame.abandon()
     if app.farewell and sys.stdout.isatty():
         sys.stdout.write(app.farewell)
+        sys.stdout.flush()
+    app.ended()
     return app.return_code or code or 0

@@ -7,12 +7,12 @@ from gshtui.ui.kit import figures
 
 
 def farewell(agent: AgentView | None) -> str:
-    """One row or two, each with its line break; empty if no turn was taken in this window."""
-    if agent is None or not agent.row.session or not agent.row.tokens:
+    """One row or two, each with its line break; empty if no turn was begun in this window."""
+    if agent is None or not agent.row.session or not (agent.row.tokens or agent.turn):
         return ""
     row = agent.row
     back = f"To come back to this conversation: gsh-tui --resume {row.session}\n"
-    if row.provider == "offline":
+    if row.provider == "offline" or not row.tokens:
         return back
     cost = figures.dollars(agent.known_cost, known=agent.cost_known)
     price = f" for {cost}" if agent.known_cost or not agent.cost_known else ""

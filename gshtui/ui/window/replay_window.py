@@ -175,8 +175,7 @@ def play(cwd: Path, session: str, agent: str, speed: float) -> int:
     """
     app = ReplayWindow(cwd, session, agent, speed)
     code = app.run()
-    if app.broke is not None:
-        raise app.broke
+    app.ended()
     if app.edited is not None:
         return run(cwd=str(cwd), session=session, agent=agent, edited=app.edited)
     return app.return_code or code or 0

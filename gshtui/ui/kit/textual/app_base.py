@@ -25,6 +25,8 @@ from gshtui.system.faults import FaultLog
 from gshtui.text.marked_words import unmarked
 from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.drawing_faults import DrawingFaults
+from gshtui.ui.kit.textual.driver import WorkbenchDriver
+from gshtui.ui.kit.textual.end_signals import EndSignals
 from gshtui.ui.kit.textual.isolation import IsolatingApp
 from gshtui.ui.kit.textual.key_order import KeyOrder, Typed
 
@@ -45,6 +47,7 @@ class AppBase(IsolatingApp):
         self.isolate(faults)
         self.drawing = DrawingFaults(self, faults)
         self._key_order = KeyOrder(self, self.route_key)
+        self._end_signals = EndSignals(self.leave, self._abandon_terminal)
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
@@ -103,6 +106,22 @@ class AppBase(IsolatingApp):
     def on_load(self) -> None:
         """Hear of what escapes tasks and callbacks of the loop, too; a hub takes over while it runs."""
         asyncio.get_running_loop().set_exception_handler(self._escaped)
+        if not self.is_headless:
+            self._end_signals.listen()
+
+    def leave(self) -> None:
+        """End it in order: a signal asks for it."""
+        self.exit(0)
+
+    def _abandon_terminal(self) -> None:
+        if isinstance(self._driver, WorkbenchDriver):
+            self._driver.abandon()
+
+    def ended(self) -> None:
+        """After its run: raise the fault that ended the window, or end the process by the signal that did."""
+        if self.broke is not None:  # for the crash report, not for the screen
+            raise self.broke
+        self._end_signals.end()
 
     def _escaped(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")

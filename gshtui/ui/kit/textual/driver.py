@@ -7,9 +7,11 @@ nothing, and at the end the terminal is what it was before the first frame.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import select
 import selectors
+import signal
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -18,7 +20,7 @@ from fcntl import ioctl
 from struct import unpack
 from termios import TIOCGWINSZ
 from threading import Lock, Thread, current_thread
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar, cast
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS, SYNC_END, SYNC_START
@@ -51,7 +53,10 @@ _LOOK = 0.1
 
 
 class CountedFile:
-    """The terminal's file, which knows how many texts were written to it by the thread that writes."""
+    """The terminal's file, which knows how many texts were written to it by the thread that writes.
+
+    What is written to a terminal that is gone goes nowhere.
+    """
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
@@ -62,15 +67,33 @@ class CountedFile:
     def write(self, text: str) -> None:
         """Take a text."""
         self._begun += 1
-        self._file.write(text)
+        with contextlib.suppress(OSError):
+            self._file.write(text)
 
     def flush(self) -> None:
         """Let go of all that was taken."""
-        self._file.flush()
+        with contextlib.suppress(OSError):
+            self._file.flush()
         self.written = self._begun
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+class _Unqueued:
+    """A terminal in place of the thread that writes to it."""
+
+    def __init__(self, fileno: int) -> None:
+        self._fileno = fileno
+
+    def write(self, text: str) -> None:
+        """Write it if the terminal takes it now."""
+        with contextlib.suppress(OSError):
+            if select.select((), (self._fileno,), (), 0)[1]:
+                os.write(self._fileno, text.encode())
+
+    def flush(self) -> None:
+        """Nothing is held back."""
 
 
 class ReadingDriver(LinuxDriver):
@@ -164,12 +187,17 @@ class ReadingDriver(LinuxDriver):
 
     def _read(self, parser: InputParser) -> bool:
         """Read what there is; False: the other end is gone."""
-        data = os.read(self.fileno, _READ)
+        try:
+            data = os.read(self.fileno, _READ)
+        except OSError:
+            data = b""
         if text := self._decode(data):
             self._pass_on(parser.feed(text))
         return bool(data)
 
     def _end(self, parser: InputParser) -> None:
+        if not self.exit_event.is_set():  # the terminal is gone: the signal may come from the system, too, or not
+            signal.raise_signal(signal.SIGHUP)
         try:
             self._pass_on(parser.feed(""))
         except (EOFError, ParseError):
@@ -376,8 +404,9 @@ class WorkbenchDriver(ReadingDriver):
         if not select.select((), (fileno,), (), 0)[1]:
             return False
         rest = data.encode("utf-8", "replace")
-        while rest:
-            rest = rest[os.write(fileno, rest) :]
+        with contextlib.suppress(OSError):  # as with what the thread writes
+            while rest:
+                rest = rest[os.write(fileno, rest) :]
         return True
 
     def write_ahead(self, data: str) -> bool:
@@ -392,6 +421,12 @@ class WorkbenchDriver(ReadingDriver):
             return self._line.drawn() + data
         # Also before the terminal has said that it knows the marks: a mode that it does not know does nothing.
         return SYNC_START + data + self._line.drawn() + SYNC_END
+
+    def abandon(self) -> None:
+        """Put the terminal back at once, past all that waits to be written to it."""
+        self._writer_thread = cast("Any", _Unqueued(self.fileno))
+        self.at_once, self._marked = False, ""
+        self.stop_application_mode()
 
     def end_line(self) -> None:
         """The input shows what was typed: draw nothing over it any more."""

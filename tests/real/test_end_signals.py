@@ -1,0 +1,66 @@
+"""A window that is told to end while an answer streams: by a signal, and by a terminal that is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.kit.home import Home
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Fault, Say
+from tests.kit.pty_child import PtyChild
+
+WORDS = "all that was said before it ended"
+
+
+def killed(child: PtyChild) -> None:
+    os.kill(child.pid, signal.SIGTERM)
+    assert child.wait(60) == -signal.SIGTERM
+    assert b"\x1b[?1049l" in child.output.rpartition(WORDS.encode())[2], "the terminal is put back"
+    assert b"gsh-tui --resume" in child.output.rpartition(b"\x1b[?1049l")[2], "and told how to come back"
+    assert child.attributes() == child.before
+
+
+def hung_up(child: PtyChild) -> None:
+    os.close(child.fd)
+    pid, status = os.waitpid(child.pid, 0)
+    child.pid, child.fd = 0, os.open(os.devnull, os.O_RDONLY)
+    assert pid and os.waitstatus_to_exitcode(status) == -signal.SIGHUP
+
+
+@pytest.mark.parametrize("end", [killed, hung_up])
+async def test_a_window_that_is_told_to_end_keeps_what_was_said(
+    end: Callable[[PtyChild], None], home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = home.path / "project"
+    project.mkdir()
+    async with loopback("anthropic", [[Say(WORDS), Fault.hang_after(len(WORDS))]], chunk=len(WORDS)) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        await asyncio.to_thread(ended, project, end)
+        await asyncio.wait_for(server.disconnected.wait(), 30)
+    argv = [sys.executable, "-m", "gshtui", "session", "export", "latest", "--format", "jsonl"]
+    exported = await asyncio.to_thread(subprocess.run, argv, cwd=project, check=True, capture_output=True, text=True)
+    messages = [line["message"] for line in map(json.loads, exported.stdout.splitlines()) if line["type"] == "message"]
+    said = messages[-1]
+    assert (said["role"], said["stop"], said["blocks"][0]["text"]) == ("assistant", "interrupted", WORDS)
+
+
+def ended(project: Path, end: Callable[[PtyChild], None]) -> None:
+    child = PtyChild([sys.executable, "-m", "gshtui"], project, columns=110, rows=40)
+    try:
+        child.go()
+        child.read_until(lambda: b"\x1b[?2004h" in child.output, 60)
+        child.write(b"go on\r")
+        child.read_until(lambda: WORDS.encode() in child.output, 60)
+        end(child)
+    finally:
+        child.close()
