@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -50,12 +51,15 @@ class Pacer:
 
 _LOOKS_APART = 0.4
 """Seconds between two looks at the screen of a program that keeps printing."""
+_SECOND = 1.0
+"""Seconds within which there are only as many looks as their distance allows, the first of them at once."""
 _SHIFT, _GOLDEN = 0.25, 0.618
 """The greatest part of a wait that is added to it, and how that part goes from look to look: if all waits were equal, a
 spinner that turns once in each would seem to stand still."""
-_SOON = 0.05
+_SOON = 0.03
 _AT_PROMPT = 0.1
-"""Seconds between two looks at a shell or an interpreter that prints at its prompt: what is typed, as a rule."""
+"""Seconds between two looks at a shell or an interpreter that prints at its prompt, what is typed as a rule, and at a
+program that waits: its question is answered, as a rule."""
 _SETTLED = 1.2
 _CLOSELY = 0.2
 """Seconds between two looks at a program that is about to do something else and that does not report by itself: tmux
@@ -65,6 +69,8 @@ _EACH = 0.04
 _FADES, _STIRRED = 10.0, 2.0
 """Seconds after its screen's last change, of a program that works and of one that rests: then what tmux tells is
 enough."""
+_MOST_LOOKS, _MOVES = 32, 3
+"""Looks that are remembered, and changes of a screen after which it counts as one that goes on moving."""
 _SLEPT, _SET_BACK = 120.0, 1.0
 """Seconds by which the clock has to be ahead of what it should show for the machine to have slept, and behind."""
 OnKnown = Callable[[KnownStatus], None]
@@ -142,6 +148,10 @@ class CliStatus:
         self._stirred = asyncio.Event()
         self._at_once = asyncio.Event()
         self._looked = float("-inf")
+        self._answers = deque[float](maxlen=_MOST_LOOKS)
+        """When it looked because something had stirred, by the monotonic clock."""
+        self._moves = deque[float](maxlen=_MOVES)
+        """When its screen changed last."""
         self._drafted = float("-inf")
         """When the draft in its input was last seen to change, by the monotonic clock."""
         self._looks = 0
@@ -264,23 +274,34 @@ class CliStatus:
             except TimeoutError:
                 pass
             with contextlib.suppress(TimeoutError):
-                async with time_limit(max(_SOON, self._looked + self._apart() - time.monotonic())):
+                async with time_limit(self._until_next()):
                     await self._at_once.wait()
             await self._pace.wait()
+            self._looked = time.monotonic()
+            if self._stirred.is_set():
+                self._answers.append(self._looked)
             self._stirred.clear()
             self._at_once.clear()
-            self._looked = time.monotonic()
-            self._listen()
+            deaf = not self._listen()
             await self._check_screen()
             self._judge()
+            if deaf and self._listen():  # by what was just seen; what came between the two, another look shows
+                self._stirred.set()
 
-    def _listen(self) -> None:
-        """Look again at its next output, where nothing else tells in time that it does something else. Called before
-        a look, so that nothing between the two is missed."""
+    def _listen(self) -> bool:
+        """Look again at its next output, where nothing else tells in time that it does something else; whether it does.
+        Called before a look, so that nothing between the two is missed."""
         self._listening()
         over = self._facts.dead or self._facts.gone
-        quiet = self._told() or over or (self._moving_without_a_word() and not self._is_entering())
+        # That a text was entered, its screen shows first.
+        told = self._told() and not (self.known.status == "idle" and self._has_draft())
+        quiet = told or over or (self._moving_without_a_word() and not self._is_entering())
         self._listening = _nothing if quiet else self._server.watcher.next_output(self._row.pane, self._stirred.set)
+        return not quiet
+
+    def _has_draft(self) -> bool:
+        """Whether its screen is at rest, with a text in its input."""
+        return self._profile.ai and self._facts.reading.status == "idle" and bool(self._facts.reading.draft)
 
     def _told(self) -> bool:
         """Whether the program reports what comes next. That its question was answered, only its screen shows, and also
@@ -290,8 +311,9 @@ class CliStatus:
 
     def _moving_without_a_word(self) -> bool:
         """Whether its screen goes on moving and says nothing new: every output would be a look for nothing."""
-        facts = self._facts
-        return 0 < facts.news < self._now() - _STIRRED and facts.moved > self._now() - _STIRRED
+        facts, now = self._facts, self._now()
+        goes_on = len(self._moves) == _MOVES and self._moves[0] > now - _MOVES * _SECOND - _STIRRED
+        return 0 < facts.news < now - _STIRRED and facts.moved > now - _STIRRED and goes_on
 
     def _closely(self) -> float:
         """Seconds until the next look, where its status is about to change; 0: it is not, or is told by the program."""
@@ -306,7 +328,7 @@ class CliStatus:
         if self._is_ending():
             return _SOON
         self._pace.close.add(self)
-        return max(_CLOSELY, still / 8, _EACH * len(self._pace.close))
+        return max(_CLOSELY, still / 16, _EACH * len(self._pace.close))
 
     def _is_ending(self) -> bool:
         """Whether it has just reported the end of a turn that its screen still shows."""
@@ -316,18 +338,22 @@ class CliStatus:
 
     def _is_entering(self) -> bool:
         """Whether its next output may be what an Enter leads to: at rest, the draft in its input has just changed."""
-        reading = self._facts.reading
-        if not self._profile.ai or self._told() or reading.status != "idle":
+        if not self._profile.ai or self._facts.reading.status != "idle" or self.known.status != "idle":
             return False
         return time.monotonic() < self._drafted + _STIRRED
 
-    def _apart(self) -> float:
+    def _until_next(self) -> float:
+        """Seconds until it looks because something has stirred."""
         if self._is_ending() or self._is_entering():
             return _SOON
-        if not self._profile.ai and self.known.status == "idle":
-            return _AT_PROMPT
+        apart = _CLOSELY if self in self._pace.close else _LOOKS_APART
+        if self.known.status == "waiting" or (not self._profile.ai and self.known.status == "idle"):
+            apart = _AT_PROMPT
+        now = time.monotonic()
+        if sum(at > now - _SECOND for at in self._answers) + 1 < _SECOND / apart:
+            return _SOON
         self._looks += 1
-        return uneven(_CLOSELY if self in self._pace.close else _LOOKS_APART, self._looks)
+        return max(_SOON, self._looked + uneven(apart, self._looks) - now)
 
     async def _check_screen(self) -> None:
         """Read the screen. Where tmux does not answer, everything stays as it was."""
@@ -353,6 +379,8 @@ class CliStatus:
         self._moving = lines != self._lines or looked < info.activity + 1
         moved = now if lines != self._lines else facts.moved
         self._news.note(lines, now)
+        if lines != self._lines:
+            self._moves.append(now)
         stays = reading.status == facts.reading.status and _has_terminal(here) == _has_terminal(facts.front)
         ready = facts.ready or reading.status in ("idle", "waiting") or (here is not None and here.prompt)
         # What a first look finds may have been so since the start: it is no news that came after a hook's.
@@ -361,8 +389,11 @@ class CliStatus:
         if reading.status == "idle" and reading.draft != facts.reading.draft:
             self._drafted = time.monotonic()
         entered = facts.entered if reading.status == "idle" else 0.0
-        if reading.status == "idle" and facts.reading.draft and not reading.draft and self._profile.ai:
-            entered = now if was_entered(self._profile, facts.reading.draft, self._lines, lines) else 0.0
+        if self._has_draft() and not reading.draft:
+            if reading.status == "idle":
+                entered = now if was_entered(self._profile, facts.reading.draft, self._lines, lines) else 0.0
+            if (entered or reading.status in WORKING) and self._hook is not None and self._hook.status == "idle":
+                self._hook = dataclasses.replace(self._hook, status="")  # its rest is over, and it says so later
         self._lines = lines
         self._facts = dataclasses.replace(
             facts,

@@ -307,12 +307,13 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
         *before, last = follow(asked)
         if is_turn(asked) and isinstance(last, Say):
             last = Say(f"{last.text}\n\nend-{next(numbers)}.")
+        elif is_turn(asked):
+            shown.put_nowait("")  # its question stands as soon as it is on the screen, whatever else is still sent
         return [*before, last]
 
     def finished(asked: Asked, answer: Answer) -> None:
-        if is_turn(asked):
-            last = answer[-1]
-            shown.put_nowait(last.text.rpartition("\n")[2] if isinstance(last, Say) else "")
+        if is_turn(asked) and isinstance(last := answer[-1], Say):
+            shown.put_nowait(last.text.rpartition("\n")[2])
 
     server.choose, server.finished = choose, finished
     while True:

@@ -154,6 +154,54 @@ async def test_what_comes_of_an_enter_is_seen_as_soon_as_its_screen_shows_it(mon
         await status.stop()
 
 
+async def test_an_enter_is_seen_before_the_program_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its hook is a program that has to start first; whoever looks meanwhile is told that it rests."""
+    monkeypatch.setattr("gshtui.programs.status_watcher._LOOKS_APART", 3600.0)
+    monkeypatch.setattr("gshtui.programs.status_watcher._CLOSELY", 3600.0)
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    server = SilentServer()
+    status = CliStatus(server, row, profiles.load(Path("/nonexistent")).get("claude"), lambda _: None)
+    server.looks = 9
+    server.show(DRAFT, 16, 14)
+    await status.start()
+    try:
+        await eventually(lambda: status_of(status), until=lambda status: status == "idle")
+        seen = server.looks
+        status._on_hook(HookEvent(time.time(), "Stop", "idle"))  # pyright: ignore[reportPrivateUsage]
+        assert (status.known.status, status.known.source) == ("idle", "hook")
+        await eventually(lambda: look(server), until=lambda looks: looks > seen)
+        server.show(BUSY, 2, 30)
+        server.printed()
+        await eventually(lambda: status_of(status), until=lambda status: status == "thinking")
+        status._on_hook(HookEvent(time.time(), "UserPromptSubmit", "thinking"))  # pyright: ignore[reportPrivateUsage]
+        assert (status.known.status, status.known.source) == ("thinking", "hook")
+    finally:
+        await status.stop()
+
+
+async def test_one_change_without_a_new_word_is_no_animation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a shell's prompt that comes back: what it prints next is still looked at."""
+    monkeypatch.setattr("gshtui.programs.status_watcher._SETTLED", 3600.0)
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    server, clock = SilentServer(), [time.time()]
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    status = CliStatus(server, row, claude, lambda _: None, clock=lambda: clock[0])
+    server.looks, server.shown = 9, BUSY
+    await status.start()
+    try:
+        # After the eleven seconds, nothing is looked at by itself any more.
+        for shown, later in ((BUSY, 0.0), (TOOL, 0.0), (BUSY, 11.0), (BUSY, 0.0)):
+            clock[0] += later
+            server.shown = shown
+            status.check_now()
+            await eventually(lambda: look(server), until=lambda looks, seen=server.looks: looks > seen)
+        server.shown = IDLE
+        server.printed()
+        await eventually(lambda: status_of(status), until=lambda status: status == "idle")
+    finally:
+        await status.stop()
+
+
 async def test_that_a_question_was_answered_is_seen_as_soon_as_its_screen_shows_it() -> None:
     """No program reports that, and tmux would tell of the output a second later, or not at all."""
     began = time.time() - 60
