@@ -1,21 +1,25 @@
 """The keeper's process: a hub without a face, until nothing goes on for a while or somebody stops it.
 
 It looks after the agents of every folder that no window looks after, the shells, and the mail. `fleet/keeper.py` starts
-it; `gsh-tui hub` shows and stops it.
+it; `gsh-tui hub` shows and stops it. Whenever any setting changes, the process starts its program anew, with the same
+id in the same terminal: so it learns all of them in one way, and none can be forgotten.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
+import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 from gshtui.fleet.fleet_context import is_over
-from gshtui.fleet.keeper import KeeperClaim
+from gshtui.fleet.keeper import KeeperClaim, keeper_command
 from gshtui.headless import exits
 from gshtui.headless.command_hub import load_settings, running_hub
 from gshtui.headless.runner import Stop, run_command
@@ -37,6 +41,10 @@ from gshtui.system.time_limit import time_limit
 
 IDLE_FOR = 600.0
 """Seconds without anything to look after until it ends."""
+_SETTLED = 1.0
+"""Seconds without a change of the settings until it starts anew: who writes them may write them again."""
+_ANEW = -1
+"""In the place of an exit code: start anew."""
 
 
 def run_keeper(idle: float = IDLE_FOR) -> int:
@@ -45,7 +53,10 @@ def run_keeper(idle: float = IDLE_FOR) -> int:
     Args:
         idle: seconds without anything to look after until it ends; 0: it stays.
     """
-    return run_command(lambda stop: _run(stop, idle))
+    code = run_command(lambda stop: _run(stop, idle))
+    if code == _ANEW:
+        os.execv(sys.executable, [*keeper_command(), "--idle", f"{idle:g}"])
+    return code
 
 
 async def _run(stop: Stop, idle: float) -> int:
@@ -67,24 +78,25 @@ async def _run(stop: Stop, idle: float) -> int:
             await hub.start()
             if hub.store is None or hub.fleet is None:
                 return exits.ERROR
-            async with _listening(hub), _ends_with_the_setting(loaded, stop):
+            async with _listening(hub) as commands, _following_settings(loaded, commands, stop) as settings:
                 await _until_idle(hub, stop, idle)
     finally:
         claim.release()
-    return exits.DONE
+    return _ANEW if settings.changed and not stop.signalled else exits.DONE
 
 
 @asynccontextmanager
-async def _listening(hub: Hub) -> AsyncGenerator[None]:
+async def _listening(hub: Hub) -> AsyncGenerator[AskedCommands]:
     """Run commands for those that ask; without a socket they do it themselves."""
-    listener = HubListener({COMMAND: AskedCommands(hub)}, _at_once)
+    commands = AskedCommands(hub)
+    listener = HubListener({COMMAND: commands}, _at_once)
     try:
         if (claimed := await asyncio.to_thread(_claimed)) is not None:
             await listener.listen(*claimed)
     except (HubRegistryError, OSError) as error:
         complain(f"commands cannot ask the keeper: {error}")
     try:
-        yield
+        yield commands
     finally:
         await listener.stop()
 
@@ -102,34 +114,88 @@ async def _at_once() -> None:
     """Commands come one by one, so there is nothing to slow down."""
 
 
-@asynccontextmanager
-async def _ends_with_the_setting(loaded: Loaded, stop: Stop) -> AsyncGenerator[None]:
-    """Stop when `hub.keep` becomes `never`. One that somebody started although it was `never` stays."""
-    if loaded.settings.hub.keep == "never":
-        yield
-        return
+def after_change(before: Loaded, now: Loaded) -> Literal["go on", "stop", "anew"]:
+    """What a keeper that has started with the one does where there is the other now.
 
-    async def look() -> None:
-        while True:
-            changed.clear()
-            if (await asyncio.to_thread(loaded.again)).settings.hub.keep == "never":
-                stop.asked.set()
-            with contextlib.suppress(TimeoutError):
-                async with time_limit(until_calm_look()):
-                    await changed.wait()
+    One that somebody started although `hub.keep` was `never` does not stop for it. The keeper of another record is
+    another process. A file that cannot be read, as while it is edited, changes nothing.
+    """
+    if now.unreadable or now.settings.general.session_dir != before.settings.general.session_dir:
+        return "go on"
+    if now.settings.hub.keep == "never" != before.settings.hub.keep:
+        return "stop"
+    return "go on" if now.settings == before.settings else "anew"
 
-    file, changed = paths.config_file(), asyncio.Event()
-    # What a link leads to is changed elsewhere.
-    watches = [FolderWatch(each.parent, {each.name}.__contains__) for each in {file, file.resolve()}]
-    for watch in watches:
-        watch.on_change(changed.set)
-    looking = keep_on(look, "the setting hub.keep")
-    try:
-        yield
-    finally:
-        await cancel_and_wait(looking)
-        for watch in watches:
+
+class _Settings:
+    """Follows the settings with which a keeper has started. `stop` ends it.
+
+    Attributes:
+        changed: they hold no more, and it has to start anew.
+    """
+
+    def __init__(self, loaded: Loaded, commands: AskedCommands, stop: Stop) -> None:
+        self.changed = False
+        self._loaded = loaded
+        self._commands = commands
+        self._keeper = stop
+        self._told = asyncio.Event()
+        self._watches: dict[tuple[Path, str], FolderWatch] = {}
+        self._following = keep_on(self._follow, "the settings")
+
+    async def stop(self) -> None:
+        """Follow no longer."""
+        await cancel_and_wait(self._following)
+        for watch in self._watches.values():
             watch.close()
+
+    async def _follow(self) -> None:
+        """Ask the keeper to stop when they have changed, and no command of another process acts any more."""
+        while True:
+            self._told.clear()
+            self._watch()
+            what = after_change(self._loaded, await asyncio.to_thread(self._loaded.again))
+            if what == "anew":
+                if await self._comes(_SETTLED):
+                    continue
+                await self._commands.finish_acting()
+                self.changed = True
+            if what != "go on":
+                self._keeper.asked.set()
+            await self._comes(until_calm_look())
+
+    async def _comes(self, within: float) -> bool:
+        """Whether there is a change within so many seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(within):
+                return await self._told.wait()
+        return False
+
+    def _watch(self) -> None:
+        """Have changes of the file told, and of what a link leads to; of a folder that is not there, that it comes."""
+        file = paths.config_file()
+        wanted = {_nearest(each) for each in (file, file.resolve())}
+        for place in self._watches.keys() - wanted:
+            self._watches.pop(place).close()
+        for folder, name in wanted - self._watches.keys():
+            watch = self._watches[folder, name] = FolderWatch(folder, {name}.__contains__)
+            watch.on_change(self._told.set)
+
+
+def _nearest(file: Path) -> tuple[Path, str]:
+    """The first folder above it that exists, and the name in that folder that leads to it."""
+    while not file.parent.is_dir() and file.parent != file:
+        file = file.parent
+    return file.parent, file.name
+
+
+@asynccontextmanager
+async def _following_settings(loaded: Loaded, commands: AskedCommands, stop: Stop) -> AsyncGenerator[_Settings]:
+    settings = _Settings(loaded, commands, stop)
+    try:
+        yield settings
+    finally:
+        await settings.stop()
 
 
 async def _until_idle(hub: Hub, stop: Stop, idle: float) -> None:

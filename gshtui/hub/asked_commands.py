@@ -74,6 +74,8 @@ class _Run:
     """A command of one connection, and the answers to its questions."""
 
     task: asyncio.Task[None]
+    acts: bool = False
+    """It does more than read."""
     answers: asyncio.Queue[bool] = field(default_factory=asyncio.Queue[bool])
 
 
@@ -106,6 +108,11 @@ class AskedCommands(NoHost):
         if run is not None:
             run.task.cancel()
 
+    async def finish_acting(self) -> None:
+        """Wait until no command acts; one that only reads, the other side begins again by itself."""
+        while acting := {run.task for run in self._runs.values() if run.acts and not run.task.done()}:
+            await asyncio.wait(acting)
+
     async def _serve(self, connection: HubConnection, request: CommandRequest) -> None:
         alive = start_job(_tell_alive(connection), "the signs of life")
         try:
@@ -124,6 +131,7 @@ class AskedCommands(NoHost):
         registry = self._hub.registry
         loaded = await asyncio.to_thread(self._settings_there, request)
         action = self._action(request)
+        self._runs[connection].acts = action.effect is not Effect.READ
         _send(connection, {"reads": action.effect is Effect.READ})
         if not await self._said(connection):
             raise Declined("it was not told to go on")

@@ -48,15 +48,15 @@ async def start_fleet(hub: Hub) -> None:
         hub.relay.name_of = lambda id: row.name if (row := fleet.get(id)) is not None else ""
         hub.relay.sessions_here = lambda: {agent.home for agent in hub.roster or ()}
     await fleet.start()
+    if hub.options.keeper:
+        from gshtui.hub.keeper_notices import KeeperNotices
+
+        notices = KeeperNotices(hub, fleet)  # before anybody is looked at: what is new since the last keeper, it tells
+        hub.parts.stops_with("notices", notices.stop)
     if not maker.visiting:
         await maker.mail.start()
         hub.parts.stops_with("calls", maker.calls.stop)
         await maker.calls.start()
-    if hub.options.keeper:
-        from gshtui.hub.keeper_notices import KeeperNotices
-
-        notices = KeeperNotices(hub, fleet)
-        hub.parts.stops_with("notices", notices.stop)
     if not hub.options.keeper and hub.settings.hub.keep == "auto":
         from gshtui.hub.keeper_watch import KeeperWatch
 

@@ -18,7 +18,6 @@ from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.fleet.fleet import Fleet
 from gshtui.hub.hub import Hub
 from gshtui.hub.person_notifier import PersonNotifier
-from gshtui.settings.changed_settings import changed_settings
 from gshtui.system.processes import kill_child, start_child
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.system.time_limit import time_limit
@@ -37,7 +36,6 @@ class KeeperNotices:
 
     def __init__(self, hub: Hub, fleet: Fleet) -> None:
         self._ways = frozenset(hub.settings.ui.notifications)
-        self._changed = changed_settings(hub.options.loaded)
         self._notifier = PersonNotifier(hub.bus.publish, hub.settings)
         self._fleet = fleet
         self._news = AgentNews(lambda row: row.owner == os.getpid())
@@ -55,19 +53,11 @@ class KeeperNotices:
     def _listen(self, batch: Sequence[Event]) -> None:
         for event in batch:
             call = self._news.call_for(event)
-            if call is not None:
-                self._look_up()
             if call is not None and self._notifier.is_wanted(call.agent):
                 self._notifier.send(call.text, call.agent)
                 task = start_job(self._call(call.text), "a notification")
                 self._calls.add(task)
                 task.add_done_callback(self._calls.discard)
-
-    def _look_up(self) -> None:
-        """Go by what is configured now: a keeper runs for days."""
-        if (settings := self._changed()) is not None:
-            self._ways = frozenset(settings.ui.notifications)
-            self._notifier.configure(settings)
 
     async def _call(self, text: str) -> None:
         if self._ways & {"badge", "bell"}:

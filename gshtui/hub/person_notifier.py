@@ -50,11 +50,6 @@ class PersonNotifier:
         self._failed: set[str] = set()
         """The ways that have failed, which was noticed."""
 
-    def configure(self, settings: Settings) -> None:
-        """Go by these settings from now on."""
-        self._settings = settings
-        self.__dict__.pop("_redactor", None)
-
     @property
     def is_busy(self) -> bool:
         """Whether something is under way."""

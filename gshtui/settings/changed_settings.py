@@ -1,4 +1,4 @@
-"""Tells processes that stay for days, as the keeper does, of changes to the user's file; asked where a value counts."""
+"""Tells processes that stay for days of changes to the user's file; asked where a value counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def changed_settings(loaded: Loaded) -> Callable[[], Settings | None]:
             return None
         seen = now
         fresh = loaded.again()
-        unreadable = any(one.level != "info" and not one.key for one in fresh.problems)
-        return None if unreadable else fresh.settings
+        return None if fresh.unreadable else fresh.settings
 
     return changed

@@ -163,6 +163,11 @@ class Loaded:
     """The flags it was loaded with, for reloading."""
     client: ClientServers = field(default_factory=ClientServers)
 
+    @property
+    def unreadable(self) -> bool:
+        """Whether a file is no TOML now, as while it is edited."""
+        return any(problem.level != "info" and not problem.key for problem in self.problems)
+
     def again(self) -> Loaded:
         """Reload the same layers."""
         return replace(load(self.cwd, flags=self.flags), client=self.client)

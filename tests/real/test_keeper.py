@@ -10,10 +10,12 @@ import shlex
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from pydantic import BaseModel
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.bus import Bus
@@ -21,9 +23,10 @@ from gshtui.bus.letter import Letter
 from gshtui.fleet import keeper_unit
 from gshtui.fleet.keeper import KeeperState, keeper_environment, running_keeper, stop_keeper
 from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
+from gshtui.headless.keeper_process import after_change
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
-from gshtui.settings.loader import load
+from gshtui.settings.loader import Loaded, load
 from gshtui.settings.paths import config_file, data_dir
 from gshtui.store.store import Store
 from gshtui.system.process_identity import is_alive
@@ -260,17 +263,55 @@ async def test_it_ends_when_there_is_nothing_left_to_do(place: Place) -> None:
     assert (await place.store.agents.find("0001")).status == "done"
 
 
-async def test_it_ends_when_the_setting_becomes_never(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_starts_anew_with_changed_settings_and_ends_when_it_is_never_wanted(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("GSH_HUB__KEEP")  # it would go before the file
     file = config_file()
-    file.parent.mkdir(parents=True, exist_ok=True)
+    assert not file.parent.exists(), "the first settings of all are learned as well"
     with start_gsh("hub", "run", cwd=place.project) as process:
-        await place.keeper()
+        first = await place.keeper()
+        file.parent.mkdir(parents=True)
+        file.write_text("[tmux]\nsocket_name = 'other'\n")
+        second = await place.keeper(lambda state: state is not None and state.since > first.since)
+        assert second.process == first.process
+        assert json.loads(place.run("agent", "ls", "--json")) == [], (
+            "with its own settings, the keeper does what it is asked"
+        )
         file.write_text('[hub]\nkeep = "never"\n')
-        assert await asyncio.to_thread(process.wait, 20) == 0
+        assert await asyncio.to_thread(process.wait, 60) == 0
     with start_gsh("hub", "run", "--idle", "0.4", cwd=place.project) as process:
         await place.keeper()  # whoever starts it all the same is meant
-        assert await asyncio.to_thread(process.wait, 20) == 0
+        assert await asyncio.to_thread(process.wait, 60) == 0
+
+
+def changed(loaded: Loaded, table: str, **fields: object) -> Loaded:
+    """The same with some fields of one table changed."""
+    value = getattr(loaded.settings, table).model_copy(update=fields)
+    return replace(loaded, settings=loaded.settings.model_copy(update={table: value}))
+
+
+def test_every_setting_counts_for_one_that_runs(tmp_path: Path) -> None:
+    before = changed(load(tmp_path), "hub", keep="auto")
+    tables = {name: getattr(before.settings, name) for name in type(before.settings).model_fields}
+    for name, table in tables.items():
+        if not isinstance(table, BaseModel):
+            settings = before.settings.model_copy(update={name: {"other": "other"}})
+            assert after_change(before, replace(before, settings=settings)) == "anew", name
+            continue
+        for field in type(table).model_fields:
+            wanted = "go on" if (name, field) == ("general", "session_dir") else "anew"
+            assert after_change(before, changed(before, name, **{field: "other"})) == wanted, f"{name}.{field}"
+    never = changed(before, "hub", keep="never")
+    assert after_change(before, never) == "stop"
+    assert after_change(never, never) == "go on", "whoever started it all the same is meant"
+
+
+def test_a_file_that_is_being_edited_changes_nothing(tmp_path: Path) -> None:
+    before = load(tmp_path)
+    config_file().parent.mkdir(parents=True, exist_ok=True)
+    config_file().write_text("[tmux]\nsocket_name = 'oth")
+    assert after_change(before, before.again()) == "go on"
 
 
 async def test_an_older_version_makes_way(place: Place) -> None:

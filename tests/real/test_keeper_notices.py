@@ -65,6 +65,8 @@ async def test_who_needs_you_or_ends_is_told_once_whoever_looks_after_it(place: 
     command = ["sh", "-c", f'echo "$GSH_TEXT" >> {by_command}']
     paths.config_file().parent.mkdir(parents=True, exist_ok=True)
     paths.config_file().write_text(f"[notify]\ncommand = {json.dumps(command)}\n")  # the keeper runs already
+    await place.keeper(lambda state: state is not None and state.since > keeper.since)
+    await place.row(lambda row: row.owner == keeper.process.pid and row.status == "idle")
     place.run("agent", "send", "cc", "do:ask")
     (asked,) = await told(desktop, 1)
     assert "cc asks: Do you want to proceed?" in asked
