@@ -56,6 +56,14 @@ def _without_echo(lines: list[str], prompt: str) -> list[str]:
     return lines[at:]
 
 
+async def said_since(view: PaneView, sent: Sent) -> str:
+    """What the screen and the past of an AI program show of its conversation since a text was entered there.
+
+    Such a program draws its screen anew, so no place in its output says where that begins. Raises `SessionError`.
+    """
+    return added_lines(sent.before, await view.conversation(_PAST), sent.text)
+
+
 def printed_output(before: Marker, now: Marker, came: str, entered: str) -> str:
     """The output of a program with a prompt.
 
@@ -235,7 +243,7 @@ class CliSession:
     async def _since(self, sent: Sent) -> str:
         """The output since then. A program with its own input line redraws its screen; others only print."""
         if self._profile.ai:
-            return added_lines(sent.before, await self._view.conversation(_PAST), sent.text)
+            return await said_since(self._view, sent)
         try:
             now = await capture_marker(self._server, sent.marker.info)
             came = await text_since(self._server, sent.marker, now)

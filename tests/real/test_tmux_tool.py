@@ -78,6 +78,21 @@ async def test_enter_waits_as_long_as_the_programs_profile_says(
     await wait_for_text(terminals.server, row.pane, "Answer number 1.")
 
 
+async def test_of_a_program_that_draws_its_screen_anew_only_its_answer_is_new(terminals: TerminalTools) -> None:
+    program = ("-m", "tests.kit.fake_agent", "--screens", str(SCREENS))
+    row = await terminals.add_agent("env", f"PYTHONPATH={ROOT}", sys.executable, *program)
+    terminals.rows[:] = [msgspec.structs.replace(row, profile="claude")]
+    await wait_for_text(terminals.server, row.pane, "❯")
+    for number in (1, 2):
+        await terminals.run("tmux", action="send", pane=row.id, text="good day")
+        await wait_for_text(terminals.server, row.pane, f"Answer number {number}.")
+    new = await terminals.run("tmux", action="read", pane=row.id, what="new")
+    assert "Answer number 2." in new.data["text"]
+    assert "Answer number 1." not in new.data["text"]
+    ready = await terminals.run("tmux", action="wait_ready", pane=row.id, pattern="number 2", timeout=30)
+    assert "Answer number 1." not in ready.data["text"]
+
+
 async def test_texts_of_two_agents_never_mix(terminals: TerminalTools) -> None:
     row = await terminals.add_agent()
     await terminals.run("tmux", action="wait_ready", pane=row.id, pattern="repl>", timeout=30)

@@ -25,7 +25,9 @@ from gshtui.fleet.terminal_tools.targets import (
     is_of_project,
 )
 from gshtui.guard import shell_policy
+from gshtui.programs.cli_session import said_since
 from gshtui.programs.pane_view import Seen, SessionError
+from gshtui.programs.pane_writer import Sent
 from gshtui.programs.screen_reading import essence, same_question
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line, plain, visible
@@ -160,6 +162,8 @@ class TmuxParameters(ToolParameters):
 class Marks:
     """Where each agent's last send and last typing began, by agent and pane."""
 
+    texts: OrderedDict[tuple[object, ...], Sent] = field(default_factory=OrderedDict[tuple[object, ...], Sent])
+    """The last send, if it was submitted to an AI program."""
     sends: OrderedDict[tuple[object, ...], Marker] = field(default_factory=OrderedDict[tuple[object, ...], Marker])
     typings: OrderedDict[tuple[object, ...], Marker] = field(default_factory=OrderedDict[tuple[object, ...], Marker])
     pending: OrderedDict[tuple[object, ...], str] = field(default_factory=OrderedDict[tuple[object, ...], str])
@@ -181,6 +185,14 @@ class Marks:
             memory.move_to_end(key)
             if len(memory) > _REMEMBERED:
                 memory.popitem(last=False)
+        if send:
+            self.texts.pop(key, None)
+
+    def submitted(self, key: tuple[object, ...], sent: Sent) -> None:
+        """Remember a text that an AI program has taken."""
+        self.texts[key] = sent
+        if len(self.texts) > _REMEMBERED:
+            self.texts.popitem(last=False)
 
 
 async def assess(
@@ -323,9 +335,9 @@ async def run(
             case "keys":
                 return await _press(reach, told, target, marks, key, invocation, parameters)
             case "read":
-                done = await _read(target, marks, key, parameters, limit)
+                done = await _read(reach, target, marks, key, parameters, limit)
             case _:
-                done = await _wait(target, marks, key, parameters, limit)
+                done = await _wait(reach, target, marks, key, parameters, limit)
         marks.record_shown(key, (await _look(reach, target)).question if not target.info.dead else "")
         return done
     except TmuxError as error:
@@ -358,7 +370,9 @@ async def _send(
 
     writer = await reach.writer(target)
     behind = parameters.append or bool(ours)
-    await writer.write(parameters.text, enter=parameters.enter, elsewhere=True, behind=behind, check=same)
+    sent = await writer.write(parameters.text, enter=parameters.enter, elsewhere=True, behind=behind, check=same)
+    if parameters.enter and writer.view.profile.ai:
+        marks.submitted(key, replace(sent, text=ours + parameters.text))
     if not parameters.enter and parameters.text:
         marks.pending[key] = ours + parameters.text
     how = "typed and submitted" if parameters.enter else "typed, not submitted"
@@ -390,7 +404,12 @@ async def _press(
 
 
 async def _read(
-    target: TerminalTarget, marks: Marks, key: tuple[object, ...], parameters: TmuxParameters, limit: int
+    reach: TerminalTargets,
+    target: TerminalTarget,
+    marks: Marks,
+    key: tuple[object, ...],
+    parameters: TmuxParameters,
+    limit: int,
 ) -> Outcome:
     if parameters.what == "screen":
         start = -parameters.lines if parameters.lines else None
@@ -402,13 +421,20 @@ async def _read(
             f"You have not typed anything into {target.label} yet, so there is no new output.",
             hint="Leave out `what` to read the screen.",
         )
+    if (sent := marks.texts.get(key)) is not None and not target.info.dead:
+        return screen_result(target, await said_since((await reach.writer(target)).view, sent), limit)
     return screen_result(
         target, await text_since(target.server, mark, await capture_marker(target.server, target.info)), limit
     )
 
 
 async def _wait(
-    target: TerminalTarget, marks: Marks, key: tuple[object, ...], parameters: TmuxParameters, limit: int
+    reach: TerminalTargets,
+    target: TerminalTarget,
+    marks: Marks,
+    key: tuple[object, ...],
+    parameters: TmuxParameters,
+    limit: int,
 ) -> Outcome:
     idle = parameters.idle_seconds or (IDLE_SHELL if target.row is None and target.is_shell else IDLE_PROGRAM)
     ready = await wait_ready(
@@ -419,6 +445,9 @@ async def _wait(
         timeout=parameters.timeout,
         since=marks.typings.get(key),
     )
+    sent, last = marks.texts.get(key), marks.typings.get(key)
+    if sent is not None and last is marks.sends.get(key) and ready.reason != "dead":
+        ready = replace(ready, text=await said_since((await reach.writer(target)).view, sent))
     return wait_result(target, ready, idle, parameters.timeout, limit)
 
 
