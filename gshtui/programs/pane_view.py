@@ -151,7 +151,7 @@ class PaneView:
         profile = self.profile if now.own else self._profiles(now.argv or (now.program,))
         reading = _read(profile, info, lines, now)
         if reading.status == "idle" and self._loading is not None and self._loading.possible:
-            reading = await unless_loading(reading, self._loading)
+            reading = await unless_loading(reading, self._loading, lines)
         return Seen(reading, lines, info, now, profile)
 
     async def read_drawn(self) -> Seen:
@@ -256,9 +256,9 @@ class PaneView:
 _LATER = "Wait until it is done."
 
 
-async def unless_loading(reading: ScreenReading, loading: ConversationLoading) -> ScreenReading:
+async def unless_loading(reading: ScreenReading, loading: ConversationLoading, lines: Sequence[str]) -> ScreenReading:
     """What an input that looks idle means while its program has yet to read its conversation: it takes no text."""
-    if not await asyncio.to_thread(loading.is_loading):
+    if not await asyncio.to_thread(loading.is_loading, lines):
         return reading
     return dataclasses.replace(reading, status="starting", doing="reads its conversation", input=False)
 

@@ -187,6 +187,9 @@ class ConversationRules(_Table, frozen=True, kw_only=True):
     """A copy goes on in the original's folder, wherever it is started; so it gets no worktree of its own."""
     place: Literal["end", "first"] = "end"
     """Where they go: after the other arguments, or right after the program (a subcommand)."""
+    home: str = ""
+    """What its screen shows until it has opened the conversation that it was started with; a text would go elsewhere.
+    Empty: it takes no text before, or another way is known to tell."""
     id: str = "^[A-Za-z0-9][A-Za-z0-9_-]{5,79}$"
     """What an id looks like; anything else is never put into a command line."""
 
@@ -409,7 +412,8 @@ def _wrong(profile: Profile) -> str:
         profile.question.first,
         profile.question.hint,
     ]
-    patterns += [profile.titles.busy, profile.titles.waiting, profile.titles.idle, profile.conversation.id]
+    patterns += [profile.titles.busy, profile.titles.waiting, profile.titles.idle]
+    patterns += [profile.conversation.id, profile.conversation.home]
     for rule in profile.rules:
         patterns += [*rule.all, *rule.none, *rule.footer, rule.title]
         if not rule.all and not rule.footer:

@@ -372,7 +372,7 @@ class CliStatus:
         place = (info.cursor_x, info.cursor_y)
         reading = read_screen(self._profile, lines, info.title, place, info.width)
         if reading.status == "idle" and self._loading is not None and self._loading.possible:
-            reading = await unless_loading(reading, self._loading)
+            reading = await unless_loading(reading, self._loading, lines)
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None
         now = self._now()
         facts = self._facts

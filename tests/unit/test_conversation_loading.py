@@ -1,4 +1,6 @@
-"""Whether a Gemini CLI that goes on with a conversation has read it: by what it notes in the conversation's file."""
+"""Whether a program that goes on with a conversation has read it: Gemini CLI by what it notes in the conversation's
+file, OpenCode by its screen.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,7 @@ from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 
 FOLDER = "/home/person/project"
+SCREENS = next((Path(__file__).parents[1] / "fixtures" / "screens" / "opencode").iterdir())
 ID = str(uuid.UUID(int=7))
 STAYS = "import sys; sys.stdin.read()"
 SAID = {"id": "1", "type": "user", "content": [{"text": "The word is raspberry"}]}
@@ -103,3 +106,17 @@ def test_what_one_left_that_was_ended_before_it_had_read_it_is_not_the_conversat
     write(chats / "session-2-00000000.jsonl", {"sessionId": ID})
     found = gemini_transcript.find(TranscriptQuery("gemini", ID, FOLDER, 0.0), {}, tmp_path)
     assert found == chats / "session-1-00000000.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("gemini", "goes_on"),
+    [(("--session", ID), True), (("--session", ID, "--fork"), True), ((), False)],
+    indirect=["gemini"],
+)
+def test_opencode_goes_on_once_it_has_left_its_first_screen(gemini: int, goes_on: bool, tmp_path: Path) -> None:
+    profile = profiles.load(Path("/nonexistent")).get("opencode")
+    one = ConversationLoading(profile, gemini, FOLDER, {"HOME": str(tmp_path)})
+    home, resumed = ((SCREENS / name).read_text("utf-8").split("\n") for name in ("01-idle.txt", "14-resumed.txt"))
+    assert one.is_loading(home) is goes_on
+    assert not one.is_loading(resumed)
+    assert not one.is_loading(home), "a person may go back there"

@@ -2,16 +2,18 @@
 
 Gemini CLI shows its input, takes a text and answers it, before it has read the conversation that it is to go on with,
 and then puts that in the place of what it was told. Once it has read it, it notes that in the conversation's file.
+OpenCode begins another conversation with a text that it is given on its first screen; that it has left it, is seen.
 Reads other programs' files, writes none. Called for the screen's readings; blocks for milliseconds.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gshtui.programs.profile import Profile
+from gshtui.programs.screen_reading import search, without_styles
 from gshtui.programs.transcripts.transcript_readers import home_of
 
 _LATE = "gemini"
@@ -38,24 +40,34 @@ class ConversationLoading:
     @property
     def possible(self) -> bool:
         """Whether it has to be asked at all."""
-        return not self._over and self.pid > 0 and self._program == _LATE
+        return not self._over and self.pid > 0 and bool(self._program == _LATE or self._home)
+
+    @property
+    def _home(self) -> str:
+        return self.profile.conversation.home
 
     @property
     def _program(self) -> str:
         return self.profile.hooks.kind or self.profile.name
 
-    def is_loading(self) -> bool:
+    def is_loading(self, lines: Sequence[str] = ()) -> bool:
         """Whether it was started with a conversation that it has not read yet.
+
+        Args:
+            lines: its screen, as captured.
 
         Where that cannot be told, as of a command line that names none, it has. It is not waited for longer than the
         program may take to start.
         """
         if not self.possible:
             return False
-        from gshtui.programs.transcripts import gemini_transcript  # most agents are other programs
-
         began, id = self._start()
         late = self.clock() - began > self.profile.timing.start
+        if self._home:
+            self._over = late or not any(search(self._home, without_styles(line)) for line in lines)
+            return not self._over
+        from gshtui.programs.transcripts import gemini_transcript  # most agents are other programs
+
         try:
             self._over = late or gemini_transcript.has_loaded_since(
                 self.cwd, id, began, self.environ, home_of(self.environ)
