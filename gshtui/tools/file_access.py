@@ -207,15 +207,15 @@ def _kind(mode: int) -> str:
 
 def explained(error: OSError, what: str) -> CommandError:
     """Describe a system error in one sentence about `what` (a path or an action)."""
-    hints = {
-        errno.EACCES: "Permission denied.",
-        errno.EPERM: "Permission denied.",
-        errno.EROFS: "The file system is read-only.",
-        errno.ENOSPC: "The disk is full.",
-        errno.EDQUOT: "The disk quota is used up.",
-        errno.ENAMETOOLONG: "A name in the path is too long.",
-        errno.ENOENT: "A folder in the path does not exist.",
-        errno.EISDIR: "It is a folder.",
-        errno.ENOTDIR: "A part of the path is a file, not a folder.",
+    words = {
+        errno.EACCES: "permission denied",
+        errno.EPERM: "permission denied",
+        errno.EROFS: "the file system is read-only",
+        errno.ENOSPC: "the disk is full",
+        errno.EDQUOT: "the disk quota is used up",
+        errno.ENAMETOOLONG: "a name in the path is too long",
+        errno.ENOENT: "a folder in the path does not exist",
+        errno.EISDIR: "it is a folder",
+        errno.ENOTDIR: "a part of the path is a file, not a folder",
     }
-    return CommandError(f"{what}: {error.strerror or error}.", hint=hints.get(error.errno or 0, ""))
+    return CommandError(f"{what}: {words.get(error.errno or 0) or error.strerror or error}.")

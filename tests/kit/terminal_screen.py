@@ -147,7 +147,8 @@ async def wait_until_idle(pilot: Pilot[Any]) -> None:
         waits = screen._dirty_widgets or screen._compositor._dirty_regions or screen._layout_required
         if not app.is_running or (knows and fits and not waits and not screen._repaint_required):
             return
-    raise AssertionError(f"the window does not come to rest: {app.size}, {app.screen.size}, {app.screen!r}")
+    state = (knows, fits, waits, screen._repaint_required)
+    raise AssertionError(f"the window does not come to rest: {app.size}, {screen.size}, {screen!r}, {state}")
 
 
 def redraw_all(app: App[Any]) -> None:

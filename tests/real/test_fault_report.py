@@ -35,6 +35,7 @@ async def test_it_has_everything_and_no_secret(home: Home, tmp_path: Path, monke
     ran = run_gsh("report", session[:10], "--out", str(out), "--yes", cwd=tmp_path, env=env)
     assert ran.code == 0, ran.err
     text = out.read_text()
+    assert out.stat().st_mode & 0o777 == 0o600, "handed on by whoever made it"
     assert len(text.splitlines()) == len(ran.out.splitlines())
     for wanted in ("# Report of a fault", "What doctor finds", "ValueError", "and it fails", "~/x.py"):
         assert wanted in text
