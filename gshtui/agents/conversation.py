@@ -17,6 +17,7 @@ from gshtui.bus.messages import Message, Stop, Text, Thinking, ToolCall
 from gshtui.context.call_pairing import missing_results
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
+from gshtui.system.tasks import start_job
 
 _KEPT_WITHIN = 1.0
 """Seconds after which what an answer has said is kept, whether it says more or not."""
@@ -190,7 +191,7 @@ class AnswerKeeper:
         if self._saving is not None and not self._saving.done():
             self.said()  # a slow disk: this one comes after it
         elif (answer := self._so_far()) is not None and answer.blocks:
-            self._saving = asyncio.create_task(self._keep(answer))
+            self._saving = start_job(self._keep(answer), "keeping the answer so far")
 
     async def _keep(self, answer: Message) -> None:
         try:
