@@ -21,6 +21,7 @@ _NARROW, _BLANK = 10, 4
 """Columns of the narrowest terminal that is reckoned with, and empty rows that may stand before an echo."""
 _HIGHEST = 4
 """Rows of the tallest prompt that is reckoned with."""
+_BAR = frozenset("▀▁▂▃▄▅▆▇█▐▌│┃")
 _ECHO = "❯›>┃│▌▄▀─ \xa0"
 
 
@@ -31,9 +32,10 @@ def added_lines(before: Sequence[str], after: Sequence[str], prompt: str = "") -
         before, after: plain lines of the conversation, oldest first.
         prompt: what was submitted in between.
     """
-    old = [line for line in before if line]
-    places = [number for number, line in enumerate(after) if line]
-    new = [after[number] for number in places]
+    old = [bare for line in before if (bare := _without_scroll_bar(line))]
+    plain = [_without_scroll_bar(line) for line in after]
+    places = [number for number, line in enumerate(plain) if line]
+    new = [plain[number] for number in places]
     rest = list(after) if not old else None
     for size in _ANCHORS:
         if rest is not None or size > len(old):
@@ -44,8 +46,14 @@ def added_lines(before: Sequence[str], after: Sequence[str], prompt: str = "") -
             rest = list(after[places[found + size - 1] + 1 :])
     if rest is None:  # it has scrolled on for longer than can be seen
         known = set(old)
-        rest = [line for line in after if not line or line not in known]
+        rest = [line for line, bare in zip(after, plain, strict=True) if not bare or bare not in known]
     return "\n".join(_without_echo(rest, prompt)).strip("\n")
+
+
+def _without_scroll_bar(line: str) -> str:
+    """The row without a cell far at its right that moves when something comes: the same row is the same with it."""
+    text = line.rstrip()
+    return text[:-1].rstrip() if text[-1:] in _BAR and text[:-1].endswith("  ") else text
 
 
 def _without_echo(lines: list[str], prompt: str) -> list[str]:

@@ -24,3 +24,10 @@ def test_what_scrolled_away_is_found_again_by_what_is_left() -> None:
 def test_without_anything_in_common_only_new_lines_count() -> None:
     assert added_lines(["a", "b", "c"], ["x", "a", "y"]) == "x\ny"
     assert added_lines([], ["x"]) == "x"
+
+
+def test_a_scroll_bar_that_comes_makes_no_row_new() -> None:
+    before = ["> one", "● First.", "● done"]
+    shown = ["> one", "● First.      ▆", "● done        █", "> two         █", "● Second.", ""]
+    assert added_lines(before, shown, "two").startswith("> two")
+    assert "First" not in added_lines(before, shown, "two")
