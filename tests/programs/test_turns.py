@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit.prompt_driven_model import END
+from gshtui.programs import profile as profiles
+from tests.kit.prompt_driven_model import END, LIST
 from tests.programs.stage import Stage
 
 LONG = "\n".join(f"{number:03}: the quick brown fox jumps over the lazy dog, again" for number in range(90))
@@ -52,3 +53,28 @@ async def test_an_answer_can_be_interrupted_while_it_streams(stage: Stage) -> No
     await stage.fleet.interrupt(stage.id)
     await stage.status("idle")
     assert END not in "\n".join(await stage.still())
+
+
+@pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe", "qwen")
+async def test_what_it_shows_of_a_turn_is_read_alone_and_it_ends_by_its_own_keys(stage: Stage) -> None:
+    await stage.status("idle")
+    await stage.say("Good day to you")
+    await stage.hears("Good day to you")
+    await stage.shows(ANSWER)
+    await stage.status("idle")
+    await stage.still()  # Gemini takes no Enter for a moment after its turn
+    await stage.command("tmux", action="send", pane=stage.id, text="do:list")
+    *_, last = LIST.splitlines()
+    await stage.shows(last)
+    await stage.status("idle")
+    await stage.still()
+    new = (await stage.command("tmux", action="read", pane=stage.id, what="new")).text
+    assert last in new, new
+    assert "I am here." not in new, f"the turn before:\n{new}"
+    keys = profiles.load().for_argv(stage.program.argv).keys
+    await (stage.person(text=keys.exit_text) if keys.exit_text else stage.person(*keys.exit))
+    row = await stage.until(stage.look, lambda row: row.status in ("done", "failed", "lost"))
+    assert (row.status, row.status_source) == ("done", "process"), await stage.account()
+    shown = await stage.command("agent", action="show", target=stage.id, answer=True)
+    assert last in shown.data["answer"], "what it has said can still be read"
+    assert (await stage.fleet.restart(stage.id)).how == "resumed its conversation"
