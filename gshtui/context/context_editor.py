@@ -12,7 +12,7 @@ from typing import Any
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind, Receipt
 from gshtui.bus.event import Event
-from gshtui.bus.events.context_events import BlockPinned, BlockRestored, CutUndone, SummaryAnswered
+from gshtui.bus.events.context_events import BlockPinned, BlockRestored, ContextTuned, CutUndone, SummaryAnswered
 from gshtui.bus.messages import ToolResult
 from gshtui.context import cut_rules
 from gshtui.context.conversation_log import ConversationLog
@@ -148,7 +148,8 @@ class ContextEditor:
         by: str = "person",
     ) -> None:
         """Change how this agent's context is cut, from its next request on; `None` leaves a value unchanged."""
-        cutter, _ = await self._queries.cutter(await self._queries.subject(agent))
+        subject = await self._queries.subject(agent)
+        cutter, _ = await self._queries.cutter(subject)
         if threshold is not None and not 0.1 <= threshold <= 1:
             raise ContextError(
                 "invalid", f"The threshold must be a fraction of the window from 0.1 to 1, not {threshold:g}."
@@ -163,6 +164,11 @@ class ContextEditor:
                 raise ContextError("invalid", str(error)) from error
         overlay = Tuned(threshold=threshold, protect=protect, strategy=strategy, output_bytes=output_bytes, by=by)
         await self._queries.await_record(cutter.decisions.add(overlay))
+        try:
+            trigger = (await self._queries.standing(subject)).terms.limits.trigger
+        except (ContextError, StoreError, ProviderError):
+            trigger = 0
+        self._bus.publish(ContextTuned(agent=subject.agent, session=subject.session, by=by, trigger=trigger))
 
     async def settings(self, agent: str) -> ContextSettings:
         """When and how this agent's context is cut: the settings, and its own overrides."""

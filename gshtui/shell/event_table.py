@@ -84,6 +84,7 @@ KINDS: dict[str, VisitorKind] = {
                 context_events.TasksChanged,
                 context_events.OutputTruncated,
                 context_events.ContextCut,
+                context_events.ContextTuned,
                 context_events.CutFailed,
                 context_events.CutUndone,
                 context_events.SummaryProposed,

@@ -16,7 +16,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
     UsageReported,
 )
-from gshtui.bus.events.context_events import ContextCut, CutUndone
+from gshtui.bus.events.context_events import ContextCut, ContextTuned, CutUndone
 from gshtui.bus.events.hub_events import BranchChanged, HubStarted, PartFailed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Usage
@@ -121,6 +121,14 @@ def test_after_a_cut_and_its_undoing_the_sizes_are_those_of_the_next_request() -
         assert (pane.used, pane.tokens) == (tokens, tokens)
         assert pane.sections == tuple((section.name, section.tokens) for section in sections)
         assert (agents(*said).row.context, agents(*said).exact) == (tokens, False)
+
+
+def test_a_changed_threshold_is_known_at_once_wherever_it_is_shown() -> None:
+    said = [assembled(1, 6_000), ContextTuned(agent="main", session="s", trigger=70_000)]
+    pane, line = ContextState("main"), TimelineState("main")
+    for event in said:
+        pane, line = context_pane.reduce(pane, event), timeline_state.reduce(line, event)
+    assert (pane.trigger, line.trigger, agents(*said).trigger) == (70_000, 70_000, 70_000)
 
 
 def test_the_context_of_other_agents_is_theirs() -> None:

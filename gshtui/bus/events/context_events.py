@@ -64,6 +64,16 @@ class CutFailed(Event, frozen=True, kw_only=True):
     request: str = ""
 
 
+class ContextTuned(Event, frozen=True, kw_only=True):
+    """When and how an agent's context is cut has been changed, from its next request on."""
+
+    agent: str
+    session: str
+    by: str = "person"
+    trigger: int = 0
+    """Tokens at which a compaction starts now; 0: unknown."""
+
+
 class CutUndone(Event, frozen=True, kw_only=True):
     """What a cut removed is sent again from the next request."""
 

@@ -27,7 +27,7 @@ from gshtui.bus.events.agent_events import (
     UsageReported,
 )
 from gshtui.bus.events.approval_events import AgentModeChanged
-from gshtui.bus.events.context_events import ContextCut, CutUndone
+from gshtui.bus.events.context_events import ContextCut, ContextTuned, CutUndone
 from gshtui.bus.events.fleet_events import (
     AgentChanged,
     AgentKilled,
@@ -172,6 +172,7 @@ CONSUMED: tuple[type[Event], ...] = (
     AgentRemoved,
     AgentRestored,
     AgentSpawned,
+    ContextTuned,
     HubStarted,
     MessageActed,
     MessageDropped,
@@ -265,6 +266,8 @@ def _after(agent: AgentView, event: Event) -> AgentView:
             return replace(agent, row=row, exact=False, trigger=event.trigger or agent.trigger)
         case ContextCut():
             return replace(agent, row=row, exact=False)
+        case ContextTuned():
+            return replace(agent, row=row, trigger=event.trigger or agent.trigger)
         case CutUndone() if event.tokens:
             return replace(agent, row=row, exact=False)
         case UsageReported():

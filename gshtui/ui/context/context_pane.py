@@ -17,7 +17,7 @@ from textual.content import Content
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import ContextAssembled, ModelChanged, UsageReported
-from gshtui.bus.events.context_events import ContextCut, CutUndone
+from gshtui.bus.events.context_events import ContextCut, ContextTuned, CutUndone
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Usage
 from gshtui.text import units
@@ -30,7 +30,7 @@ from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import ForContext
 
 CONSUMED: tuple[type[Event], ...] = (
-    ContextAssembled, ContextCut, CutUndone, ModelChanged, SessionOpened, UsageReported,
+    ContextAssembled, ContextCut, ContextTuned, CutUndone, ModelChanged, SessionOpened, UsageReported,
 )  # fmt: skip
 
 
@@ -99,6 +99,8 @@ def reduce(state: ContextState, event: Event) -> ContextState:
         case UsageReported():
             usage = event.usage if event.iteration else state.usage
             return replace(state, usage=usage, total=state.total + event.usage, requests=state.requests + 1)
+        case ContextTuned():
+            return replace(state, trigger=event.trigger or state.trigger)
         case ModelChanged():
             return replace(state, window=event.window or state.window, trigger=0)
         case SessionOpened():

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from gshtui.bus.context_data import CutKind, Iteration, Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import ContextAssembled, ModelChanged, TurnFinished, UsageReported
-from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, OutputTruncated
+from gshtui.bus.events.context_events import ContextCut, ContextTuned, CutFailed, CutUndone, OutputTruncated
 from gshtui.bus.events.session_events import SessionOpened
 
 CONSUMED: tuple[type[Event], ...] = (
-    ContextAssembled, ContextCut, CutFailed, CutUndone, ModelChanged, OutputTruncated, SessionOpened, TurnFinished,
-    UsageReported,
+    ContextAssembled, ContextCut, ContextTuned, CutFailed, CutUndone, ModelChanged, OutputTruncated, SessionOpened,
+    TurnFinished, UsageReported,
 )  # fmt: skip
 KEPT = 1_000
 """How many marks are kept; older ones leave the pane (the record has them)."""
@@ -104,6 +104,8 @@ def reduce(state: TimelineState, event: Event) -> TimelineState:
                 return state
             last = replace(state.marks[-1], end=event.stop, error=event.error)
             return replace(state, marks=(*state.marks[:-1], last))
+        case ContextTuned():
+            return replace(state, trigger=event.trigger or state.trigger)
         case ModelChanged():
             return replace(state, window=event.window or state.window)
         case SessionOpened():
