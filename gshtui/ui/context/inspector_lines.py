@@ -354,7 +354,7 @@ def size_line(view: ContextView, width: int) -> Content:
     )
     window = f" of {figures.tokens(view.window)} ({units.percent(used, view.window)})" if view.window else ""
     parts.append(Content(f"{figures.tokens(used)}{window}{meter_sign(used, view.window, view.trigger)}"))
-    facts = [f"compacts at {figures.tokens(view.trigger)}" if view.trigger else "", estimate(view)]
+    facts = [estimate(view), f"compacts at {figures.tokens(view.trigger)}" if view.trigger else ""]
     one = view.iteration
     if one is not None:
         facts += [figures.dollars(one.cost) if one.cost is not None else "", one_line(one.error, 60)]
@@ -376,5 +376,7 @@ def estimate(view: ContextView) -> str:
         off = units.deviation((view.tokens - exact) / exact)
         return f"counted by the provider; the estimate was {figures.tokens(view.tokens)} ({off})"
     if view.error is not None:
-        return f"estimated; off by {units.percent(abs(view.error), 1)} so far"
+        rows = figures.tokens(view.tokens)
+        corrected = f" from the rows' {rows}" if view.expected and figures.tokens(view.expected) != rows else ""
+        return f"estimated{corrected}; off by {units.percent(abs(view.error), 1)} so far"
     return "estimated"
