@@ -11,7 +11,7 @@ from typing import Any, Literal
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged
-from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.approval_events import DENIED, REASON, ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Effect, RuleScope, SandboxUse
 from gshtui.guard import sensitive_paths
@@ -267,8 +267,8 @@ class Gate:
         finally:
             del self._waiting[request.approval]
         if answer.decision not in _ALLOWS:
-            why = f" They say: {answer.reason}" if answer.reason else ""
-            return self._settle(request, "deny", f"The person denied this call.{why}", said=answer.reason)
+            why = f"{REASON}{answer.reason}" if answer.reason else ""
+            return self._settle(request, "deny", f"{DENIED}{why}", said=answer.reason)
         decision = answer.decision
         if decision == "session" and assessment.key:
             self._exact.add((call.session, call.tool, assessment.key))

@@ -8,6 +8,9 @@ from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.event import Event
 
 Decision = Literal["once", "session", "always", "deny"]
+DENIED = "The person denied this call."
+"""What a model is told of a call that a person did not allow. Their reason follows `REASON`."""
+REASON = " They say: "
 
 
 class ApprovalRequested(Event, frozen=True, kw_only=True):

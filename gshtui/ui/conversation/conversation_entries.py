@@ -12,6 +12,7 @@ from typing import Any
 
 from gshtui.bus.context_data import Receipt, compacted
 from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.events.approval_events import DENIED, REASON
 from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Audio, Document, Image, Medium, Message, Text, Thinking, ToolCall, ToolResult
@@ -75,11 +76,14 @@ def tool_of(message: str, call: ToolCall) -> ToolEntry:
 
 
 def with_result(tool: ToolEntry, result: ToolResult) -> ToolEntry:
-    """The call with its result."""
+    """The call with its result, in words for the person."""
+    output = result.content
+    if result.status == "denied" and output.startswith(DENIED):
+        output = output.replace(DENIED, "You denied this call.", 1).replace(REASON, " Your reason: ", 1)
     return replace(
         tool,
         status=result.status,
-        output=result.content,
+        output=output,
         diff=result.diff,
         duration=result.duration or tool.duration,
         bytes=result.bytes,
