@@ -77,6 +77,8 @@ class AgentList:
     """All agents: this hub's, other windows', then those in terminals with children below their parents."""
 
     agents: list[AgentState]
+    elsewhere: int = 0
+    """How many live in other folders, where there are none here."""
 
     @property
     def rows(self) -> list[AgentRow]:

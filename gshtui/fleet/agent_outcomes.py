@@ -33,7 +33,11 @@ class AgentOutcomes:
     def agents(self, _invocation: Invocation, found: calls.AgentList) -> Outcome:
         data = [agent_tables.state_json(agent, self._fleet.attach_words(agent.row)) for agent in found.agents]
         if not data:
-            return Outcome([], "There are no agents here. `spawn` starts one.")
+            there = "1 is" if found.elsewhere == 1 else f"{found.elsewhere} are"
+            what = (
+                f"{there} in other folders: `agent ls --all` lists them." if found.elsewhere else "`spawn` starts one."
+            )
+            return Outcome([], f"There are no agents here. {what}")
         table = agent_tables.agents_table(found.agents, self._fleet.attach_words)
         return Outcome(data, table, plain=bare_columns(table))
 

@@ -334,7 +334,12 @@ class _Family:
         agents = [] if parameters.archived else self._local()
         if parameters.windows and not parameters.archived:
             agents = await self._in_windows(None if parameters.everywhere else str(invocation.cwd))
-        return calls.AgentList([*agents, *map(AgentState, rows)])
+        found = [*agents, *map(AgentState, rows)]
+        elsewhere = 0
+        if not (found or parameters.everywhere or parameters.archived):
+            others = await self._in_windows(None) if parameters.windows else []
+            elsewhere = len(others) + sum(not row.ended for row in self._fleet.rows())
+        return calls.AgentList(found, elsewhere)
 
     async def _in_windows(self, cwd: str | None) -> list[AgentState]:
         """This hub's and other windows' agents, once each; native agents in terminals are left out."""

@@ -101,6 +101,7 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
     assert (asked.code, "`--yes` does it anyway" in asked.err) == (4, True)
     elsewhere = warm.run("agent", "ls", cwd=place.project.parent)
     assert (elsewhere.code, elsewhere.out.count("\n")) == (0, 1), "those of another folder are left out"
+    assert "There are no agents here. 3 are in other folders: " in elsewhere.out
     assert warm.run("agent", "ls", "--all", cwd=place.project.parent).out.count("\n") == 4
 
 
