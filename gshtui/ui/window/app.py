@@ -34,7 +34,7 @@ from gshtui.ui.kit.hub_port import MakeHub, OpenRequest
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.tabs import Deck
 from gshtui.ui.kit.textual.app_base import AppBase
-from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input
+from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input, sends_every_key
 from gshtui.ui.kit.textual.input_parser import DrawsSixel
 from gshtui.ui.kit.textual.key_order import Typed
 from gshtui.ui.kit.textual.letter_echo import LetterEcho
@@ -70,6 +70,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Feature)
 R = TypeVar("R")
+_SIGNS = {"slash": "/", "exclamation_mark": "!", "at": "@", "number_sign": "#"}
+"""What begins a command, a shell line, a mention or a note, by Textual's name."""
 
 
 class Workbench(ThemedApp[int], AppBase):
@@ -236,7 +238,26 @@ class Workbench(ThemedApp[int], AppBase):
         taken = isinstance(focused, KeyTaker) and self.app_focus and self.comes_next(focused) and focused.take_key(key)
         if taken:
             self._pressed()
-        return taken
+        return taken or (key.key.startswith("alt+") and self._take_apart(key.key.removeprefix("alt+")))
+
+    def _take_apart(self, key: str) -> bool:
+        """Escape and a letter in one piece look like the letter with alt: read them so where that means nothing.
+
+        The letters behind it would act as keys of the pane, where they were meant for the input. In the input nothing
+        is left, so that no turn is interrupted by a slip, and only what begins a command or a mention is typed.
+        """
+        character = _SIGNS.get(key, key if len(key) == 1 and key.isalnum() else "")
+        if not character or sends_every_key(self) or not self.screen_stack or self.screen is not self.bench:
+            return False
+        if takes_every_key(self.focused):
+            return False
+        at_input = self.focused is self.bench.input
+        if (at_input and key not in _SIGNS) or f"alt+{key}" in self.bench.active_bindings:
+            return False
+        if not at_input:
+            self.post_message(events.Key("escape", "\x1b"))
+        self.post_message(events.Key(key, character))
+        return True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self.screen_stack and takes_every_key(self.screen.focused):
