@@ -48,6 +48,8 @@ def run(report: Report, place: Place) -> None:
     note = f"a letter every 20 ms from the first frame on; bare loses {median(lost['bare']):g}"
     report.add("  letters typed before that are lost", median(lost["ours"]), "letters", limit=0, note=note)
     report.add("resident memory at rest", median(memory["ours"]), "MB", floor=median(memory["bare"]), limit=2.0)
+    # Our code, about 20 MB in 535 modules, has no large part: ui 5 MB, settings 1.6, store, guard, context, fleet 1.4
+    # each. 8 MB are code objects, 4 their instructions, 3 docstrings, 2.6 line tables; trimming the heap frees nothing.
     for what, kind in (("with the libraries that it needs", "libraries"), ("and all of our code, not run", "code")):
         environ = place.also(BENCH_MODULES=" ".join(loaded_at_rest(place)) if kind == "code" else "")
         with Probe(without_a_hub(kind), environ=environ, cwd=place.project) as probe:
