@@ -14,6 +14,7 @@ from typing import Any
 from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.agents_state import AgentView
+from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.row_actions import RowAction, RowActions
@@ -68,10 +69,11 @@ class AgentsFeature(Feature):
     def _perform(self, message: AgentsPane.Wanted) -> None:
         key, agent = message.key, message.agent
         if key == "agents.menu":
-            self.rows.show_menu(f"{agent.row.name} ({agent.id})", agent)
+            self.rows.show_menu(_called(agent), agent)
         elif not self.rows.perform(key, agent):
+            key = key_of(self.window.input_line, "agents.menu")
             verb = _VERBS.get(key, key.partition(".")[2])
-            words = f"Can't {verb} {agent.row.name} while it is {agent.status}. Press space for the available actions."
+            words = f"Can't {verb} {agent.row.name} while it is {agent.status}. Press {key} for the available actions."
             self.window.notify(words, markup=False, timeout=4)
 
     # Looking
@@ -156,7 +158,7 @@ class AgentsFeature(Feature):
                 self.window.perform(SendToAgent(agent=agent.id, text=words))
 
         waits = "delivered once it is idle" if agent.busy else ""
-        self.window.push_screen(InputScreen(f"Message to {agent.row.name} ({agent.id})", hint=waits, lines=True), send)
+        self.window.push_screen(InputScreen(f"Message to {_called(agent)}", hint=waits, lines=True), send)
 
     def _choose_option(self, agent: AgentView) -> None:
         """Let the person choose a value of one of its program's options."""
@@ -179,8 +181,10 @@ class AgentsFeature(Feature):
                 option, value = offered[int(number)]
                 self.window.perform(SetAgentOption(agent=agent.id, option=option.id, value=value.value))
 
-        title = f"What {agent.row.name} ({agent.id}) lets you choose"
-        self.window.push_screen(Picker(title, choices, empty="Nothing.", hint="enter sets it · escape closes"), chosen)
+        title = f"What {_called(agent)} lets you choose"
+        self.window.push_screen(
+            Picker(title, choices, empty="Nothing.", hint="{list.choose} sets it · {list.close} closes"), chosen
+        )
 
     def _rename(self, agent: AgentView) -> None:
         from gshtui.fleet.agent_calls import RenameAgent
@@ -190,7 +194,7 @@ class AgentsFeature(Feature):
             if name and name != agent.row.name:
                 self.window.perform(RenameAgent(agent=agent.id, name=name))
 
-        title = f"Rename {agent.row.name} ({agent.id})"
+        title = f"Rename {_called(agent)}"
         self.window.push_screen(InputScreen(title, text=agent.row.name), rename)
 
     async def _ask_for_new(self) -> None:
@@ -218,3 +222,8 @@ def _has_pane(agent: AgentView) -> bool:
 
 def _runs(agent: AgentView) -> bool:
     return not (agent.killed_until or agent.ended)
+
+
+def _called(agent: AgentView) -> str:
+    """Its name, with its id where that is another."""
+    return agent.row.name if agent.row.name in ("", agent.id) else f"{agent.row.name} ({agent.id})"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from gshtui.bus.agent_data import ENDED_STATUSES
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.system.ids import new_id
+from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
-from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.kit.tabs import PaneTabs
 from gshtui.ui.kit.widget_messages import OpenChanges
 from gshtui.ui.kit.workbench_port import WorkbenchPort
@@ -181,13 +181,13 @@ class ChangesFeature(Feature):
                 self._store(pane, lambda kept: _with_comment(kept, changed, said))
 
         title = f"Comment on {fresh.place}"
-        later = f"{KEYS['diff.send'].keys} sends all comments later"
+        later = f"{key_of(self.window.input_line, 'diff.send')} sends all comments later"
         self.window.push_screen(InputScreen(title, text=fresh.text, hint=later, lines=True, does="keeps it"), write)
 
     async def _send(self, pane: DiffPane) -> None:
         """Send the comments to the agent whose changes these are; to one that is chosen, if several could be meant."""
         if not pane.comments:
-            self._warn(f"There are no comments yet: {KEYS['diff.comment'].keys} writes one.")
+            self._warn(f"There are no comments yet: {key_of(self.window.input_line, 'diff.comment')} writes one.")
             return
         from gshtui.commands.declaration import CommandError
         from gshtui.fleet.agent_calls import ListAgents

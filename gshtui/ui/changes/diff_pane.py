@@ -21,9 +21,10 @@ from gshtui.tools.hunk_commands import HunkPlace
 from gshtui.ui.changes.diff_document import ChangedFile, DiffDocument, make_document
 from gshtui.ui.changes.diff_view import GUTTER, ChangesView
 from gshtui.ui.changes.line_comments import LineComment, rows_of
+from gshtui.ui.kit.bound_keys import key_of, with_keys
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
 from gshtui.ui.kit.diff_lines import SIDE_BY_SIDE
-from gshtui.ui.kit.key_table import KEYS, bind
+from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.row_actions import row_binding, row_bindings
 from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
@@ -41,7 +42,7 @@ class WorktreesScreen(Picker):
             "Worktree changes",
             choices,
             empty="This folder is not in a git repository.",
-            hint="enter compares it with its base · escape closes",
+            hint="{list.choose} compares it with its base · {list.close} closes",
         )
 
 
@@ -147,9 +148,9 @@ class DiffPane(TabPane):
         gone = sum(not rows_of(self.document, one) for one in self.comments)
         count = "1 comment" if len(self.comments) == 1 else f"{len(self.comments)} comments"
         lost = f", {gone} on lines that have changed since" if gone else ""
-        said = f"{count}{lost}, not sent yet · {KEYS['diff.send'].keys} sends"
+        said = f"{count}{lost}, not sent yet · {key_of(self, 'diff.send')} sends"
         if self.comment_here is not None:
-            said += f" · {KEYS['diff.comment'].keys} changes this one, {KEYS['diff.uncomment'].keys} removes it"
+            said += f" · {key_of(self, 'diff.comment')} changes this one, {key_of(self, 'diff.uncomment')} removes it"
         self._said.update(Content.styled(said, "$foreground-muted"))
 
     def on_mount(self) -> None:
@@ -183,7 +184,8 @@ class DiffPane(TabPane):
             self._says.update(Content(f"Can't show the changes. {error}"))
         else:
             self.view.load(found)
-            self._says.update(Content(f"No changes compared with {found.base}. r reloads."))
+            keys = with_keys(self.view, "{diff.reload} looks again, {diff.close} closes this tab.")
+            self._says.update(Content(f"No changes compared with {found.base}. {keys}"))
             self._list.clear_options()
             self._list.add_options([Option(_entry(file)) for file in found.files])
         self.show_comments(self.comments)

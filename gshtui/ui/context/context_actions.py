@@ -149,7 +149,7 @@ class ContextActions:
             f"What would {self._feature.name_of(agent)} send with …",
             await self._app.model_choices(),
             empty="No models found.",
-            hint="enter shows it; nothing changes · escape closes",
+            hint="{list.choose} shows it; nothing changes · {list.close} closes",
         )
 
         def chosen(answer: str | None) -> None:
@@ -189,7 +189,10 @@ class ContextActions:
             if other != agent:
                 choices.append(PickerChoice(f"{other}\n", f"{name} ({other})", "its next request"))
         picker = Picker(
-            "Compare with", choices, empty="Nothing else to compare with yet.", hint="enter compares · escape closes"
+            "Compare with",
+            choices,
+            empty="Nothing else to compare with yet.",
+            hint="{list.choose} compares · {list.close} closes",
         )
 
         def chosen(answer: str | None) -> None:

@@ -22,7 +22,7 @@ from textual.widgets import Button, Input, Log, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from gshtui.guard.answer_keys import AnswerKeys, KeyChosen
-from gshtui.ui.kit.bound_keys import BoundKeys
+from gshtui.ui.kit.bound_keys import BoundKeys, with_keys
 from gshtui.ui.kit.filtered_list import FilteredList
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.key_table import bind
@@ -197,9 +197,9 @@ class InputScreen(ModalScreen[str | None]):
                 yield TextArea(self._text, id="words", compact=True, soft_wrap=True)
             else:
                 yield LineField(self._text, id="words")
-            sends = f"ctrl+s {self._does}" if self._lines else "enter confirms"
-            hint = " · ".join(filter(None, (sends, "escape cancels", self._hint)))
-            yield Static(Content(hint), classes="dialog-hint")
+            sends = f"{{form.submit}} {self._does}" if self._lines else "enter confirms"
+            hint = " · ".join(filter(None, (sends, "{form.close} cancels", self._hint)))
+            yield Static(Content(with_keys(self, hint)), classes="dialog-hint")
 
     def on_mount(self) -> None:
         self.query_one("#words", Widget).focus()

@@ -15,6 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from gshtui.ui.kit.bound_keys import with_keys
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.line_field import LineField
 
@@ -27,7 +28,7 @@ class FilteredList(ModalScreen[_R]):
     Args:
         title: above the input; empty: none.
         prompt: what the empty input says.
-        hint: below the list.
+        hint: below the list, with keys by their ids in braces.
         words: what is in the input at first.
         look: classes of the dialog, see `styles/screens.tcss`.
     """
@@ -49,7 +50,7 @@ class FilteredList(ModalScreen[_R]):
                 yield Static(Content(self._title), classes="dialog-title")
             yield LineField(self.words, placeholder=self._prompt, id="filter")
             yield OptionList(id="choices", markup=False, compact=True)
-            yield Static(Content(self._hint), classes="dialog-hint", markup=False)
+            yield Static(Content(with_keys(self, self._hint)), classes="dialog-hint", markup=False)
 
     def on_mount(self) -> None:
         self.choices.can_focus = False

@@ -47,6 +47,12 @@ class FrontScroll:
                 await front.run_action(action)
                 return
 
+    @property
+    def standing(self) -> bool:
+        """Whether the reader has gone to a prompt in what is in front, and not left it."""
+        front = self._deck.front_widget
+        return isinstance(front, PromptWalker) and front.standing
+
     def go_back(self) -> bool:
         """Leave the prompt that the reader stands at, for the end; False: the reader stands at none."""
         front = self._deck.front_widget

@@ -54,6 +54,8 @@ class KeyBar(Widget):
         return Content(" ") + Content("  ").join(parts)
 
     def _keys(self) -> list[tuple[str, str, str]]:
+        if app_of(self).screen is not self.screen:
+            return []  # a dialog has the keys, and names them
         seen: set[str] = set()
         found: list[tuple[str, str, str]] = []
         ranks: dict[str, tuple[bool, int]] = {}

@@ -439,7 +439,7 @@ KEYS: dict[str, Key] = {
     "text.copy": Key("y", "Copy", "Copy the selection, or everything", LISTS, show=True, priority=True),
     "text.top": Key("g,home", "Top", "Go to the beginning", LISTS),
     "text.bottom": Key("G,end", "End", "Go to the end", LISTS),
-    "prompt.submit": Key("enter", "Send", "Send the prompt", INPUT, show=True),
+    "prompt.submit": Key("enter", "Send", "Send the prompt", INPUT),
     "prompt.newline": Key("alt+enter,shift+enter,ctrl+j", "Newline", "Start a new line", INPUT),
     "prompt.complete": Key("tab", "Complete", "Complete the word, or choose the highlighted entry", INPUT),
     "prompt.history": Key(

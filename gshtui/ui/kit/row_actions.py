@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 import msgspec
 from textual.binding import BindingType
 
+from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.key_table import KEYS, bind
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
@@ -79,10 +80,12 @@ class RowActions(Generic[Row]):
         from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
         choices = [
-            PickerChoice(key, KEYS[key].label, f"{KEYS[key].help} · {KEYS[key].keys.split(',')[0]}")
+            PickerChoice(key, KEYS[key].label, f"{KEYS[key].help} · {key_of(self._window.input_line, key)}")
             for key in self.fitting(row)
         ]
-        picker = Picker(title, choices, empty="No actions available.", hint="enter runs it · escape closes")
+        picker = Picker(
+            title, choices, empty="No actions available.", hint="{list.choose} runs it · {list.close} closes"
+        )
 
         def perform(chosen: str | None) -> None:
             if chosen:

@@ -148,6 +148,8 @@ class CompletionPopup(Widget, can_focus=False):
         self.index = 0
         self.moved = False
         """Whether the person chose by key, instead of taking the first."""
+        self.changed: Callable[[], object] = lambda: None
+        """Called when it shows others, or another is marked."""
         self._top = 0
         self.display = False
 
@@ -175,6 +177,7 @@ class CompletionPopup(Widget, can_focus=False):
                 self.styles.width, self.styles.height = width, rows
                 self.styles.offset = (0, -rows)
             self.refresh()
+        self.changed()
 
     def close(self) -> None:
         """Hide the list."""
@@ -188,6 +191,7 @@ class CompletionPopup(Widget, can_focus=False):
         self._top = max(self.index - rows + 1, min(self._top, self.index))
         self.moved = True
         self.refresh()
+        self.changed()
 
     def move_page(self, step: int) -> None:
         """Mark a candidate a page further, or the first or last one."""
@@ -309,6 +313,11 @@ class WordCompletion:
         row, column = self._area.cursor_location
         word = self._area.document[row][chosen.start : column]
         return self._popup.moved or word not in ("", chosen.insert)
+
+    @property
+    def pending(self) -> bool:
+        """Whether candidates for the newest text are pending."""
+        return self._completer.pending
 
     def complete(self) -> None:
         """Insert the marked candidate, the first one as soon as it is known, or look for some."""

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from textual.message import Message
-
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.prompt.drafts import Drafts
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup
 from gshtui.ui.prompt.sent_history import SentHistory
 
-SEARCH_HINT = "Search sent prompts · enter uses it · esc goes back"
+SEARCH_HINT = "Search sent prompts"
 FOUND = 50
 LABEL = 500
 """How many characters of a sent text are searched and shown."""
@@ -26,13 +24,6 @@ class PromptHistory:
     Args:
         place: shows a text in place of what the area holds.
     """
-
-    class Searched(Message):
-        """A search started or ended."""
-
-        def __init__(self, searching: bool) -> None:
-            super().__init__()
-            self.searching = searching
 
     def __init__(self, area: FoldingArea, popup: CompletionPopup, drafts: Drafts, place: Callable[[str], None]) -> None:
         self.sent = SentHistory()
@@ -99,7 +90,6 @@ class PromptHistory:
     def _turn(self, searching: bool) -> None:
         self.searching = searching
         self._area.placeholder = SEARCH_HINT if searching else self._hint
-        self._area.post_message(self.Searched(searching))
 
     def update(self) -> None:
         """The person changed the text: a walk ends, a search has new matches."""

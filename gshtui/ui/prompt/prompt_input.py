@@ -27,6 +27,7 @@ from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import Intent, TypesInCall
 from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.drafts import DraftKeeper, Drafts
+from gshtui.ui.prompt.key_hints import KeyUse
 from gshtui.ui.prompt.line_editing import LineEdit, LineEditing
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup, CompletionSource, WordCompletion
 from gshtui.ui.prompt.prompt_history import PromptHistory
@@ -93,8 +94,8 @@ class PromptInput(FoldingArea):
             super().__init__()
             self.text = text
 
-    class EditEnded(Message):
-        """Editing a waiting prompt has ended."""
+    class KeysChanged(Message):
+        """Keys do something else now: `key_use` is another."""
 
     def __init__(
         self,
@@ -128,6 +129,9 @@ class PromptInput(FoldingArea):
         self._show_addressee()
         self._lines = LineEditing(self)
         self._vi: ViEditing | None = None
+        self._used: KeyUse = "writing"
+        """What keys did when that was announced last."""
+        self.popup.changed = lambda: self.call_next(self._look_at_keys)  # once its candidates count
         self._cleared = False
         """Whether the person knows how what was cleared comes back."""
         self.front_scroll: FrontScroll | None = None
@@ -173,6 +177,7 @@ class PromptInput(FoldingArea):
             self.put(text, folds)
         finally:
             self._placing = False
+        self._look_at_keys()
 
     def changed(self) -> None:
         """React to a change of the text."""
@@ -192,6 +197,7 @@ class PromptInput(FoldingArea):
         self._history.update()
         if not self._history.searching:
             self._completion.update()
+        self._look_at_keys()
 
     def _note_typing(self) -> None:
         """Let the others in the call know, now and then."""
@@ -210,6 +216,30 @@ class PromptInput(FoldingArea):
 
     # Keys
 
+    @property
+    def key_use(self) -> KeyUse:
+        """What keys do now."""
+        if self._history.searching:
+            return "searching"
+        if self.popup.is_open:
+            return "choosing" if self._completion.wants_enter else "listing"
+        if self._vi is not None and not self._vi.types:
+            return "normal"
+        return "editing" if self.editing else "writing"
+
+    @property
+    def leaves_nothing_first(self) -> bool:
+        """Whether it has the focus, and escape leaves nothing in it before it ends what goes on."""
+        first = self._vi is not None and self._vi.types
+        standing = self.front_scroll is not None and self.front_scroll.standing
+        return self.screen.focused is self and not (first or standing) and self.key_use in ("writing", "normal")
+
+    def _look_at_keys(self) -> None:
+        # While candidates for the newest letter are awaited, the ones before it are still in sight.
+        if not self._completion.pending and (use := self.key_use) != self._used:
+            self._used = use
+            self.post_message(self.KeysChanged())
+
     async def run_bound(self, key: str, action: str) -> bool:
         """Handle a bound key; `tab` moves to the next widget while the input is empty."""
         if key == "tab" and not self.text and not self.popup.is_open:
@@ -227,6 +257,10 @@ class PromptInput(FoldingArea):
         return not (self._sheet.display or self._history.searching or (self._vi is not None and not self._vi.types))
 
     async def on_key(self, event: events.Key) -> None:
+        await self._take_key(event)
+        self._look_at_keys()
+
+    async def _take_key(self, event: events.Key) -> None:
         if self._sheet_takes(event):
             event.stop()
             event.prevent_default()
@@ -298,6 +332,7 @@ class PromptInput(FoldingArea):
         elif not wanted and self._vi is not None:
             self._vi = None
             self.border_subtitle = ""
+        self._look_at_keys()
 
     def _vi_takes(self, event: events.Key) -> bool:
         """Whether vi's keys are in use, and this is one; what escape leaves first keeps it."""
@@ -484,7 +519,7 @@ class PromptInput(FoldingArea):
                 self.past.add(aside.text)
         else:
             self.drafts.bring_back()
-        self.post_message(self.EditEnded())
+        self._look_at_keys()
 
     # Editor
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import msgspec
 from msgspec.structs import replace
 from rich.cells import cell_len
+from textual import events
 from textual.content import Content
 from textual.signal import Signal
 from textual.timer import Timer
@@ -35,6 +36,10 @@ from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandSta
 from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.prompt.key_hints import Hint, input_hints, pane_hints, shown_key
+
+if TYPE_CHECKING:
+    from gshtui.ui.prompt.prompt_input import PromptInput
 
 STATUS_EVENTS: tuple[type[Event], ...] = (
     AgentStatusChanged,
@@ -180,46 +185,43 @@ FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK = 0.125
 WRITING = 0.25
 """Seconds between two drawings while an answer is written: its text says that something goes on."""
-MAPPED = (("prompt.submit", "send"), ("prompt.newline", "newline"), ("chat.page_up", "scroll"))
-"""Rows of the key table. The line names the first key of a row, which every terminal can distinguish."""
-SIGNS = (("/", "commands"), ("@", "files"), ("!", "shell"))
-SEARCHING = (("enter", "use it"), ("ctrl+r", "next"), ("esc", "back"))
-EDITING = (("enter", "save"), ("esc", "discard changes"), ("empty", "withdraw it"))
 
 
 class PromptStatus(Static):
-    """One line. `agent`: the agent whose turns it shows, until it turns to another."""
+    """One line.
+
+    Args:
+        input: what it is below; its keys are named while it has the focus.
+        agent: the agent whose turns it shows, until it turns to another.
+    """
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = STATUS_EVENTS
 
-    def __init__(self, agent: str = "main", clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, input: PromptInput, agent: str = "main", clock: Callable[[], float] = time.time) -> None:
         super().__init__(id="prompt-status", markup=False)
+        self._input = input
         self._states = {agent: StatusState(agent)}
         self.state = self._states[agent]
-        self.editing = False
-        self.searching = False
         self._clock = clock
         self._frame = 0
         self._ticked = clock()
         """When it was drawn last, or last had no need to be."""
         self._timer: Timer | None = None
-        self._named: tuple[tuple[str, str], ...] = ()
-        """The keys that the line names now, as mapped."""
+        self._line: Content | None = None
+        self._places: list[tuple[int, int, str]] = []
+        """From where to where in the line it names which key."""
         self._late: dict[asyncio.Future[Any], RunningCommand] = {}
         """What the person has asked for and still waits for."""
 
     def on_mount(self) -> None:
         self._timer = self.set_interval(TICK, self._tick, pause=True)
         signal = cast("Signal[Any]", self.screen.bindings_updated_signal)  # pyright: ignore[reportUnknownMemberType]
-        signal.subscribe(self, self._remapped)
+        signal.subscribe(self, self._focus_moved)
         self.draw()
 
-    def _remapped(self, _: object) -> None:
-        if self._named != self._keys():
-            self.draw()
-
-    def _keys(self) -> tuple[tuple[str, str], ...]:
-        return tuple((key_of(self, id), what) for id, what in MAPPED)
+    def _focus_moved(self, _: object) -> None:
+        """The focus, or what its keys do, has changed."""
+        self.draw()
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -299,18 +301,21 @@ class PromptStatus(Static):
         if not self.is_attached or width <= 0:
             return
         self._ticked = self._clock()
-        writing = self.editing or self.searching
-        if self._late and not writing:
+        title = self._title()
+        self._places = []
+        if self._late and not title:
             line = self._late_work(width)
-        elif writing or not (self.state.busy or self.state.running):
+        elif title or not (self.state.busy or self.state.running):
             line = self._idle(width)
         else:
             line = self._busy(width) if self.state.busy else self._by_hand(width)
-        self.update(line, layout=False)  # it is always one line
+        if self._line is None or not line.is_same(self._line):
+            self._line = line
+            self.update(line, layout=False)  # it is always one line
 
     def _busy(self, width: int) -> Content:
         waiting = waits(self.state, key_of(self, "approval.focus"))
-        return self._going_on(doing(self.state), self.state.since, waiting, width, "esc to interrupt")
+        return self._going_on(doing(self.state), self.state.since, waiting, width, self._ends_by("interrupt"))
 
     def _late_work(self, width: int) -> Content:
         """The newest of what the person still waits for."""
@@ -328,7 +333,7 @@ class PromptStatus(Static):
         more = len(self.state.running) - 1
         waiting = [*([f"{more} more"] if more else []), *waits(self.state, key_of(self, "approval.focus"))]
         what = f"Running: {one_line(newest.command)}"
-        return self._going_on(what, newest.since, [*waiting, "esc to stop"], width)
+        return self._going_on(what, newest.since, waiting, width, self._ends_by("stop"))
 
     def _going_on(self, what: str, since: float, beside: list[str], width: int, spare: str = "") -> Content:
         """The activity, shortened so that all of `beside` fits; `spare` is added only if there is room."""
@@ -339,18 +344,47 @@ class PromptStatus(Static):
         line = Content.assemble((f"{spinner} ", "$primary"), (fit(what, max(12, width - 2 - needed)), "$foreground"))
         return _joined(line, [*rest, spare] if spare else rest, width)
 
+    def _ends_by(self, what: str) -> str:
+        """Which key ends what goes on, if it is the next one that would do so."""
+        return f"{shown_key(key_of(self, 'app.back'))} to {what}" if self._input.leaves_nothing_first else ""
+
+    def _title(self) -> str:
+        """What the input is used for, if not for a new prompt."""
+        if self._input.key_use == "searching":
+            return "Searching sent prompts"
+        return "Editing a queued prompt, empty withdraws it" if self._input.editing else ""
+
     def _idle(self, width: int) -> Content:
+        hints: Sequence[Hint] = ()
+        if app_of(self).screen is self.screen:  # a dialog has the keys, and names them
+            at_input = self.screen.focused is self._input
+            hints = input_hints(self.screen, self._input.key_use) if at_input else pane_hints(self.screen)
+        if title := self._title():
+            return self._named(hints, width, Content.styled(title, "$warning"))
         waiting = waits(self.state, key_of(self, "approval.focus"))
-        if self.searching:
-            return _hints(SEARCHING, width, "Searching sent prompts")
-        if self.editing:
-            return _hints(EDITING, width, "Editing a queued prompt")
-        if self.state.ended:
-            return _joined(Content.styled(f"✗ {fit(self.state.ended, width - 2)}", "$error"), waiting, width)
-        if waiting:
-            return _joined(Content.styled(f"◆ {waiting[0]}", "$warning"), waiting[1:], width)
-        self._named = self._keys()
-        return _hints((*self._named[:2], *SIGNS, *self._named[2:]), width)
+        line = Content()
+        if self.state.ended:  # in full in the conversation
+            line = Content.styled(f"✗ {fit(self.state.ended, max(20, width // 2))}", "$error")
+        elif waiting:
+            line = Content.styled(f"◆ {waiting.pop(0)}", "$warning")
+        return self._named(hints, width, _joined(line, waiting, width))
+
+    def _named(self, hints: Sequence[Hint], width: int, line: Content) -> Content:
+        """The line followed by as many keys as fit."""
+        for hint in hints:
+            at = line.cell_length + 2 * bool(line.cell_length)
+            end = at + cell_len(hint.shown) + 1 + cell_len(hint.does)
+            if end <= width:
+                line = Content.assemble(line, " " * (at - line.cell_length), (hint.shown, "$primary"), f" {hint.does}")
+                self._places.append((at, end, hint.key))
+        return line
+
+    async def on_click(self, event: events.Click) -> None:
+        """A key that is clicked is pressed."""
+        at = event.get_content_offset_capture(self).x
+        for start, end, key in self._places:
+            if start <= at < end:
+                app_of(self).simulate_key(key)
 
 
 def _joined(line: Content, parts: Sequence[str], width: int) -> Content:
@@ -358,14 +392,4 @@ def _joined(line: Content, parts: Sequence[str], width: int) -> Content:
     for part in parts:
         if line.cell_length + 3 + cell_len(part) <= width:
             line = Content.assemble(line, f" · {part}")
-    return line
-
-
-def _hints(hints: Sequence[tuple[str, str]], width: int, title: str = "") -> Content:
-    line = Content.styled(title, "$warning") if title else Content()
-    for key, what in hints:
-        gap = 2 if line.cell_length else 0
-        if line.cell_length + gap + len(key) + 1 + len(what) > width:
-            break
-        line = Content.assemble(line, "  "[:gap], (key, "$primary"), f" {what}")
     return line

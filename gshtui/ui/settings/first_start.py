@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gshtui.ui.settings.settings_host import SettingsHost
 
 _OFFLINE = "offline"
-_SHORT_HINT = "enter chooses · escape asks no more"
-_HINT = f"{_SHORT_HINT}; alt+g shows all settings"
+_SHORT_HINT = "{list.choose} chooses · {list.close} asks no more"
+_HINT = f"{_SHORT_HINT}; {{app.settings}} shows all settings"
 
 
 class FirstQuestion(Picker):

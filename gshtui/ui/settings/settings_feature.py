@@ -173,7 +173,9 @@ class SettingsFeature(Feature):
         now = before if is_theme else row.value
         choices = [PickerChoice(word, word or "(none)", current=word == now) for word in words]
         preview = host.preview_theme if is_theme else None
-        picker = Picker(row.id, choices, empty="", hint="enter keeps it · escape goes back", preview=preview)
+        picker = Picker(
+            row.id, choices, empty="", hint="{list.choose} keeps it · {list.close} goes back", preview=preview
+        )
 
         def chosen(word: str | None) -> None:
             if word is not None:

@@ -16,9 +16,10 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from gshtui.text.sanitise import literal, one_line
+from gshtui.ui.kit.bound_keys import with_keys
 from gshtui.ui.kit.filtered_list import FilteredList
 from gshtui.ui.kit.fitted_text import fit
-from gshtui.ui.kit.key_table import KEYS, bind
+from gshtui.ui.kit.key_table import bind
 from gshtui.ui.settings.setting_rows import SettingRow
 
 _NAMES = 34
@@ -75,13 +76,14 @@ class SettingsScreen(FilteredList[None]):
         row = self.row
         help = row.help if row is not None else ""
         fixed = f" {row.fixed} sets it, which your file does not change." if row is not None and row.fixed else ""
-        does = ["enter changes it"]
+        does = ["{list.choose} changes it"]
         if row is not None and row.kind not in ("persona", "profile", "new persona"):
-            does.append(f"{KEYS['settings.reset'].keys} resets it")
+            does.append("{settings.reset} resets it")
         if row is not None and row.provider:
-            does.append(f"{KEYS['settings.check'].keys} checks the provider")
+            does.append("{settings.check} checks the provider")
         told = Content.assemble(
-            (f"{one_line(help, 400)}{fixed}\n", "$foreground"), " · ".join([*does, "escape closes"])
+            (f"{one_line(help, 400)}{fixed}\n", "$foreground"),
+            with_keys(self, " · ".join([*does, "{list.close} closes"])),
         )
         self.query_one(".dialog-hint", Static).update(told)
 

@@ -13,6 +13,7 @@ from typing import Any, TypeGuard
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Row
 from gshtui.system.tasks import report_unexpected
+from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.fitted_text import fit
@@ -64,7 +65,8 @@ class ShellFeature(Feature):
             title = fit(row.command, 60) if isinstance(row, ShellRecord) else "Shell log"
             self.rows.show_menu(title, row)
         elif not self.rows.perform(key, row) and row is not None:
-            words = "That doesn't work on this line. Press space for the available actions."
+            key = key_of(self.window.input_line, "shell.menu")
+            words = f"That doesn't work on this line. Press {key} for the available actions."
             self.window.notify(words, markup=False, timeout=4)
 
     async def _fetch(self, message: ShellPane.Needs) -> None:

@@ -14,6 +14,7 @@ from textual.app import SuspendNotSupported
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
+from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.tabs import PaneTabs
@@ -59,10 +60,13 @@ class UnmetTerminals:
 
         if not complains(output):
             return
-        if getattr(self._window.input_line, "text", ""):  # the person is typing
-            self._window.notify(f"{command} needs a terminal: f9 opens one.", severity="warning", markup=False)
+        line = self._window.input_line
+        if getattr(line, "text", ""):  # the person is typing
+            words = f"{command} needs a terminal: {key_of(line, 'terminal.shared')} opens one."
+            self._window.notify(words, severity="warning", markup=False)
             return
-        self._window.notify(f"{command} needs a terminal. Press enter to run it here.", markup=False, timeout=8)
+        words = f"{command} needs a terminal. Press {key_of(line, 'prompt.submit')} to run it here."
+        self._window.notify(words, markup=False, timeout=8)
         self._window.post_message(OpenTerminal(OpenTerminal.SHARED, command=command, enter=False))
 
 

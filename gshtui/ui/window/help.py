@@ -18,6 +18,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.key_bar import key_name, shown_keys
 from gshtui.ui.kit.key_table import KEYS, bind
 from gshtui.ui.kit.line_field import LineField
@@ -71,7 +72,8 @@ class HelpScreen(ModalScreen[None]):
             yield LineField(placeholder="Type to search: a key, a word, an id", id="filter")
             yield VerticalScroll(Static(id="rows"), id="text", can_focus=False)
             yield Static(
-                Content("escape closes · the words at the right are ids for [keybindings]"), classes="dialog-hint"
+                Content(f"{key_of(self, 'list.close')} closes · the words at the right are ids for [keybindings]"),
+                classes="dialog-hint",
             )
 
     def on_mount(self) -> None:

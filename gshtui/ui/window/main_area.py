@@ -32,7 +32,6 @@ from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.completion_sources import CommandSource, ProgramCommandSource
 from gshtui.ui.prompt.prompt_completion import CompletionPopup, CompletionSource
-from gshtui.ui.prompt.prompt_history import PromptHistory
 from gshtui.ui.prompt.prompt_input import PromptInput
 from gshtui.ui.prompt.prompt_queue import QueuePane
 from gshtui.ui.prompt.prompt_routing import Commands
@@ -120,9 +119,11 @@ class SessionOffer(Static):
         if self._begun:
             return
         self.session = session
-        first = Content.assemble(("alt+c ", "bold $primary"), "continues ", (f"“{title}”", "bold"))
+        first = Content.assemble(
+            (f"{key_of(self, 'session.continue')} ", "bold $primary"), "continues ", (f"“{title}”", "bold")
+        )
         about = Content.styled(f"{detail} · ", "$foreground-muted")
-        listing = Content.assemble(("f3 ", "bold $primary"), "lists all")
+        listing = Content.assemble((f"{key_of(self, 'app.sessions')} ", "bold $primary"), "lists all")
         self._listing = (1 + about.cell_length, 1 + about.cell_length + listing.cell_length)  # behind the padding
         second = Content.assemble(about, listing, (" · or just start typing", "$foreground-muted"))
         self.update(Content("\n").join([first, second]))
@@ -183,7 +184,7 @@ class PromptArea(Vertical):
         self.approvals = ApprovalsPane(home=self._input, typed=self._type, appears=self._ask, clock=clock)
         self.tasks = TasksStrip(agent)
         self.queue = QueuePane(home=self._input, typed=self._type)
-        self.status = PromptStatus(agent, now)
+        self.status = PromptStatus(self.input, agent, now)
 
     def address(self, addressee: Addressee) -> None:
         """Prompts go to this agent, and the line below says what it does."""
@@ -297,19 +298,10 @@ class PromptArea(Vertical):
         """A waiting prompt goes into the input line."""
         message.stop()
         self.input.begin_edit(message.waiting.prompt, message.waiting.text, message.waiting.agent)
-        self.status.editing = True
-        self.status.draw()
 
-    def on_prompt_history_searched(self, message: PromptHistory.Searched) -> None:
-        """Show the keys of the search."""
+    def on_prompt_input_keys_changed(self, message: PromptInput.KeysChanged) -> None:
+        """Name what the input's keys do now."""
         message.stop()
-        self.status.searching = message.searching
-        self.status.draw()
-
-    def on_prompt_input_edit_ended(self, message: PromptInput.EditEnded) -> None:
-        """The input line is free again."""
-        message.stop()
-        self.status.editing = False
         self.status.draw()
 
     def on_queue_pane_changed(self, message: QueuePane.Changed) -> None:

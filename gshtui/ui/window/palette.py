@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.widgets import Static
 from textual.widgets.option_list import Option
 
+from gshtui.ui.kit.bound_keys import key_of, with_keys
 from gshtui.ui.kit.filtered_list import FilteredList
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.window.palette_entries import (
@@ -131,12 +132,14 @@ class PaletteScreen(FilteredList[PaletteEntry | None]):
             for ranked in found:
                 options.append(Option(_line(ranked, self.room), id=str(len(self.listed))))
                 self.listed.append(ranked.entry)
-        self.show(options, fit(f"Nothing found for “{words}”. f1 lists every key.", self.room))
+        self.show(options, fit(f"Nothing found for “{words}”. {key_of(self, 'app.help')} lists every key.", self.room))
         kept = next((at for at, entry in enumerate(self.listed) if before and entry.id == before.id), 0)
         if self.listed:
             self.choices.highlighted = self.choices.get_option_index(str(kept if not words else 0))
         count = f"{len(self.listed)} found · " if words else ""
-        self.query_one(".dialog-hint", Static).update(f"{count}enter runs it · escape closes")
+        self.query_one(".dialog-hint", Static).update(
+            count + with_keys(self, "{list.choose} runs it · {list.close} closes")
+        )
 
     def _ranked(self) -> list[Ranked]:
         return search([entry for _, group in self._groups for entry in group], self.words, self._recent)

@@ -8,6 +8,7 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from gshtui.bus.events.session_events import SessionChangeRequested
+from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.feature import Feature
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 from gshtui.ui.prompt.prompt_input import PromptInput
@@ -78,14 +79,16 @@ class WindowFeature(Feature):
         elif isinstance(host.focused, PromptInput) and host.focused.clear_line():
             return
         elif not host.interrupt():
-            host.notify("ctrl+q quits. The conversation is kept.", markup=False, timeout=4)
+            host.notify(
+                f"{key_of(host.input_line, 'app.quit')} quits. The conversation is kept.", markup=False, timeout=4
+            )
 
     def _pick_theme(self) -> None:
         from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
         before = self._host.theme
         choices = [PickerChoice(name, name, current=name == before) for name in self._host.themes()]
-        hint = "enter keeps it · escape goes back"
+        hint = "{list.choose} keeps it · {list.close} goes back"
         picker = Picker("Themes", choices, empty="", hint=hint, preview=self._host.preview_theme)
 
         def answered(chosen: str | None) -> None:
@@ -101,5 +104,6 @@ class WindowFeature(Feature):
         if session:
             self._host.publish(SessionChangeRequested(agent=self._host.front, session=session))
         else:
-            words = "No earlier conversation to continue here. f3 lists all conversations."
+            key = key_of(self._host.input_line, "app.sessions")
+            words = f"No earlier conversation to continue here. {key} lists all conversations."
             self._host.notify(words, markup=False, timeout=4)

@@ -129,6 +129,12 @@ class WorkbenchScreen(Screen[None]):
             super().update_node_styles(animate)
         self._came_up = True
 
+    def on_screen_suspend(self) -> None:
+        self.refresh_bindings()  # none of them works under a dialog
+
+    def on_screen_resume(self) -> None:
+        self.refresh_bindings()
+
     def on_idle(self, event: events.Idle) -> None:
         # Typed text is shown at once; everything else waits for Textual's next frame.
         if focused_waits(self) and event.time - self._echoed > ECHO:

@@ -45,7 +45,7 @@ class WorkflowsFeature(Feature):
             "Workflows",
             choices_of(runs, library, self.window.clock()),
             empty="There are no workflows.",
-            hint="enter shows a run, or writes the line that starts a workflow · escape closes",
+            hint="{list.choose} shows a run, or writes the line that starts a workflow · {list.close} closes",
         )
         self.window.push_screen(picker, self._chosen)
 

@@ -14,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from gshtui.ui.kit.bound_keys import with_keys
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.transcript.entries import AnswerEntry, Put
@@ -30,7 +31,7 @@ class TextScreen(ModalScreen[None]):
         bind("text.bottom", "edge('bottom')"),
     ]
 
-    HINT: ClassVar[str] = "escape closes · y copies all · select with the mouse to copy a part"
+    HINT: ClassVar[str] = "{text.close} closes · {text.copy} copies all · select with the mouse to copy a part"
 
     def __init__(self, title: str, text: str | Content) -> None:
         super().__init__()
@@ -54,7 +55,7 @@ class TextScreen(ModalScreen[None]):
                 yield VerticalScroll(Static(self._text), id="text")
             else:
                 yield Transcript(id="text")
-            yield Static(Content(self.HINT), classes="dialog-hint")
+            yield Static(Content(with_keys(self, self.HINT)), classes="dialog-hint")
 
     def on_mount(self) -> None:
         view = self.query_one("#text", Widget)

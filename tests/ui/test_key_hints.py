@@ -1,0 +1,108 @@
+"""The line under the input names keys that work at that moment, wherever the focus is and whatever a turn did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.pilot import Pilot
+
+from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
+from gshtui.ui.kit.key_bar import KeyBar
+from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.prompt.key_hints import shown_key
+from gshtui.ui.prompt.prompt_completion import CompletionItem
+from gshtui.ui.prompt.prompt_status import PromptStatus
+from tests.kit.window import NOW, Window
+from tests.ui.test_window import settled
+
+REMAPPED = {"app.back": "f12", "prompt.submit": "ctrl+s", "panes.next": "alt+j", "agents.rename": "f10"}
+STARTED = TurnStarted(at=NOW, agent="main", session="s", turn="t", prompt="p")
+PLACES = ("alt+1", "alt+up", "alt+2", "alt+3", "alt+4", "alt+5")
+
+
+def said(app: Window) -> str:
+    return str(app.bench.query_one(PromptStatus).content)
+
+
+def named(app: Window) -> list[tuple[str, str]]:
+    """Each key that the line names, with what it says of it, after checking that the line has it."""
+    status = app.bench.query_one(PromptStatus)
+    found = [(key, said(app)[start:end]) for start, end, key in status._places]
+    assert all(words.startswith(f"{shown_key(key)} ") for key, words in found)
+    assert found, (said(app), app.focused)
+    return found
+
+
+async def test_each_key_it_names_is_one_of_what_has_the_focus() -> None:
+    app = Window()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await check_places(app, pilot, PLACES[:2], {})
+        app.set_keymap(REMAPPED)
+        await check_places(app, pilot, PLACES[1:], REMAPPED)
+        await pilot.click(PromptStatus, offset=(said(app).index("panes") + 2, 0))
+        assert app.focused is not app.bench.input, "a key that is clicked is pressed"
+
+
+async def check_places(app: Window, pilot: Pilot[int], places: tuple[str, ...], keymap: dict[str, str]) -> None:
+    back = keymap.get("app.back", "escape")
+    leads_back = f"{shown_key(back)} to the input"
+    for place in places:
+        await press(pilot, place)
+        bar = {key for _, _, key in app.bench.query_one(KeyBar)._places}
+        at_input = app.focused is app.bench.input
+        assert at_input == (place == "alt+1")
+        assert said(app).startswith(leads_back) != at_input, place
+        assert (f"{keymap.get('prompt.submit', 'enter')} send" in said(app)) == at_input, place
+        for key, words in named(app):
+            if key == "@" or words == leads_back:
+                continue
+            active = app.screen.active_bindings[key]
+            row = KEYS[active.binding.id or ""]
+            assert active.enabled, (place, key)
+            if not at_input:
+                assert words == f"{shown_key(key)} {row.label[0].lower()}{row.label[1:]}", place
+                assert active.node not in (app, app.screen) and key not in bar, place
+        await press(pilot, back)
+        assert app.focused is app.bench.input or at_input
+
+
+async def press(pilot: Pilot[int], *keys: str) -> None:
+    await pilot.press(*keys)
+    await settled(pilot)
+
+
+async def test_it_follows_what_the_inputs_keys_do() -> None:
+    app = Window()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        area: Any = app.bench.input
+        app.feed(STARTED)
+        await settled(pilot)
+        assert said(app).endswith("esc to interrupt")
+        await press(pilot, "alt+2")
+        assert "to interrupt" not in said(app), "it would go to the input first"
+        await press(pilot, "escape", "h", "e")
+        area.popup.show([CompletionItem("help", 0), CompletionItem("head", 0)])
+        await settled(pilot)
+        assert "to interrupt" not in said(app), "it would close the list first"
+        app.feed(TurnFinished(agent="main", session="s", turn="t", stop="interrupted"))
+        await settled(pilot)
+        assert said(app).startswith("✗ interrupted  enter choose  esc close the list")
+        await press(pilot, "escape")
+        assert said(app).startswith("✗ interrupted  enter send")
+        await press(pilot, "f1")
+        assert said(app) == "✗ interrupted", "a dialog names its own keys"
+        await press(pilot, "escape")
+        assert said(app).startswith("✗ interrupted  enter send")
+        await press(pilot, "ctrl+r")
+        assert said(app) == "Searching sent prompts  enter use it  ctrl+r next  esc back"
+        await press(pilot, "escape")
+        area.use_vi()
+        await press(pilot, "escape")
+        assert "i insert" in said(app)
+        app.feed(STARTED)
+        await settled(pilot)
+        assert said(app).endswith("esc to interrupt")
+        await press(pilot, "i")
+        assert "to interrupt" not in said(app), "it would leave insert mode first"
