@@ -34,6 +34,8 @@ AT_ONCE = 12
 """Up to this many agents, every change is shown at once."""
 SLOWLY = 0.25
 """Seconds between redraws of a longer list."""
+_ROOMY = 22
+"""Columns from which on the title says in words how many wait."""
 
 
 class AgentsPane(Pane):
@@ -159,7 +161,8 @@ class AgentsPane(Pane):
     def _label(self) -> None:
         agents = [placed.agent for placed in self.listing.placed]
         waiting = sum(agent.waits_for_you for agent in agents)
-        words = f"{waiting} of {len(agents)} ◆" if waiting and len(agents) > 1 else str(len(agents))
+        of = " of " if self.columns >= _ROOMY else "/"
+        words = f"{waiting}{of}{len(agents)} ◆" if waiting and len(agents) > 1 else str(len(agents))
         if self._only != "all":
             self.label(f"{self._only} · {len(agents)}")
         else:

@@ -102,8 +102,8 @@ class Pane(VerticalScroll):
         if extra == self._extra:
             return
         self._extra = extra
-        words = Content.assemble((f" {self._number} ", "$foreground-muted"), self._title)
-        self.border_title = words + Content.styled(f" · {extra} " if extra else " ", "$foreground-muted")
+        words = f" {self._number} {self._title} "
+        self.border_title = Content(f"{words}· {extra} " if extra else words)
 
     @property
     def columns(self) -> int:

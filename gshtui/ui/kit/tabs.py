@@ -24,7 +24,7 @@ from textual.widgets import ContentSwitcher
 class TabBar(Widget):
     """The names of the tabs; a bar and bold letters mark the one in front, not colour alone.
 
-    It is the upper edge of what is in front, and has the colour of an edge: another one while the focus is inside.
+    It is the upper edge of what is in front; while the focus is inside, the edge is heavy and the name filled.
     """
 
     DEFAULT_CSS = "TabBar { height: 1; }"
@@ -54,23 +54,23 @@ class TabBar(Widget):
 
     def render(self) -> RenderResult:
         self._places = []
-        edge = "$primary" if self._focused else "$border-blurred"
+        edge, rule = ("$primary", "━") if self._focused else ("$border-blurred", "─")
         parts: list[Content] = []
         at = 0
         for tab, title in self.titles.items():
             front = tab == self.front
-            style = ("bold $primary" if self._focused else "bold") if front else "$foreground-muted"
+            style = ("bold reverse $primary" if self._focused else "bold") if front else "$foreground-muted"
             name = Content.styled(f"{'▌' if front else ' '}{title} ", style)
             parts.append(name)
             self._places.append((at, at + name.cell_length, tab))
             at += name.cell_length + 1
-        line = Content.styled("─", edge).join(parts)
+        line = Content.styled(rule, edge).join(parts)
         room = self.size.width - line.cell_length - 4
         note = Content("")
         if self.note and room > 8:
             note = Content.styled(f" {self.note} ", "$foreground-muted").truncate(room, ellipsis=True)
         rest = max(0, self.size.width - line.cell_length - note.cell_length)
-        return Content.assemble(line, ("─" * rest, edge), note)
+        return Content.assemble(line, (rule * rest, edge), note)
 
     def on_click(self, event: events.Click) -> None:
         for start, end, tab in self._places:
@@ -137,11 +137,12 @@ class Deck(Vertical):
         with self.body:
             yield Vertical(id=self._first)
 
-    def on_descendant_focus(self) -> None:
-        self.bar.show_focus(True)
+    def on_mount(self) -> None:
+        self.watch(self.screen, "focused", self._show_focus)
 
-    def on_descendant_blur(self) -> None:
-        self.bar.show_focus(False)
+    def _show_focus(self, focused: Widget | None) -> None:
+        # Not by events of the descendants: a widget that loses the focus may tell so after the one that got it.
+        self.bar.show_focus(focused is not None and self in focused.ancestors)
 
     async def fill(self, widget: Widget) -> None:
         """Fill the first tab."""

@@ -39,10 +39,9 @@ class Addressee(msgspec.Struct, frozen=True):
     def title(self) -> Content:
         """The words in the input's frame."""
         if self.call:
-            return Content.assemble(("in ", _QUIET), (_line(self.call, 40), "bold $foreground"), (" · call", _QUIET))
-        parts: list[Content | tuple[str, str]] = [("to ", _QUIET), (self._name(), "bold $foreground")]
+            return Content.assemble("in ", (_line(self.call, 40), "bold"), " · call")
         rest = [_line(word, 36) for word in (self.model, self.mode) if word]
-        return Content.assemble(*parts, (f" · {' · '.join(rest)}" if rest else "", _QUIET))
+        return Content.assemble("to ", (self._name(), "bold"), *(f" · {word}" for word in rest))
 
     def placeholder(self) -> str:
         """What the empty input says."""
@@ -56,9 +55,6 @@ class Addressee(msgspec.Struct, frozen=True):
 
     def _name(self) -> str:
         return _line(self.name or self.agent, 40)
-
-
-_QUIET = "$foreground-muted"
 
 
 def _line(text: str, most: int) -> str:
