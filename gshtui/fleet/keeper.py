@@ -34,7 +34,7 @@ _STATE_LIMIT = 64 * 1024
 _STOP_WITHIN = 10.0
 """Seconds for a keeper to stop; its hub's parts have deadlines of their own."""
 _KILLED_WITHIN = 2.0
-_START_WITHIN = 10.0
+_START_WITHIN = 30.0
 _LOOK_EVERY = 0.05
 
 

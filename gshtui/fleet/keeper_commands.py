@@ -160,7 +160,7 @@ def commands(settings: Settings) -> list[AnyCommand]:
         report = await asyncio.to_thread(_report, data, settings.hub.keep)
         if not report.running:
             raise CommandError(
-                "The keeper was started and ended at once.",
+                "The keeper was started and has not come up.",
                 hint="Run `gsh-tui hub run` to see why, or `gsh-tui doctor`.",
             )
         return report

@@ -123,6 +123,8 @@ async def watching(
     progress = Progress(words)
     queued: dict[str, str] = {}
     """Id of each of this command's queued messages → its agent."""
+    spawned: dict[str, str] = {}
+    """Id of each agent that the command starts → its name."""
 
     def take(event: Event) -> None:
         match event:
@@ -134,9 +136,11 @@ async def watching(
             case AgentSpawned() if started is not None:
                 progress.clear()
                 started(event)
-                progress.words = f"Waiting for {event.row.name} ({event.agent}) to accept its prompt"
+                spawned[event.agent] = event.row.name
             case MessageQueued():
                 queued[event.message] = event.agent
+                if name := spawned.get(event.agent):
+                    progress.words = f"Waiting for {name} ({event.agent}) to accept its prompt"
             case MessageSubmitted() | MessageActed() | MessageDropped() | MessageHeld():
                 queued.pop(event.message, None)
             case _:

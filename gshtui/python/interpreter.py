@@ -50,7 +50,7 @@ _READY_WITHIN = 20.0
 _INTERRUPT_WITHIN = 2.0
 """Seconds that a block has for its own end after an interrupt."""
 _ANSWER_WITHIN = 5.0
-_END_BY_ITSELF = 0.5
+_END_BY_ITSELF = 3.0
 """Seconds for the end of a process that has closed its connection."""
 _END_WITHIN = 3.0
 _ASKED_AT_ONCE = 8

@@ -147,7 +147,7 @@ class McpSettings(SettingsTable):
 
     servers: dict[str, McpServer] = Field(default={}, description="The servers, by name: [mcp.servers.NAME].")
     start_seconds: Annotated[float, Field(ge=1, le=300)] = Field(
-        default=20.0,
+        default=30.0,
         description="Seconds that a server may take to start; one that npx, uvx, uv or bunx may fetch first has 120.",
     )
 

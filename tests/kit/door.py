@@ -88,7 +88,7 @@ class Visitor:
         return await self._until_match(_PROMPT)
 
     async def _until_match(self, wanted: re.Pattern[str]) -> str:
-        async with asyncio.timeout(20.0):
+        async with asyncio.timeout(60.0):
             while (found := wanted.search(self.seen)) is None:
                 more = await self.process.stdout.read(4_096)
                 assert more, f"the connection ended before {wanted.pattern!r}: {self.seen!r}"

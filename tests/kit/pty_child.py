@@ -57,14 +57,14 @@ class PtyChild:
         size = struct.pack("HHHH", rows, columns, columns * cell[0], rows * cell[1])
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, size)
 
-    def read_until(self, there: Callable[[], bool], seconds: float = 20.0) -> None:
+    def read_until(self, there: Callable[[], bool], seconds: float = 90.0) -> None:
         """Read what it prints until something holds. Fails the test after `seconds`."""
         end = time.monotonic() + seconds
         while not there():
             assert time.monotonic() < end, self.output[-2_000:]
             self._read(0.05)
 
-    def wait(self, seconds: float = 20.0) -> int:
+    def wait(self, seconds: float = 90.0) -> int:
         """Read until it ends; its exit code (negative: the signal that ended it)."""
         end = time.monotonic() + seconds
         while True:

@@ -140,7 +140,12 @@ async def test_an_agent_there_is_lost_while_its_machine_is_out_of_reach_and_then
 
 async def _states(host: SshHost, line: str) -> list[str]:
     """The states of the processes there with this command line."""
-    return [one.status() for one in host.processes() if line in " ".join(one.cmdline())]
+    found: list[str] = []
+    for one in host.processes():
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+            if line in " ".join(one.cmdline()):
+                found.append(one.status())
+    return found
 
 
 async def _hidden(host: SshHost) -> list[str]:
@@ -274,8 +279,11 @@ async def test_a_call_that_is_cut_ends_with_an_error_and_the_next_one_connects_a
 
 async def _has(host: SshHost, line: str) -> bool:
     """Whether a process with this command line descends from the host."""
-    main = psutil.Process(host.pid)
-    return any(line in " ".join(one.cmdline()) for one in main.children(recursive=True))
+    for one in psutil.Process(host.pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+            if line in " ".join(one.cmdline()):
+                return True
+    return False
 
 
 async def test_a_host_is_listed_shown_and_examined(host: SshHost, tmp_path: Path) -> None:

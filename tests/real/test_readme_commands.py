@@ -60,7 +60,7 @@ class Shop:
         """Run a line by bash; what it printed. Fails the test unless it ends with such a code."""
         ran = subprocess.run(
             ["bash", "-c", line], cwd=self.project, env=os.environ | self.environ, input=stdin, text=True,
-            capture_output=True, timeout=45, check=False,
+            capture_output=True, timeout=120, check=False,
         )  # fmt: skip
         understood = code == UNDERSTOOD and ran.returncode == 2 and not ran.stderr.startswith("Usage")
         assert understood or ran.returncode in ({code} if isinstance(code, int) else code), (

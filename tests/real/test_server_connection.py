@@ -29,7 +29,7 @@ def definition(folder: Path, kind: str, module: str = "tests.kit.mcp_faults", **
 
 
 @asynccontextmanager
-async def connected(one: ServerDefinition, start_seconds: float = 20.0) -> AsyncIterator[ServerConnection]:
+async def connected(one: ServerDefinition, start_seconds: float = 60.0) -> AsyncIterator[ServerConnection]:
     options = ConnectionOptions(os.environ, None, NobodyAnswers(one.project), start_seconds)
     connection = ServerConnection(one, options)
     try:
@@ -38,7 +38,7 @@ async def connected(one: ServerDefinition, start_seconds: float = 20.0) -> Async
         await connection.close()
 
 
-async def go(connection: ServerConnection, tool: str = "go", seconds: float = 20.0, **arguments: object) -> str:
+async def go(connection: ServerConnection, tool: str = "go", seconds: float = 60.0, **arguments: object) -> str:
     """Call a tool; its text as an agent gets it."""
     result = await connection.run(
         lambda session: session.call_tool(tool, arguments, lambda *_: None), ToolCaller(), seconds

@@ -80,7 +80,7 @@ class Terminal:
         self.told: list[Any] = []
 
     async def until(self, text: bytes) -> bytes:
-        async with asyncio.timeout(20.0):
+        async with asyncio.timeout(60.0):
             while text not in self.seen:
                 message = await self.socket.receive()
                 assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), (message, self.seen)
@@ -95,7 +95,7 @@ class Terminal:
         await self.socket.send_str(json.dumps(list(envelope)))
 
     async def closed(self) -> None:
-        async with asyncio.timeout(20.0):
+        async with asyncio.timeout(60.0):
             while (await self.socket.receive()).type not in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED):
                 pass
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pytest
@@ -310,7 +311,10 @@ async def test_code_looks_at_contexts_by_value(tools: ContextTools) -> None:
         ("timeline cut=cut1", ShowReceipt(cut="cut1")),
     ],
 )
-async def test_a_line_comes_down_to_a_value_that_says_the_same(tools: ContextTools, line: str, value: Any) -> None:
+async def test_a_line_comes_down_to_a_value_that_says_the_same(
+    tools: ContextTools, monkeypatch: pytest.MonkeyPatch, line: str, value: Any
+) -> None:
+    monkeypatch.setattr("gshtui.context.commands.answers.time", SimpleNamespace(time=lambda: 5.0))  # of blocks' ages
     assert bound(tools.registry, line) == value
     by_value = await run_value(tools.registry, value, tools.invocation())
     assert by_value == await tools.run(line)
