@@ -102,7 +102,8 @@ class Judgement:
     def sentence(self) -> str:
         """Why it is not simply run, with the part and the rule, as the end of a sentence."""
         part = next((part for part in self.parts if part.rule == self.rule and part.verdict != "allow"), None)
-        named = f"`{_short(part.text)}`: " if part is not None and len(self.parts) > 1 and not self.of_line else ""
+        words = f"`{_short(part.text)}`" if part is not None and len(self.parts) > 1 and not self.of_line else ""
+        named = f"{words}: " if words and not self.why.startswith(words) else ""
         return f"{named}{self.why} (rule {self.rule})"
 
 

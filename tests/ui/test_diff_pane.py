@@ -108,7 +108,10 @@ async def test_a_tab_is_opened_once_and_closed() -> None:
         await settled(pilot)
         assert len(app.bench.deck.query(DiffPane)) == 1
         assert app.bench.deck.front.startswith("changes-")
-        await pilot.press("x")
+        await pilot.press("escape", *"well", "enter")
+        await settled(pilot)
+        assert app.bench.deck.front == "chat", "where what was sent is seen"
+        await pilot.press("ctrl+pagedown", "x")
         await settled(pilot)
         assert len(app.bench.deck.query(DiffPane)) == 0
         assert app.focused is app.bench.input

@@ -187,11 +187,6 @@ class Deck(Vertical):
         pane = self.panes.get(self.front)
         return pane.front if pane is not None else self._focusable(self.front)
 
-    @property
-    def first_widget(self) -> Widget | None:
-        """The part of the first tab that takes the focus; `None`: it is still empty."""
-        return self._focusable(self._first)
-
     def _focusable(self, tab: str) -> Widget | None:
         content = self.body.get_child_by_id(tab)  # asked at every key
         return next((widget for widget in walk_depth_first(content, Widget) if widget.can_focus), None)

@@ -199,8 +199,10 @@ class WorkbenchScreen(Screen[None]):
         self.refresh_bindings()
 
     def show_newest(self) -> None:
-        """Go to the end of the conversation in front, where what was just sent appears."""
-        chat = self.deck.front_widget if self.addressee.mail or self.addressee.call else self.deck.first_widget
+        """Go to where what was just sent appears: the end of the addressee's conversation."""
+        if not (self.addressee.mail or self.addressee.call):
+            self.deck.show(CHAT)
+        chat = self.deck.front_widget
         if isinstance(chat, PromptWalker):
             chat.action_end()
 
