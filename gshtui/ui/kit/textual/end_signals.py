@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable
 from functools import partial
 
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _LEAVES_WITHIN = 10.0
 """Seconds."""
 
