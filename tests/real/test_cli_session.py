@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ class Reading(ConversationLoading):
     def possible(self) -> bool:
         return not self.over
 
-    def is_loading(self) -> bool:
+    def is_loading(self, lines: Sequence[str] = ()) -> bool:
         return not self.over
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from textual import events
 from textual._compositor import CompositorUpdate
+from textual.app import App
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -427,13 +428,21 @@ async def test_a_closed_tab_goes_and_can_be_opened_again() -> None:
         await wait_until(pilot, lambda: app.screen.query(TerminalPane))
 
 
-async def test_the_command_is_copied_and_the_whole_screen_given() -> None:
-    async with opened() as (pilot, app, _view):
+async def test_the_command_is_copied_and_the_whole_screen_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened() as (pilot, app, view):
+
+        async def visit(_: App[Any]) -> str:
+            app.terminal.typed.append("visit")
+            await pilot.press("x", "k")  # keys of the tab, were it not handed over
+            return ""
+
+        monkeypatch.setattr(app.terminal, "visit", visit)
         await pilot.press("c")
         assert app.clipboard == "tmux -L gsh attach -t =gsh-agent-0001"
         await pilot.press("a")
-        await wait_until(pilot, lambda: app.terminal.typed == ["visit"])
-        assert app.terminal.shown
+        await wait_until(pilot, lambda: app.terminal.shown and not view.typing)
+        assert app.terminal.typed[0] == "visit"
+        await wait_until(pilot, lambda: app.terminal.data == b"xk")
 
 
 async def test_an_agent_that_is_not_there_is_said() -> None:

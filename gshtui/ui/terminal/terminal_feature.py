@@ -101,6 +101,8 @@ class TerminalFeature(Feature):
             else:
                 self.window.notify(str(error), severity="error", markup=False)
             return False
+        if message.attach:
+            pane.take_keys()
         self._work(self._go_on(message, pane, before))
         return True
 

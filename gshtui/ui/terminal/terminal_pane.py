@@ -235,8 +235,15 @@ class TerminalPane(TabPane):
     def action_attach(self) -> None:
         self.run_worker(self.visit(), exit_on_error=False, group="visit", exclusive=True)
 
+    def take_keys(self) -> None:
+        """Have what is typed go to the program already while the terminal is handed over to it."""
+        if self.view.picture.runs or self.view.picture.frame is None:  # a tab just opened has no picture yet
+            self.view.reader.let_go()
+            self.view.typing = True
+
     async def visit(self) -> None:
         """Show the agent full screen until the person comes back."""
+        self.take_keys()
         self.view.connection.show(False)
         try:
             said = await self._terminal.visit(app_of(self))
@@ -244,6 +251,7 @@ class TerminalPane(TabPane):
             said = str(error)
         finally:
             self.view.connection.show(True)
+            self.view.typing = False
         if said:
             self.notify(said, timeout=8, markup=False)
 

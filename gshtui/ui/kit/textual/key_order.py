@@ -45,6 +45,8 @@ class KeyOrder:
         """Work that brings something to the front."""
         self._screen: Screen[Any] | None = None
         """What was in front when the key under way came."""
+        self._asked: MessagePump | None = None
+        """The widget whose action the app may run for it, until what that asks for has been followed, too."""
         self._waiting: deque[Typed] = deque()
         self._turn = 0
         self._under_way = False
@@ -122,6 +124,7 @@ class KeyOrder:
     def _start(self) -> None:
         self._turn += 1
         self._under_way = True
+        self._asked = None
         self._screen = self._app.screen if self._app.screen_stack else None
         self._wait(self._turn)
 
@@ -131,7 +134,7 @@ class KeyOrder:
 
     async def _begin(self, event: Typed) -> None:
         self._start()
-        target = self._app.focused or self._screen
+        target = self._asked = self._app.focused or self._screen
         try:
             await self._route(event)
         finally:
@@ -158,7 +161,13 @@ class KeyOrder:
             return
         now = self._app.screen if self._app.screen_stack else None
         if now is not None and now is not screen and screens:
+            self._asked = None
             self._follow(now, turn, now, screens - 1)  # it gives the focus to one of its widgets first
+            return
+        if (asked := self._asked) is not None:
+            # The key came up to the app, which ran the widget's action; what that asks of the app comes up as well.
+            self._asked = None
+            self._follow(asked, turn, screen, screens)
             return
         self._end()
         await self._next()
