@@ -7,9 +7,10 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -48,6 +49,7 @@ class Front(Screen[None]):
         with Vertical(), Vertical(), Vertical():
             yield Input(id="one")
             yield Slow(id="slow")
+            yield Rows(id="rows")
         yield Input(id="two")
 
     def action_to(self, name: str) -> None:
@@ -93,6 +95,22 @@ class Slow(Widget, can_focus=True):
         await self.let.wait()
 
 
+class Rows(Widget, can_focus=True):
+    """Its key asks the app, by a message that comes up to it, for a field."""
+
+    BINDINGS = [("o", "want", "Open")]
+
+    class Wanted(Message):
+        """The key was pressed."""
+
+    def action_want(self) -> None:
+        self.post_message(self.Wanted())
+
+
+class Opening(Message):
+    """Asks the app to open a field."""
+
+
 class Window(AppBase):
     """`late`: lets the work of F2 to F4 go on."""
 
@@ -106,6 +124,16 @@ class Window(AppBase):
 
     def notify(self, message: str, **options: Any) -> None:
         self.said.put_nowait(message)
+
+    @on(Rows.Wanted)
+    def _wanted(self) -> None:
+        self.post_message(Opening())
+
+    @on(Opening)
+    def _opening(self) -> None:
+        front = self.screen
+        assert isinstance(front, Front)
+        front.action_opened("one")
 
     async def told(self) -> str:
         """The beginning of what the person is told next."""
@@ -161,6 +189,17 @@ def test_a_burst_of_keys_goes_where_each_would_go_alone(keys: list[str]) -> None
             assert await app.until(len(expected(keys))) == expected(keys)
 
     asyncio.run(burst())
+
+
+async def test_keys_behind_one_that_a_row_asks_the_app_to_open_wait_for_it() -> None:
+    app = Window()
+    async with app.run_test() as pilot:
+        app.screen.query_one(Rows).focus()
+        await pilot.pause()
+        for name in ("o", "a", "b"):
+            app.post_message(key(name))
+        asyncio.get_running_loop().call_later(0.05, app.late.set)
+        assert await app.until(2) == [("one", "a"), ("one", "b")]
 
 
 async def test_keys_behind_one_that_hangs_are_dropped_and_those_after_it_work() -> None:
