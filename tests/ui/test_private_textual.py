@@ -224,16 +224,17 @@ async def test_write_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_loop_takes_over_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is lost or told twice at the change, an escape alone is a key in time, and the end is one."""
     found: list[Message] = []
-    came = asyncio.Event()
+    came, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def take(_: object, message: Message) -> None:
         found.append(message)
-        came.set()
+        loop.call_soon_threadsafe(came.set)  # at first the thread has read it
 
     async def keys(count: int) -> list[str]:
         while len(found) < count:
             came.clear()
-            await asyncio.wait_for(came.wait(), 20)
+            if len(found) < count:
+                await asyncio.wait_for(came.wait(), 60)
         return [message.key for message in found if isinstance(message, events.Key)]
 
     ours, theirs = os.openpty()
@@ -251,6 +252,7 @@ async def test_the_loop_takes_over_the_reading(monkeypatch: pytest.MonkeyPatch) 
             if at == 3:
                 driver.read_in_loop()
             await keys(at + 1)
+        await asyncio.to_thread(driver._key_thread.join, 60)
         assert not driver._key_thread.is_alive()
         os.write(ours, b"\x1b")
         assert await keys(9) == [*typed, "escape"]
