@@ -127,9 +127,9 @@ class TextRules(_Table, frozen=True, kw_only=True):
     Empty: there is no way, and such a text is refused."""
     last: dict[str, str] = {}
     """Ends by which the program would not take the Enter → what is written behind one. Empty: refused."""
-    mention: str = ""
-    """Written behind a text whose last word begins with `@`, where the program would take the Enter for one of the
-    files that it offers."""
+    completes: tuple[str, ...] = ()
+    """Beginnings of a last word at which the program offers completions, and would take the Enter for one of them; a
+    blank is written behind such a word."""
     lines: Literal["many", "one"] = "many"
     """many: a text of several lines is entered as one. one: it would be entered line by line, so it is refused."""
     close: str = ""
@@ -425,8 +425,8 @@ def _wrong(profile: Profile) -> str:
             return f"the pattern {pattern!r} is wrong ({error})"
     if any(rule.dialog and rule.status != "waiting" for rule in profile.rules):
         return "only a rule of the status waiting can be a dialog"
-    if not all((*profile.text.first, *profile.text.last)):
-        return "text.first and text.last must not contain an empty text"
+    if not all((*profile.text.first, *profile.text.last, *profile.text.completes)):
+        return "text.first, text.last and text.completes must not contain an empty text"
     for words in (profile.conversation.mint, profile.conversation.resume):
         if words and not any("{id}" in word for word in words):
             return "the arguments of `conversation` do not name {id}"

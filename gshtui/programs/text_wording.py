@@ -64,8 +64,8 @@ def worded(profile: Profile, text: str) -> str:
         words = rules.first[begin] + words
     if end := _ends(profile, words):
         words += rules.last[end]
-    elif words.split()[-1:] and words.split()[-1].startswith("@") and not words[-1].isspace():
-        words += rules.mention
+    elif rules.completes and not words[-1].isspace() and words.split()[-1].startswith(rules.completes):
+        words += " "
     return words + rules.close if "\n" in words else words
 
 

@@ -10,13 +10,14 @@ from tests.programs.stage import Stage
 
 LONG = "\n".join(f"{number:03}: the quick brown fox jumps over the lazy dog, again" for number in range(90))
 TEXTS = {
-    "plain": "Good day, what is this?",
     "lines": "first line\nsecond line\n\nfourth line",
     "long": LONG,
     "backslash": "look into C:\\",
     "bang": "!important: read the readme first",
     "hash": "# a heading and no note",
     "mention": "what is in @readme.txt",
+    "part of a mention": "what is in @read",
+    "part of a variable": "what is in $HOM",
 }
 ANSWER = r"I am here\."
 

@@ -22,12 +22,13 @@ def test_a_backslash_at_the_end_is_no_further_line(name: str) -> None:
     assert worded(LOADED.get(name), "look into C:\\") == "look into C:\\ "
 
 
-@pytest.mark.parametrize("name", ["claude", "codex", "opencode", "vibe"])
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "qwen", "vibe"])
 def test_a_file_that_is_named_last_is_not_completed(name: str) -> None:
     profile = LOADED.get(name)
     assert worded(profile, "what is in @readme.txt") == "what is in @readme.txt "
     assert worded(profile, "ask me@example.com") == "ask me@example.com"
     assert worded(profile, "@readme.txt is short") == "@readme.txt is short"
+    assert worded(profile, "what is $HOME") == "what is $HOME" + (" " if name == "codex" else "")
 
 
 @pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "vibe", "aider"])
