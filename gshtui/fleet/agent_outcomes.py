@@ -13,6 +13,7 @@ from gshtui.commands.declaration import Invocation, Outcome
 from gshtui.fleet import agent_calls as calls
 from gshtui.fleet import agent_tables
 from gshtui.fleet.fleet import Fleet
+from gshtui.fleet.fleet_context import where_it_asks
 from gshtui.fleet.ports import RecoveryPlan, RevivedAgent
 from gshtui.text.markdown_table import bare_columns
 from gshtui.text.sanitise import literal, one_line, visible
@@ -134,9 +135,7 @@ def _why_it_waits(row: AgentRow) -> str:
     if row.status != "waiting":
         return " It is busy; it gets the message when it is idle."
     asks = f" ({one_line(row.doing, 80)})" if row.doing else ""
-    return (
-        f" It waits for your answer{asks}, and gets the message after it; `agent answer {row.id}` shows the question."
-    )
+    return f" It waits for your answer{asks}, and gets the message after it; {where_it_asks(row)}"
 
 
 def sent_message(_invocation: Invocation, sent: calls.SentMessage) -> Outcome:

@@ -249,6 +249,7 @@ class Programs:
     async def glance(self, server: TmuxServer, row: AgentRow) -> dict[str, Any]:
         """The program's current status according to its screen, for callers that do not follow it."""
         from gshtui.programs.pane_view import SessionError
+        from gshtui.programs.status import by_foreground
 
         session = await self.session(server, row)
         try:
@@ -256,10 +257,8 @@ class Programs:
         except SessionError:
             return {}
         status, doing, source = seen.reading.status, seen.reading.doing, "screen"
-        if session.takes_code and status != "waiting":
-            source = "process"
-            if not seen.front.own:
-                status, doing = "tool", f"a command is running: {seen.front.program}"
+        if session.takes_code:
+            status, doing, source = by_foreground(seen.profile, seen.reading, seen.front) or (status, doing, "process")
         asks = seen.reading.read.question if status == "waiting" and seen.reading.read is not None else None
         if not status or (status == row.status and asks == row.question):
             return {}

@@ -39,6 +39,9 @@ class Answerer:
         except SessionError as error:
             if error.kind != "waiting":
                 raise from_session_error(error) from error
+            if row.status == "waiting":
+                waits = f"{row.name} ({row.id}) shows no choices: {row.doing or 'it waits for input'}."
+                raise FleetError("invalid", waits, hint=f"`agent attach {row.id}` shows its terminal.") from error
             hint = "`agent ls` shows who is waiting."
             raise FleetError("invalid", f"{row.name} ({row.id}) is not asking anything.", hint=hint) from error
 

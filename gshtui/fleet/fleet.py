@@ -29,6 +29,7 @@ from gshtui.fleet.fleet_context import (
     is_over,
     is_recoverable,
     out_of_reach,
+    where_it_asks,
 )
 from gshtui.fleet.handlers import FleetHandlers, Reports
 from gshtui.fleet.ports import (
@@ -402,8 +403,7 @@ class Fleet:
         asks = row.doing if row is not None and row.status == "waiting" else ""
         if row is not None and asks and asks != self._told_questions.get(id):
             text = f"{row.name} ({id}) waits for an answer: {one_line(asks, 80)}"
-            hint = f"`agent answer {id}` shows the question."
-            self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=id))
+            self._context.bus.publish(Noticed(level="warning", text=text, hint=where_it_asks(row), about=id))
         self._told_questions[id] = asks
 
     async def answer_feed(self, id: str) -> AnswerFeed:

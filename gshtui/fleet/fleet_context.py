@@ -262,6 +262,13 @@ def is_over(row: AgentRow) -> bool:
     return bool(row.ended) and row.status in ENDED_STATUSES
 
 
+def where_it_asks(row: AgentRow) -> str:
+    """The command that shows what an agent waits for: a question with its choices, or else the terminal that asks."""
+    if row.question is not None or row.speaks_events:
+        return f"`agent answer {row.id}` shows the question."
+    return f"`agent attach {row.id}` shows its terminal."
+
+
 def is_recoverable(row: AgentRow) -> bool:
     """Whether it is lost, or was and could not be recovered."""
     return row.status == "lost" or (row.status == "failed" and row.failures > 0)

@@ -7,6 +7,7 @@ known, a command counts as running, or a line as typed by somebody.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import platform
@@ -46,7 +47,8 @@ class Foreground:
 
     `program` is its name and `argv` its command line, if known. `own`: it is the program that the pane was started with
     (or is in that program's group). `prompt`: it is a shell that waits for a line. `reads`: it waits for a line from
-    this terminal; `None` if unknown.
+    this terminal; `None` if unknown. `asks`: what it reads there is a line, as `read` and most questions do,
+    or a line that is not shown.
     """
 
     program: str
@@ -55,6 +57,7 @@ class Foreground:
     kind: Literal["program", "editor", "pager"] = "program"
     argv: tuple[str, ...] = ()
     reads: bool | None = None
+    asks: Literal["", "line", "secret"] = ""
 
 
 def is_shell(program: str) -> bool:
@@ -77,13 +80,15 @@ def front(info: PaneInfo) -> Foreground:
     leader = group if group in members else info.pid if own else 0
     argv = _argv(leader)
     names = [name for pid in members if pid == leader or _draws(pid) for name in _names(pid)]
+    prompt, reads = own and _at_prompt(program, info.pid, own), _reads(members)
     return Foreground(
         program,
-        prompt=own and _at_prompt(program, info.pid, own),
+        prompt=prompt,
         own=own,
         kind=_kind(names or [program]),
         argv=argv,
-        reads=_reads(members),
+        reads=reads,
+        asks=_asks(info.pid) if reads and not prompt else "",
     )
 
 
@@ -170,13 +175,15 @@ def _argv(pid: int) -> tuple[str, ...]:
 
 
 def _names(pid: int) -> Iterator[str]:
-    """What a process is called: by the kernel, and by its command line."""
+    """What a process is called: by the kernel, by its command line, and by its file: `editor` is a link to one."""
     try:
         yield Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
     except OSError:
         return
     if argv := _argv(pid):
         yield Path(argv[0]).name.removeprefix("-")
+    with contextlib.suppress(OSError):
+        yield Path(f"/proc/{pid}/exe").readlink().name
 
 
 def _draws(pid: int) -> bool:
@@ -208,14 +215,29 @@ def _reads(pids: Sequence[int]) -> bool | None:
     return None if unknown else False
 
 
+def _asks(pid: int) -> Literal["", "line", "secret"]:
+    """What a program that reads from the process's terminal reads there: nothing that ends with `enter`, a line, or a
+    line that is not shown."""
+    modes = _modes(pid) or 0
+    if not modes & termios.ICANON:
+        return ""
+    return "line" if modes & termios.ECHO else "secret"
+
+
 def _in_line_mode(pid: int) -> bool | None:
     """Whether the process's terminal is in line mode, as it is while commands run; `None`: unknown."""
+    modes = _modes(pid)
+    return None if modes is None else bool(modes & termios.ICANON)
+
+
+def _modes(pid: int) -> int | None:
+    """The local modes of the process's terminal (`termios`); `None`: unknown."""
     try:
         terminal = os.open(f"/proc/{pid}/fd/0", os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        return bool(termios.tcgetattr(terminal)[3] & termios.ICANON)
+        return termios.tcgetattr(terminal)[3]
     except termios.error:
         return None
     finally:

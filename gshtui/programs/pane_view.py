@@ -284,7 +284,8 @@ def _read(profile: Profile, info: PaneInfo, lines: tuple[str, ...], now: Foregro
         return ScreenReading("idle", "", half or typed_at_prompt(info, rows), True)
     reading = read_screen(profile, lines, info.title, place, info.width)
     if profile.shell:
-        return reading if reading.status == "waiting" else ScreenReading("tool", f"a command is running: {now.program}")
+        runs = "" if now.own else f"a command is running: {now.program}"
+        return reading if reading.status == "waiting" else ScreenReading("tool", runs)
     said = by_title(profile, info.title)
     if said and reading.status == "idle":  # an answer may be written above an input that looks idle
         asked = asked_of(plain_lines(lines)) if said == "waiting" else ""

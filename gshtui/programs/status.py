@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gshtui.bus.agent_data import OpenQuestion
-from gshtui.programs.foreground import Foreground
+from gshtui.programs.foreground import EDITORS, Foreground
 from gshtui.programs.profile import GENERIC, Profile
 from gshtui.programs.screen_reading import ScreenReading, by_title, search
 
@@ -144,24 +144,47 @@ def _ending(status: int | None) -> str:
     return f"ended by signal {status - 128}" if status > 128 else f"ended with {status}"
 
 
-def _by_front(profile: Profile, facts: StatusFacts, front: Foreground) -> KnownStatus | None:
-    """The status of a shell or an interpreter, by its foreground program; `None` if that does not show it."""
-    if facts.reading.status == "waiting":
-        return KnownStatus("waiting", "screen", facts.since, facts.reading.doing)
-    runs = KnownStatus(
-        "tool", "process", facts.since, f"a command is running: {front.program}" if not front.own else ""
-    )
+def by_foreground(
+    profile: Profile, reading: ScreenReading, front: Foreground, *, ready: bool = True
+) -> tuple[str, str, str] | None:
+    """The status of a shell or an interpreter by its foreground program, what it does, and the source of that.
+
+    `None` if the foreground program does not show it.
+
+    Args:
+        ready: whether it has been idle before.
+    """
+    if not front.own and front.kind != "program":
+        # Whoever started an editor works in it; one that another program has opened waits for somebody, as a page does.
+        waits = front.kind == "pager" or front.program not in EDITORS
+        opened = f"{'a pager' if front.kind == 'pager' else 'an editor'} is open: {front.program}"
+        return "waiting" if waits else "tool", opened, "process"
+    if front.asks == "secret":
+        return "waiting", "asks for a secret", "process"
+    if reading.status == "waiting":
+        return "waiting", reading.doing, "screen"
+    at_prompt = front.own and not profile.shell and (profile.name == GENERIC or reading.status == "idle")
+    if front.asks and not at_prompt:
+        return "waiting", f"{front.program} waits for input", "process"
+    runs = "tool", "" if front.own else f"a command is running: {front.program}", "process"
     if not front.own:
         return runs
     if profile.shell:
         if front.prompt:
-            return KnownStatus("idle", "process", facts.since)
-        return runs if facts.ready else None
-    if profile.name != GENERIC:  # its prompt is known
-        return runs if facts.ready and facts.reading.status != "idle" else None
-    if facts.reading.status == "idle" or front.reads is None:
-        return None
-    return KnownStatus("idle", "process", facts.moved, sure=False) if front.reads else runs
+            return "idle", "", "process"
+        return runs if ready else None
+    if profile.name == GENERIC:
+        return runs if reading.status != "idle" and front.reads is False else None
+    return runs if ready and reading.status != "idle" else None  # its prompt is known
+
+
+def _by_front(profile: Profile, facts: StatusFacts, front: Foreground) -> KnownStatus | None:
+    known = by_foreground(profile, facts.reading, front, ready=facts.ready)
+    if known is not None:
+        status, doing, source = known
+        return KnownStatus(status, source, facts.since, doing)
+    rests = profile.name == GENERIC and not profile.shell and facts.reading.status != "idle" and front.reads
+    return KnownStatus("idle", "process", facts.moved, sure=False) if rests else None
 
 
 def _outside(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | None:

@@ -444,4 +444,6 @@ def _said_by(known: KnownStatus) -> tuple[object, ...]:
 
 def _has_terminal(front: Foreground | None) -> tuple[object, ...]:
     """The parts of a foreground program that affect the status."""
-    return (front.own, front.prompt, front.program if not front.own else "") if front is not None else ()
+    if front is None:
+        return ()
+    return front.own, front.prompt, front.asks, (front.program, front.kind) if not front.own else ()

@@ -347,6 +347,7 @@ async def _shell_life(desk: Desk, agent: Watched) -> None:
         command, mark = desk.chance.choice(_COMMANDS), desk.folder / f"ended-{number}"
         await desk.enter(agent, f"{command}; echo $? >ended-{number}")
         if command.startswith("less"):
+            agent.becomes("waiting")
             await desk.pause(3)
             await desk.press(agent, "q")
         await desk.until(agent, mark.exists, f"has not ended {command!r}")

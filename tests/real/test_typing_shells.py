@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -56,28 +57,62 @@ async def idle(fleet: Fleet, *argv: str) -> AgentRow:
     return await fleet.wait(row.id, ("idle",), 20.0)
 
 
-def said(bus: Bus, agent: str, status: str) -> asyncio.Future[AgentStatusChanged]:
+def said(bus: Bus, agent: str, status: str, doing: str = "") -> asyncio.Future[AgentStatusChanged]:
     """The next time that this agent is said to be so."""
 
     def right(event: AgentStatusChanged) -> bool:
-        return event.agent == agent and event.status == status
+        return event.agent == agent and event.status == status and doing in ("", event.doing)
 
     return bus.wait_for(AgentStatusChanged, right, timeout=60)
 
 
 @pytest.mark.parametrize("name", SHELLS)
-async def test_a_shell_works_exactly_while_its_command_runs(tmp_path: Path, tmux: TmuxServer, name: str) -> None:
+async def test_a_shell_works_exactly_while_its_command_runs_and_waits_while_that_reads(
+    tmp_path: Path, tmux: TmuxServer, name: str
+) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
     async with mail_and_fleet(tmp_path, tmux) as (m, fleet):
         row = await idle(fleet, *SHELLS[name])
         assert row.profile == "shell"
         works = said(m.main.bus, row.id, "tool")
-        await fleet.send(row.id, "cat; echo over")
+        await fleet.send(row.id, f"cat {gate}; cat; stty -echo; cat; stty echo; echo over")
         event = await works
         assert (event.source, event.doing) == ("process", "a command is running: cat")
+        for doing in ("cat waits for input", "asks for a secret"):
+            asks = said(m.main.bus, row.id, "waiting", doing)
+            if doing.startswith("cat"):
+                await asyncio.to_thread(gate.write_text, "read\n")
+            else:
+                await tmux.send_keys(row.pane, "C-d")
+            assert (await asks).source == "process"
         rests = said(m.main.bus, row.id, "idle")
         await tmux.send_keys(row.pane, "C-d")
         assert (await rests).source == "process"
         await wait_for_text(tmux, row.pane, "\nover")
+
+
+async def test_a_shell_waits_while_it_reads_itself_and_while_a_page_or_an_editor_is_open_for_another_program(
+    tmp_path: Path, tmux: TmuxServer
+) -> None:
+    for name in ("less", "vim", "git"):  # interpreters by the names of others
+        (tmp_path / name).symlink_to(sys.executable)
+    (tmp_path / "opens.py").write_text(f"import os\nos.system(\"{tmp_path}/vim -ISc 'input()'; :\")\n")
+    async with mail_and_fleet(tmp_path, tmux) as (m, fleet):
+        row = await idle(fleet, *SHELLS["bash"])
+        shown = (
+            ("read -p 'Your name? ' name", "waiting", "bash waits for input", ("x", "Enter")),
+            (f"{tmp_path}/less -ISc 'input()'", "waiting", "a pager is open: less", ("Enter",)),
+            (f"{tmp_path}/vim -ISc 'input()'", "tool", "an editor is open: vim", ("Enter",)),
+            (f"{tmp_path}/git -IS {tmp_path}/opens.py", "waiting", "an editor is open: git", ("Enter",)),
+        )
+        for text, status, doing, keys in shown:
+            there = said(m.main.bus, row.id, status, doing)
+            await fleet.send(row.id, text)
+            assert (await there).source == "process"
+            rests = said(m.main.bus, row.id, "idle")
+            await tmux.send_keys(row.pane, *keys)
+            await rests
 
 
 TALKS = {
