@@ -37,11 +37,16 @@ class CallFeed:
         self._life: asyncio.Task[None] | None = None
         self._unwatch: Callable[[], None] = lambda: None
 
-    async def start(self) -> None:
-        """Publish every call as it is, and what is said from now on. Raises `StoreError`."""
+    async def start(self, *, shown: bool = True) -> None:
+        """Publish every call as it is, and what is said from now on. Raises `StoreError`.
+
+        Args:
+            shown: as for `CallService.start`.
+        """
         for call in await self._store.calls.find_all():
             self._known[call.name] = call.messages - 1
-            self._bus.publish(CallChanged(call=call.name, data=await self._delivery.with_everyone(call)))
+            if shown:
+                self._bus.publish(CallChanged(call=call.name, data=await self._delivery.with_everyone(call)))
         self._revision = await self._store.calls.revision()
         self._unwatch = self._store.changes.on_change(self._stirred.set)
         self._stirred.set()

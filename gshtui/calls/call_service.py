@@ -86,9 +86,14 @@ class CallService:
         self._typing: dict[str, tuple[str, float]] = {}
         """Who types here: their own words before, and when that was last noted (monotonic)."""
 
-    async def start(self) -> None:
-        """Publish what is said from now on, and put to agents what a killed process did not. Raises `StoreError`."""
-        await self._feed.start()
+    async def start(self, *, shown: bool = True) -> None:
+        """Publish what is said from now on, and put to agents what a killed process did not. Raises `StoreError`.
+
+        Args:
+            shown: calls are shown here, so each is published as it is. That asks of every agent whether it could be a
+                member, for which the profile of each program is read.
+        """
+        await self._feed.start(shown=shown)
         for letter in await self._store.calls.unsaid_answers(time.time() - _UNSAID_DAYS * 86_400):
             await self.post_answer(letter)
 

@@ -32,6 +32,7 @@ from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.bus.loop_faults import LoopFaults
 from gshtui.fleet.native.outcome import DONE, FAILED, INTERRUPTED, AgentOutcome, outcome_of, outcome_of_failure
 from gshtui.fleet.native.spec import TERMINAL, Spec, SpecError, read_spec, spec_path
+from gshtui.headless.runner import collect_later
 from gshtui.headless.streams import complain
 from gshtui.shell import hub_registry, plugin_files
 from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
@@ -63,6 +64,7 @@ def run_agent(spec_file: Path, *, as_json: bool = False) -> int:
 
 
 async def _live(spec: Spec, as_json: bool) -> int:
+    collect_later(asyncio.get_running_loop())
     return await AgentRunner(spec, as_json=as_json).live()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 from collections.abc import Awaitable, Callable
@@ -26,6 +27,10 @@ def catch_in_loop(loop: asyncio.AbstractEventLoop) -> None:
     loop.set_exception_handler(escaped)
 
 
+_LOADED_AFTER = 10.0
+"""Seconds after which a command that goes on has loaded what it needs."""
+_GARBAGE = (50_000, 20, 100)
+"""Thresholds of the garbage collector from then on."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -49,9 +54,22 @@ def run_command(command: Callable[[Stop], Awaitable[int]]) -> int:
     return asyncio.run(_run(command))
 
 
+def collect_later(loop: asyncio.AbstractEventLoop) -> None:
+    """Have garbage collected once everything is loaded, where the start of the program has put that off."""
+    if gc.get_threshold()[0] > _GARBAGE[0]:
+        loop.call_later(_LOADED_AFTER, _collect)
+
+
+def _collect() -> None:
+    """What was made until now stays; what is made from now on is collected now and then."""
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE)
+
+
 async def _run(command: Callable[[Stop], Awaitable[int]]) -> int:
     stop = Stop()
     loop = asyncio.get_running_loop()
+    collect_later(loop)
     catch_in_loop(loop)
 
     def told() -> None:

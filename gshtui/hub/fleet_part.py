@@ -56,7 +56,7 @@ async def start_fleet(hub: Hub) -> None:
     if not maker.visiting:
         await maker.mail.start()
         hub.parts.stops_with("calls", maker.calls.stop)
-        await maker.calls.start()
+        await maker.calls.start(shown=not (hub.options.visiting or hub.options.keeper))
     if not hub.options.keeper and hub.settings.hub.keep == "auto":
         from gshtui.hub.keeper_watch import KeeperWatch
 

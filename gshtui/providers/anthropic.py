@@ -128,8 +128,12 @@ def _breakpoints(out: dict[str, Any]) -> None:
         message["content"][-1]["cache_control"] = CACHE
 
 
+Wire = dict[str, Any]
+"""An object of JSON."""
+
+
 class AnthropicReader:
-    """Takes the raw events of one stream."""
+    """Takes the events of one stream, as they are on the wire."""
 
     def __init__(self, answer: AnswerBuilder) -> None:
         self._answer = answer
@@ -139,51 +143,51 @@ class AnthropicReader:
         self.begun = False
         self.stop: Stop | None = None
 
-    def read_event(self, event: Any) -> list[Delta]:
+    def read_event(self, event: Wire) -> list[Delta]:
         """The deltas of one event; events and blocks of unknown types are passed over."""
-        match getattr(event, "type", None):
+        match event.get("type"):
             case "message_start":
                 self.begun = True
-                self._count(event.message.usage)
+                self._count(event["message"]["usage"])
             case "content_block_start":
-                return self._start(event.index, event.content_block)
+                return self._start(event["index"], event["content_block"])
             case "content_block_delta":
-                return self._delta(event.index, event.delta)
+                return self._delta(event["index"], event["delta"])
             case "message_delta":
-                self._count(event.usage)
-                if reason := event.delta.stop_reason:
+                self._count(event["usage"])
+                if reason := event["delta"].get("stop_reason"):
                     self.stop = STOPS.get(reason, "end")
             case _:
                 pass
         return []
 
-    def _start(self, index: int, block: Any) -> list[Delta]:
-        kind = self._kinds[index] = str(getattr(block, "type", ""))
+    def _start(self, index: int, block: Wire) -> list[Delta]:
+        kind = self._kinds[index] = str(block.get("type", ""))
         match kind:
             case "text":
-                return self._answer.add_text(index, block.text or "")
+                return self._answer.add_text(index, block["text"] or "")
             case "thinking":
-                self._signature(index, getattr(block, "signature", "") or "")
-                return self._answer.add_thinking(index, block.thinking or "")
+                self._signature(index, block.get("signature") or "")
+                return self._answer.add_thinking(index, block["thinking"] or "")
             case "redacted_thinking":
-                self._answer.set_opaque(index, "thinking", {"redacted": block.data})
+                self._answer.set_opaque(index, "thinking", {"redacted": block["data"]})
                 return []
             case "tool_use":
-                return self._answer.add_call(index, call_id=block.id or "", name=block.name or "")
+                return self._answer.add_call(index, call_id=block["id"] or "", name=block["name"] or "")
             case _:
                 return []
 
-    def _delta(self, index: int, delta: Any) -> list[Delta]:
+    def _delta(self, index: int, delta: Wire) -> list[Delta]:
         known = self._kinds.get(index)
-        match getattr(delta, "type", None):
+        match delta.get("type"):
             case "text_delta" if known == "text":
-                return self._answer.add_text(index, delta.text or "")
+                return self._answer.add_text(index, delta["text"] or "")
             case "thinking_delta" if known == "thinking":
-                return self._answer.add_thinking(index, delta.thinking or "")
+                return self._answer.add_thinking(index, delta["thinking"] or "")
             case "signature_delta" if known == "thinking":
-                self._signature(index, delta.signature or "")
+                self._signature(index, delta["signature"] or "")
             case "input_json_delta" if known == "tool_use":
-                return self._answer.add_arguments(index, delta.partial_json or "")
+                return self._answer.add_arguments(index, delta["partial_json"] or "")
             case _:
                 pass
         return []
@@ -193,7 +197,7 @@ class AnthropicReader:
         if whole:
             self._answer.set_opaque(index, "thinking", {"signature": whole})
 
-    def _count(self, usage: Any) -> None:
+    def _count(self, usage: Wire) -> None:
         """Figures are totals so far: the newer ones win, where they say anything."""
         for ours, theirs in (
             ("input", "input_tokens"),
@@ -201,15 +205,23 @@ class AnthropicReader:
             ("cache_read", "cache_read_input_tokens"),
             ("cache_write", "cache_creation_input_tokens"),
         ):
-            if (value := getattr(usage, theirs, None)) is not None:
+            if (value := usage.get(theirs)) is not None:
                 self._usage[ours] = int(value)
-        if (details := getattr(usage, "output_tokens_details", None)) is not None:
-            self._usage["reasoning"] = int(getattr(details, "thinking_tokens", 0) or 0)
+        if (details := usage.get("output_tokens_details")) is not None:
+            self._usage["reasoning"] = int(details.get("thinking_tokens") or 0)
 
     @property
     def usage(self) -> Usage:
         """The usage so far; Anthropic's input already excludes the cache."""
         return Usage(**self._usage)
+
+
+async def _post(client: Any, body: Wire) -> Any:
+    """The stream of the answer's events. `messages.create` would send and give the same, but load a thousand modules
+    with a type for every kind of message first. Raises the SDK's errors."""
+    from anthropic import AsyncStream
+
+    return await client.post("/v1/messages", body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object])
 
 
 KEY = "ANTHROPIC_API_KEY"
@@ -284,19 +296,12 @@ class Anthropic:
         origin = self._origin(request.model)
         names = wire_history.tool_names(request)
         body = self.body(request)
-        # What is required stands in the call, too, but the body is sent as it is: the SDK would walk through it.
-        call: dict[str, Any] = {
-            "model": body["model"],
-            "max_tokens": body["max_tokens"],
-            "messages": [],
-            "extra_body": body,
-        }
         answer = AnswerBuilder(provider=self.name, api=API, model=request.model, names=names)
         reader = AnthropicReader(answer)
         client = await self._ready(origin)
         events, sent = 0, ""
         try:
-            async with await client.messages.create(stream=True, **call) as stream:
+            async with await _post(client, body) as stream:
                 refuse_pages(origin, stream.response)
                 sent = hash_of_response(stream.response)
                 async for event in stream:

@@ -2,7 +2,8 @@
 
 Anthropic's SDK re-exports thousands of types for requests that nobody here makes, which is most of the time and memory
 that loading it takes. Nothing of an SDK is replaced: a package that does more than import and define is run as it is,
-and so is any other as soon as it is asked for a name that it defines itself.
+and so is any other as soon as it is asked for a name that it defines itself. A few functions that only failures and
+traces need are there at once, and load their module when they are called.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
@@ -18,6 +20,12 @@ from typing import Any
 
 _LEFT_OUT = frozenset({"_vendor.httpx_aiohttp"})
 """Modules that the SDKs do without where they are missing: a second HTTP client, which none of ours uses."""
+_WHEN_CALLED = {
+    "anthropic._error_classes": frozenset({"make_status_error"}),
+    "anthropic.lib._tracing._api_call": frozenset({"finish_api_call_span"}),
+}
+"""Functions that are called after a failure, or by who traces requests; their modules import nine hundred others."""
+_running = threading.RLock()
 _DEFINES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.FunctionDef, ast.ClassDef)
 
 
@@ -63,8 +71,12 @@ class _Finder(MetaPathFinder):
         if inside in _LEFT_OUT:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
         spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and spec.submodule_search_locations and type(spec.loader) is SourceFileLoader:
+        if spec is None or type(spec.loader) is not SourceFileLoader:
+            return spec
+        if spec.submodule_search_locations:
             spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        elif fullname in _WHEN_CALLED:
+            spec.loader = _LateLoader(spec.loader.name, spec.loader.path)
         return spec
 
 
@@ -88,6 +100,55 @@ class _Loader(SourceFileLoader):
         """Run it whole."""
         module.__class__ = ModuleType
         super().exec_module(module)
+
+
+class _LateLoader(SourceFileLoader):
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """A module that runs when one of its late functions is called, or anything else of it is asked for."""
+        return _LateModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Note its late functions; run it if it does not define them all."""
+        source = self.get_source(module.__name__) or ""
+        names = _WHEN_CALLED[module.__name__]
+        if all(f"\ndef {name}(" in source for name in names):
+            assert module.__spec__ is not None
+            module.__spec__.loader_state = names
+        else:
+            self.run(module)
+
+    def run(self, module: ModuleType) -> None:
+        """Run it, once."""
+        with _running:
+            if module.__class__ is not ModuleType:
+                module.__class__ = ModuleType
+                try:
+                    super().exec_module(module)
+                except BaseException:
+                    module.__class__ = _LateModule
+                    raise
+
+
+class _LateModule(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        spec: ModuleSpec | None = self.__dict__.get("__spec__")
+        if spec is None or not spec.loader_state or (name.startswith("__") and name != "__all__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+        loader = spec.loader
+        assert isinstance(loader, _LateLoader)
+        if name in spec.loader_state:
+            return _late(name, self, loader)
+        loader.run(self)
+        return getattr(self, name)
+
+
+def _late(name: str, module: ModuleType, loader: _LateLoader) -> Callable[..., Any]:
+    def call(*arguments: Any, **options: Any) -> Any:
+        loader.run(module)
+        return getattr(module, name)(*arguments, **options)
+
+    call.__name__ = call.__qualname__ = name
+    return call
 
 
 class _Package(ModuleType):

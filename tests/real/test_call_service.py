@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from gshtui.bus.agent_data import GuardMode
+from gshtui.bus.bus import Bus
 from gshtui.bus.call_data import LOBBY, CallAsk, CallMember, CallMessage, CallWindow, Pin, Principal
 from gshtui.bus.event import Event
 from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
@@ -91,6 +92,25 @@ async def test_create_join_leave_and_what_cannot_be(tmp_path: Path) -> None:
             await m.calls.remove(LOBBY, AMY)
         await m.calls.remove("audio", AMY)
         assert await m.store.calls.names() == [LOBBY]
+
+
+async def test_where_calls_are_not_shown_nobody_is_asked_at_the_start_who_could_be_in_them(tmp_path: Path) -> None:
+    class Untouched(NoPost):
+        async def everyone(self) -> list[Recipient]:
+            raise AssertionError("every agent was looked at")
+
+    store, bus, heard = await Store.open(tmp_path / "gsh.db"), Bus(), list[Event]()
+    bus.subscribe(heard.extend, CallChanged, name="what is shown")
+    calls = CallService(bus, store, Untouched(), "bo")
+    try:
+        assert [one.name for one in await store.calls.find_all()] == [LOBBY]
+        await calls.start(shown=False)
+        await bus.drained()
+        assert not heard
+    finally:
+        await calls.stop()
+        await bus.close()
+        await store.close()
 
 
 async def test_what_an_agent_is_asked_it_answers_in_the_call(tmp_path: Path) -> None:
