@@ -128,6 +128,8 @@ async def watching(
 
     def take(event: Event) -> None:
         match event:
+            case Noticed(about="settings"):
+                pass  # said when they were read
             case Noticed() if event.level != "info" or _is_about_agent(hub, event):
                 progress.clear()
                 streams.complain(event.text, event.hint)

@@ -277,9 +277,10 @@ def test_the_limit_of_iterations(project: Path) -> None:
 
 def test_problems_of_the_configuration_go_to_stderr_and_stop_nothing(home: Home, project: Path) -> None:
     user_file(home, "[agent]\nmax_step = 1\n")
-    ran = run_gsh("prompt", "read README.md", cwd=project)
-    assert ran.code == 0
-    assert "Did you mean `agent.max_steps`?" in ran.err
+    for arguments in (("prompt", "read README.md"), ("session", "list"), ("run", "config")):
+        ran = run_gsh(*arguments, cwd=project)
+        assert ran.code == 0
+        assert ran.err.count("Did you mean `agent.max_steps`?") == 1, arguments
 
 
 def test_without_a_record_the_turn_runs_and_says_so(home: Home, project: Path) -> None:
