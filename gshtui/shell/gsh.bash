@@ -10,7 +10,7 @@ _gsh_home=${BASH_SOURCE[0]%/*}
 [[ $_gsh_home == /* ]] || _gsh_home=$PWD/$_gsh_home
 _gsh_state=$HOME/.local/state/gsh/shell
 [[ ${XDG_STATE_HOME-} != /* ]] || _gsh_state=$XDG_STATE_HOME/gsh/shell
-_gsh_shell='' _gsh_spool='' _gsh_armed='' _gsh_open='' _gsh_last='' _gsh_folder=$PWD
+_gsh_shell='' _gsh_spool='' _gsh_armed='' _gsh_open='' _gsh_last='' _gsh_unwritten='' _gsh_folder=$PWD
 _gsh_number=0 _gsh_seq=0 _gsh_history=-1
 _gsh_ignored=()
 declare -A _gsh_option=()

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from gshtui.bus.events.shell_events import ShellCommandStarted
 from gshtui.settings.loader import load
-from gshtui.shell import plugin_files
+from gshtui.shell import plugin_files, spool
 from tests.kit.home import Home
 from tests.kit.reporting_hub import spooled
 from tests.kit.shells import Shell
@@ -161,3 +162,42 @@ def test_a_home_that_cannot_be_written(shell: Shell) -> None:
         assert b"gsh" not in other.output
     finally:
         other.close()
+
+
+def test_what_a_full_disk_refuses_is_written_with_the_next_line(home: Home, shell: Shell) -> None:
+    shell.run("true first")
+    (file,) = home.data.glob("gsh/spool/*.jsonl")
+    shell.run("place=$_gsh_spool _gsh_spool=/dev/full")
+    shell.run("(exit 2)")
+    assert b"/dev/full:" not in shell.output and b"No space" not in shell.output
+    with file.open("a") as torn:
+        torn.write('{"v":2,"type":"ShellCommandStar')  # as far as there was room
+    shell.run("_gsh_spool=$place")
+    shell.run("true last")
+    with spool.opened(file) as descriptor:
+        events = [event for event, _ in spool.read(descriptor)[0].events]
+    typed = [event.command for event in events if isinstance(event, ShellCommandStarted)]
+    assert typed == [
+        "true first",
+        "place=$_gsh_spool _gsh_spool=/dev/full",
+        "(exit 2)",
+        "_gsh_spool=$place",
+        "true last",
+    ]
+
+
+def test_lines_that_bash_does_not_announce(home: Home, shell: Shell) -> None:
+    lines = {
+        "(exit 4)": 4,
+        "f() { return 5; }": 0,
+        "f": 5,
+        "true )": 2,
+        "! (true)": 1,
+        "((0))": 1,
+        "(true) | (exit 3)": 3,
+    }
+    for line, status in lines.items():
+        assert shell.run(line) == status
+    shell.run("")
+    assert commands(home) == list(lines)
+    assert [line["exit"] for line in told(home, "ShellCommandFinished")] == list(lines.values())

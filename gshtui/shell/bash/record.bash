@@ -54,14 +54,20 @@ _gsh_kept() {
 
 # A command is about to run.
 _gsh_started() {
-    local REPLY typed command cut=''
+    local REPLY
     [[ -n $_gsh_shell ]] || _gsh_begin
     _gsh_open=''
-    _gsh_typed "$1"; typed=$REPLY
-    _gsh_kept "$typed" || return 0
+    _gsh_typed "$1"
+    _gsh_report "$REPLY"
+}
+
+# Reports that this line begins.
+_gsh_report() {
+    local REPLY command cut=''
+    _gsh_kept "$1" || return 0
     ((++_gsh_number))
-    _gsh_json "$typed" 16000; command=$REPLY
-    ((${#command} <= 40000)) || { _gsh_json "$typed" 5000; command=$REPLY; }
+    _gsh_json "$1" 16000; command=$REPLY
+    ((${#command} <= 40000)) || { _gsh_json "$1" 5000; command=$REPLY; }
     ((_gsh_cut == 0)) || cut=",\"cut\":$_gsh_cut"
     _gsh_json "$PWD" 4096
     _gsh_folder=$PWD _gsh_open=1
@@ -73,6 +79,14 @@ _gsh_started() {
 _gsh_ended() {
     local REPLY took cwd status=$1 IFS=,
     shift
+    if [[ -z $_gsh_open ]]; then
+        [[ -n $_gsh_shell ]] || ((HISTCMD - 1 <= _gsh_history)) || _gsh_begin
+        [[ -n $_gsh_shell ]] || return 0
+        _gsh_typed ''
+        [[ -n $_gsh_fresh ]] || return 0
+        # bash announces no command that is a subshell, defines a function, or cannot be read.
+        [[ $REPLY == '#'* ]] || _gsh_report "$REPLY"
+    fi
     if [[ -n $_gsh_open ]]; then
         _gsh_open=''
         _gsh_now
@@ -87,9 +101,7 @@ _gsh_ended() {
         fi
         return 0
     fi
-    [[ -n $_gsh_shell ]] || return 0
-    _gsh_typed ''
-    [[ -n $_gsh_fresh && $REPLY == '#'* && ! -e $_gsh_state/paused ]] || return 0
+    [[ $REPLY == '#'* && ! -e $_gsh_state/paused ]] || return 0
     took=${REPLY#"${REPLY%%[!#]*}"}
     _gsh_json "${took#"${took%%[![:space:]]*}"}" 16000; took=$REPLY
     _gsh_json "$PWD" 4096

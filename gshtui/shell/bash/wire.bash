@@ -66,13 +66,20 @@ _gsh_mended() {
     s+=$rest
 }
 
-# Appends a line to the spool: the type of the event and its fields.
+# Appends a line to the spool: the type of the event and its fields. While the disk is full, the newest lines wait for
+# the next one that can be written; one that was torn is written again behind its piece, and read from there.
 _gsh_line() {
     [[ -n $_gsh_spool ]] || return 0
-    local REPLY
+    local REPLY line
     _gsh_now
     ((++_gsh_seq))
-    printf '{"v":2,"type":"%s","at":%s.%s,"shell":"%s"%s,"seq":%d}\n' "$1" "${REPLY:0:-6}" "${REPLY: -6}" "$_gsh_shell" \
-        "${2:+,$2}" "$_gsh_seq" >>"$_gsh_spool" 2>/dev/null
+    printf -v line '{"v":2,"type":"%s","at":%s.%s,"shell":"%s"%s,"seq":%d}\n' "$1" "${REPLY:0:-6}" "${REPLY: -6}" "$_gsh_shell" \
+        "${2:+,$2}" "$_gsh_seq"
+    _gsh_unwritten+=$line
+    if printf '%s' "$_gsh_unwritten" 2>/dev/null >>"$_gsh_spool"; then
+        _gsh_unwritten=''
+    else
+        while ((${#_gsh_unwritten} > 200000)); do _gsh_unwritten=${_gsh_unwritten#*$'\n'}; done
+    fi
     return 0
 }
