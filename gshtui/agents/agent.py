@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gshtui.agents.conversation import Conversation, answered_turn
@@ -34,7 +35,7 @@ from gshtui.context.engine import ContextDraft, ContextEngine
 from gshtui.context.requests import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
-from gshtui.store.store_errors import StoreError
+from gshtui.store.store_errors import PASSING, StoreError
 from gshtui.system.faults import Fault
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
@@ -84,6 +85,8 @@ class Agent:
         self._model: ModelHandle | None = None
         self.attend: Attend | None = None
         """Where it has a conversation in each call; `None`: it answers everything in the one that is open."""
+        self.open_late: Callable[[], Awaitable[object]] | None = None
+        """Opens its conversation, which could not be opened when it was added; raises `StoreError`."""
         self._expects_prompt = False
         self._inbox = PromptInbox(bus, name)
         self._answering = False
@@ -265,12 +268,25 @@ class Agent:
         while True:
             while self._inbox and self._conversation is not None and not self._changes:
                 await self._answer(self._inbox.pop())
-            if self._inbox and not self._changes:
-                why = "This conversation is open for reading only, so the prompt was not sent."
-                self._inbox.refuse(why, "`/clear` starts a new conversation.")
+            if self._inbox and not self._changes and await self._opened_late():
+                continue
             await self._cut()
             await self._inbox.wake.wait()
             self._inbox.wake.clear()
+
+    async def _opened_late(self) -> bool:
+        """Open the conversation that prompts wait for; where that cannot be, they are given back. False: it cannot."""
+        if self.open_late is None:
+            why = "This conversation is open for reading only, so the prompt was not sent."
+            self._inbox.refuse(why, "`/clear` starts a new conversation.")
+            return False
+        try:
+            await self.open_late()
+        except StoreError as error:
+            self._inbox.refuse(f"The prompt was not sent: {error.message}", error.hint)
+            return False
+        self.open_late = None
+        return True
 
     @contextlib.asynccontextmanager
     async def _conversation_of(self, prompt: InboxPrompt) -> AsyncGenerator[Conversation]:
@@ -459,12 +475,19 @@ class LocalRoster:
             name: what people call it, where that is not its id.
 
         Raises:
-            StoreError: there is no such conversation.
+            StoreError: there is no such conversation. If one cannot be opened for the moment, as on a full disk, the
+                agent opens it with the next prompt.
         """
         self._agents[agent.name] = agent
         if name:
             self._ids[name] = agent.name
-        opened = await self.open(agent, session)
+        try:
+            opened = await self.open(agent, session)
+        except StoreError as error:
+            if error.kind in PASSING:
+                agent.open_late = partial(self.open, agent, session)
+                agent.start()
+            raise
         agent.start()
         return opened
 

@@ -45,7 +45,7 @@ from gshtui.fleet.ports import (
 from gshtui.fleet.reconciler import JournalReader, Reconciler
 from gshtui.fleet.waiting_line import WaitingLine
 from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.store_errors import PASSING, StoreError
 from gshtui.system import process_tree
 from gshtui.system.tasks import end_all
 from gshtui.system.time_limit import time_limit
@@ -198,10 +198,11 @@ class Fleet:
         self._reconciler.on_look = self._follow
         try:
             await context.store.agents.delete_old(KEPT_DAYS)
-            lost = await self._reconciler.find_lost()
+            self._reconciler.tell_lost(await self._reconciler.find_lost())
         except StoreError as error:
-            raise from_store_error(error) from error
-        self._reconciler.tell_lost(lost)
+            if error.kind not in PASSING:
+                raise from_store_error(error) from error
+            await context.rows.load(force=True)  # it looks again, also once there is room
         self._reconciler.start()
         for row in context.rows.all():
             if is_over(row) and row.background and not row.reported:

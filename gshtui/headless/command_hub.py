@@ -77,7 +77,7 @@ async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]])
     )
     async with running_hub(options) as hub, watching(hub, needs.waiting, started=needs.started) as progress:
         await hub.start()
-        for failed in hub.failed.values():
+        for failed in (each for each in hub.failed.values() if not each.needs):
             complain(f"{failed.part}: {failed.why}", failed.hint)
         if hub.failed:
             return exits.ERROR

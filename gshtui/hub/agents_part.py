@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from gshtui.agents.agent import Agent, LocalRoster
@@ -28,8 +29,10 @@ from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.context.system_section import mode_section, system_sections
 from gshtui.hub.hook_part import agent_hooks, watch_hooks
 from gshtui.hub.hub import Hub
+from gshtui.hub.part_lifecycle import MissingPart
 from gshtui.providers.port import ProviderError
 from gshtui.store.memory_table import MemoryNote
+from gshtui.store.store_errors import StoreError
 
 
 async def start_agents(hub: Hub) -> None:
@@ -41,7 +44,14 @@ async def start_agents(hub: Hub) -> None:
     roster = open_roster(hub)
     agent = _make_agent(hub, roster, skills)
     hub.bus.publish(AgentAdded(agent=name, name=name, cwd=str(hub.options.cwd)))
-    await roster.add(agent, hub.options.session)
+    later: StoreError | None = None
+    try:
+        await roster.add(agent, hub.options.session)
+    except StoreError as error:
+        if agent.open_late is None:
+            raise
+        later = error
+        agent.open_late = partial(_open_late, hub, agent.open_late)
     if hub.store is not None:
         from gshtui.hub.call_contexts import CallContexts
 
@@ -51,6 +61,14 @@ async def start_agents(hub: Hub) -> None:
     except ProviderError as error:
         hub.parts.fail("providers", error.message, error.hint)
     _load_with_first_prompt(hub, agent)
+    if later is not None:
+        raise later
+
+
+async def _open_late(hub: Hub, open_session: Callable[[], Awaitable[object]]) -> None:
+    """Open what could not be opened when the part was started. Raises `StoreError`."""
+    await open_session()
+    hub.parts.recover("agents")
 
 
 def _load_with_first_prompt(hub: Hub, agent: Agent) -> None:
@@ -95,14 +113,15 @@ async def read_skills_section(hub: Hub) -> str:
 def surroundings(
     hub: Hub, tools: Registry, roster: LocalRoster, permits: Callable[[AnyCommand], bool] = lambda _: True
 ) -> AgentSurroundings:
-    """The surroundings of an agent of this hub. Raises `ProviderError`.
+    """The surroundings of an agent of this hub. Raises `MissingPart`.
 
     Args:
         tools: those that it may use.
         permits: whether it may have a tool that is added while it works.
     """
     if hub.gate is None or hub.models is None:
-        raise ProviderError("missing", "Agents need the guard and the providers.")
+        needed = "guard" if hub.gate is None else "providers"
+        raise MissingPart(needed, "Agents need the guard and the providers.")
     native = hub.options.native
     there = None if native is None or native.tools_there is None else native.tools_there.facts
     return AgentSurroundings(

@@ -14,6 +14,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.hub.hub import Hub, StartPart
 from gshtui.hub.hub_options import HubOptions
+from gshtui.hub.part_lifecycle import MissingPart
 
 if TYPE_CHECKING:
     from gshtui.commands.registry import AnyCommand
@@ -123,9 +124,12 @@ async def _notice_old_approvals(hub: Hub) -> None:
 
 
 async def start_socket(hub: Hub) -> None:
-    """Listen to agents in terminals. Raises `HubRegistryError`, `OSError`."""
+    """Listen to agents in terminals. Raises `MissingPart`, `HubRegistryError`, `OSError`."""
     from gshtui.fleet.native.relay import open_relay
 
+    if hub.gate is None or hub.journal is None:
+        needed = "guard" if hub.gate is None else "store"
+        raise MissingPart(needed, "Agents in terminals need the record and the guard.")
     answers = hub.options.respondent == "person" and not hub.options.visiting
     hub.relay = await open_relay(hub.bus, hub.gate, hub.journal, hub.options.cwd, hub.project, answers=answers)
     hub.parts.stops_with("socket", hub.relay.stop)

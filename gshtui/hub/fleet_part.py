@@ -12,8 +12,9 @@ from gshtui.fleet.agent_command_lines import CommandLines
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.fleet import Fleet
-from gshtui.fleet.ports import FleetError, FleetOptions, LaunchTerms
+from gshtui.fleet.ports import FleetOptions, LaunchTerms
 from gshtui.hub.hub import Hub
+from gshtui.hub.part_lifecycle import MissingPart
 from gshtui.hub.virtual_files import mount_calls
 from gshtui.settings.paths import runtime_dir
 from gshtui.shell import plugin_files
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 
 
 async def start_fleet(hub: Hub) -> None:
-    """Start the fleet. Raises `FleetError`, `StoreError`."""
+    """Start the fleet. Raises `MissingPart`, `FleetError`, `StoreError`."""
     if hub.store is None:
-        raise FleetError("store", "Agents in terminals need the record.")
+        raise MissingPart("store", "Agents in terminals need the record.")
     maker = _FleetMaker(hub, hub.store)
     fleet = hub.fleet = maker.make_fleet()
     hub.parts.stops_with("fleet", fleet.stop)

@@ -18,6 +18,18 @@ _START_WITHIN = 20.0
 _STOP_WITHIN = 8.0
 
 
+class MissingPart(ExpectedError):
+    """A part cannot start, since it needs another one.
+
+    Attributes:
+        part: that one.
+    """
+
+    def __init__(self, part: str, message: str) -> None:
+        super().__init__(message)
+        self.part = part
+
+
 class PartLifecycle:
     """See the module's text."""
 
@@ -36,7 +48,8 @@ class PartLifecycle:
         except TimeoutError:
             self.fail(part, f"it did not start within {_START_WITHIN:g} s", "")
         except ExpectedError as error:
-            self.fail(part, error.message, error.hint)
+            needs = error.part if isinstance(error, MissingPart) and error.part in self.failed else ""
+            self.fail(part, error.message, error.hint, needs=needs)
         except Exception as error:  # one part's fault must not take the window down
             fault = self._bus.report(f"the start of {part}", error, shown=True)
             self.fail(part, fault.why, f"Run `gsh-tui doctor` for details. {fault.details}")
@@ -57,10 +70,19 @@ class PartLifecycle:
         """Register the function that stops a part which now runs."""
         self._stops.append((part, stop))
 
-    def fail(self, part: str, why: str, hint: str) -> None:
-        """Report that a part does not work, in one sentence, and what to do."""
-        self.failed[part] = PartFailed(part=part, why=why, hint=hint)
+    def fail(self, part: str, why: str, hint: str, *, needs: str = "") -> None:
+        """Report that a part does not work, in one sentence, and what to do.
+
+        Args:
+            needs: the part that failed before, and for want of which this one does.
+        """
+        self.failed[part] = PartFailed(part=part, why=why, hint=hint, needs=needs)
         self._bus.publish(self.failed[part])
+
+    def recover(self, part: str) -> None:
+        """Report that a part which failed works now."""
+        if self.failed.pop(part, None) is not None:
+            self._bus.publish(PartStarted(part=part))
 
     async def stop(self) -> None:
         """Stop every part, the last one first."""

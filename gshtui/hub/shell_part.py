@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 
 from gshtui.hub.hub import Hub
-from gshtui.store.store_errors import StoreError
+from gshtui.hub.part_lifecycle import MissingPart
 
 
 async def start_shell(hub: Hub) -> None:
-    """Listen to shells and watch files. Raises `StoreError`."""
+    """Listen to shells and watch files. Raises `MissingPart`, `StoreError`."""
     if hub.store is None:
-        raise StoreError("closed", "The shell log needs the record.")
+        raise MissingPart("store", "The shell log needs the record.")
     from gshtui.agents.telemetry import redactor
     from gshtui.shell.log.shell_log import make_shell_log
 

@@ -27,6 +27,9 @@ Kind = Literal[
     "closed",
 ]
 
+PASSING: frozenset[Kind] = frozenset({"full", "readonly", "busy", "io"})
+"""The kinds that end without anybody starting gsh-tui anew."""
+
 
 class StoreError(ExpectedError):
     """The record could not do it.

@@ -16,6 +16,7 @@ from gshtui.bus.events.agent_events import (
     ModelChanged,
     PromptBegun,
     PromptSubmitted,
+    PromptWithdrawn,
     ToolFinished,
     TurnFinished,
 )
@@ -28,6 +29,9 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.providers.port import Provider
 from gshtui.settings.loader import load
+from gshtui.store.agent_table import AgentTable
+from gshtui.store.session_table import SessionTable
+from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 from tests.kit.scripted_provider import Recorder
 
@@ -135,8 +139,33 @@ async def test_a_damaged_folder_costs_the_record_not_the_window(opened: Open, mo
     assert "store" in here.hub.failed
     (failed,) = [e for e in here.recorder.of(PartFailed) if e.part == "store"]
     assert failed.why
+    assert {e.part for e in here.recorder.of(PartFailed) if not e.needs} == {"store"}
+    assert {e.part for e in here.recorder.of(PartFailed) if e.needs == "store"} == {"socket", "fleet", "shell"}
     (tmp_path / "project" / "a.txt").write_text("still here\n")
     assert "still here" in (await here.ask("read a.txt")).text
+
+
+async def test_a_disk_that_is_full_at_the_start_gives_prompts_back_until_there_is_room(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as full:
+
+        async def refuses(*_: object, **__: object) -> None:
+            raise StoreError("full", "The disk is full.", hint="Free some space.")
+
+        for table, name in ((SessionTable, "create"), (AgentTable, "delete_old"), (AgentTable, "adopt")):
+            full.setattr(table, name, refuses)
+        here = await opened()
+        assert set(here.hub.failed) == {"agents"}, "agents in terminals are looked after once there is room"
+        withdrawn = here.hub.bus.wait_for(PromptWithdrawn, timeout=60)
+        here.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="run echo one"))
+        assert (await withdrawn).text == "run echo one"
+        await here.hub.bus.drained()
+        assert "The prompt was not sent: The disk is full." in [each.text for each in here.recorder.of(Noticed)]
+    assert "two" in (await here.ask("run echo two")).text
+    assert not here.hub.failed
+    assert here.hub.store is not None
+    assert [info.messages for info in await here.hub.store.sessions.find_all()] == [4]
 
 
 async def test_a_second_place_reads_along(opened: Open) -> None:

@@ -21,7 +21,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
 )
 from gshtui.bus.events.approval_events import ApprovalRequested
-from gshtui.bus.events.hub_events import Noticed, PartFailed, QuitRequested
+from gshtui.bus.events.hub_events import Noticed, PartFailed, PartStarted, QuitRequested
 from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpened, SessionTitled
 from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.commands import declaration, help_command
@@ -485,11 +485,15 @@ async def test_notices_and_failed_parts() -> None:
             Noticed(level="warning", text="a row of the chat, which is in front", about="main"),
             Noticed(level="error", text=f"bad {NASTY}\x1b[2J", hint="fix it"),
             PartFailed(part="store", why="disk full", hint="make room"),
+            PartFailed(part="fleet", why="it needs the store", needs="store"),
         )
         await pilot.pause()
         assert notices(app)[-1] == f"saved {NASTY} go on"
         said = str(app.bench.banner.visual)
         assert f"bad {NASTY}" in said and "\x1b" not in said and "store is not running: disk full. make room" in said
+        assert "fleet" not in said, "the part that it needs has said why"
+        app.feed(PartStarted(part="store"))
+        assert "store" not in str(app.bench.banner.visual) and app.bench.banner.display
 
 
 async def test_the_title_and_where_it_is_held() -> None:

@@ -20,6 +20,8 @@ class PartFailed(Event, frozen=True, kw_only=True):
     part: str
     why: str
     hint: str = ""
+    needs: str = ""
+    """The part that failed before it, and for want of which it does; empty: it failed by itself."""
 
 
 class HubStarted(Event, frozen=True, kw_only=True):

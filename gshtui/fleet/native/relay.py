@@ -43,7 +43,7 @@ from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
 from gshtui.guard.approval import Gate
 from gshtui.shell.event_table import AGENT, FACE
 from gshtui.shell.hub_listener import HubConnection, HubListener
-from gshtui.shell.hub_registry import HubEntry, HubRegistryError
+from gshtui.shell.hub_registry import HubEntry
 from gshtui.shell.line_stream import number_of
 from gshtui.system.time_limit import time_limit
 
@@ -241,16 +241,12 @@ class Relay:
                     await self._bus.drained()
 
 
-async def open_relay(
-    bus: Bus, gate: Gate | None, journal: Journal | None, cwd: Path, project: Path, *, answers: bool
-) -> Relay:
+async def open_relay(bus: Bus, gate: Gate, journal: Journal, cwd: Path, project: Path, *, answers: bool) -> Relay:
     """A hub's relay, listening; the agents themselves journal the events that it carries.
 
     Raises:
-        PlaceError: the socket is unavailable, or there is no record or no guard.
+        PlaceError: the socket is unavailable.
     """
-    if gate is None or journal is None:
-        raise HubRegistryError("Agents in terminals need the record and the guard.")
     relay = Relay(bus, gate, journal.folder)
     await relay.start(cwd=cwd, project=project, answers=answers)
     journal.carries = relay.carries

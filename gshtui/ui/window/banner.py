@@ -32,6 +32,12 @@ class Banner(Static):
         self.update(Content("\n").join(self._lines))
         self.display = True
 
+    def remove_notice(self, text: str) -> None:
+        """Remove the notices that begin with this text."""
+        self._lines = [line for line in self._lines if not line.plain.startswith(f" ✗ {unmarked(text)}")]
+        self.update(Content("\n").join(self._lines))
+        self.display = bool(self._lines)
+
     def dismiss(self) -> bool:
         """Dismiss it. False: it was not shown."""
         if not self.display:

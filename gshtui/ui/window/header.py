@@ -18,7 +18,7 @@ from textual.widget import Widget
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub_events import BranchChanged, HubStarted, HubStopped, PartFailed
+from gshtui.bus.events.hub_events import BranchChanged, HubStarted, HubStopped, PartFailed, PartStarted
 from gshtui.text import units
 from gshtui.ui.agents import agents_state
 from gshtui.ui.agents.agents_state import AgentView
@@ -27,7 +27,14 @@ from gshtui.ui.kit import figures as context_meter
 from gshtui.ui.kit.themes import STATUS_SIGNS
 from gshtui.ui.kit.widget_messages import ForContext, ShowQuestion
 
-CONSUMED: tuple[type[Event], ...] = (*agents_state.CONSUMED, BranchChanged, HubStarted, HubStopped, PartFailed)
+CONSUMED: tuple[type[Event], ...] = (
+    *agents_state.CONSUMED,
+    BranchChanged,
+    HubStarted,
+    HubStopped,
+    PartFailed,
+    PartStarted,
+)
 HubState = Literal["starting", "ready", "partial", "failed", "stopping", "stopped"]
 
 
@@ -67,6 +74,9 @@ def reduce(state: HeaderState, event: Event) -> HeaderState:
         case PartFailed():
             failed = (*state.failed, event.part) if event.part not in state.failed else state.failed
             return replace(state, failed=failed, hub="partial" if state.hub == "ready" else state.hub)
+        case PartStarted() if event.part in state.failed:
+            failed = tuple(part for part in state.failed if part != event.part)
+            return replace(state, failed=failed, hub="ready" if state.hub == "partial" and not failed else state.hub)
         case HubStopped():
             return replace(state, hub="stopped")
         case _:

@@ -18,7 +18,14 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import SummaryProposed
-from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed, QuitRequested, SubscriberFailed
+from gshtui.bus.events.hub_events import (
+    FaultReported,
+    Noticed,
+    PartFailed,
+    PartStarted,
+    QuitRequested,
+    SubscriberFailed,
+)
 from gshtui.bus.events.session_events import SessionOpened, SessionTitled
 from gshtui.guard.question_text import asked_words
 from gshtui.system.faults import Fault
@@ -193,6 +200,7 @@ class Notices:
         FaultReported,
         Noticed,
         PartFailed,
+        PartStarted,
         QuitRequested,
         SessionOpened,
         SessionTitled,
@@ -218,8 +226,12 @@ class Notices:
                 text = f"{_line(event.text)} {_line(event.hint)}".rstrip()
                 severity = "warning" if event.level == "warning" else "information"
                 self._app.notify(text, severity=severity, markup=False, timeout=8)
+            case PartFailed(needs=needs) if needs:
+                pass  # the part that it needs has said why
             case PartFailed():
-                bench.banner.add_notice(f"{_line(event.part)} is not running: {_line(event.why)}", _line(event.hint))
+                bench.banner.add_notice(f"{_not_running(event)} {_line(event.why)}", _line(event.hint))
+            case PartStarted():
+                bench.banner.remove_notice(_not_running(event))
             case SubscriberFailed() | FaultReported():
                 self._failed(event)
             case QuitRequested():
@@ -247,6 +259,10 @@ class Notices:
 
     _session = ""
     """The conversation in front."""
+
+
+def _not_running(event: PartFailed | PartStarted) -> str:
+    return f"{_line(event.part)} is not running:"
 
 
 def _line(text: str) -> CleanText:
