@@ -56,6 +56,9 @@ def main(argv: list[str] | None = None) -> int:
     try:
         # A shell that is completing a word sets this variable, and click answers.
         completing = "_GSH_TUI_COMPLETE" in os.environ
+        if not completing and (why := _borrowed_home(arguments)):
+            os.write(2, why.encode())
+            return 1
         if not completing and arguments[:1] == ["shell"]:
             from gshtui.cli.shell_init import quick
 
@@ -82,6 +85,38 @@ def main(argv: list[str] | None = None) -> int:
         from gshtui.headless.crash import report_crash
 
         return report_crash(error)
+
+
+def _borrowed_home(arguments: list[str]) -> str:
+    """Why root may do nothing here (after `sudo -E`, or `su` with its home kept); empty: it may.
+
+    What root makes in another user's home, this user can neither write nor remove.
+    """
+    home = os.environ.get("HOME", "")
+    harmless = arguments[:1] in (["--help"], ["--version"]) or arguments[:2] == ["shell", "init"]
+    if os.geteuid() != 0 or not home or harmless:
+        return ""
+    try:
+        owner = os.stat(home).st_uid  # noqa: PTH116  (importing `Path` takes longer than all of this)
+    except OSError:
+        return ""
+    if owner == 0:
+        return ""
+    import pwd
+
+    from gshtui.text.sanitise import one_line
+
+    try:
+        user, own = pwd.getpwuid(owner).pw_name, pwd.getpwuid(0).pw_dir
+    except KeyError:
+        return ""  # in a container the folder of somebody outside: here nobody else uses it
+    if os.path.realpath(own) == os.path.realpath(home):
+        return ""
+    folder = one_line(home, 400)
+    return (
+        f"gsh-tui: you are root, and {folder} is the home of {user}, who could not use what is made there. "
+        f"Run gsh-tui as {user}, or with a home of root's: `sudo -H gsh-tui`.\n"
+    )
 
 
 def _window(opening: Opening) -> int:

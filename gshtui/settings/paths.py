@@ -63,18 +63,26 @@ def cache_dir(*, create: bool = True) -> Path:
 
 
 def runtime_dir(*, create: bool = True) -> Path:
-    """`$XDG_RUNTIME_DIR/gsh` for sockets; without that variable `$TMPDIR/gsh-<uid>`. 0700, ours, not a link.
+    """`$XDG_RUNTIME_DIR/gsh` for sockets; without a folder of ours there `$TMPDIR/gsh-<uid>`. 0700, ours, not a link.
 
     Raises:
         FolderError: it cannot be created, is a link, or belongs to someone else; nothing may be put there.
     """
-    base = os.environ.get("XDG_RUNTIME_DIR", "")
-    if base.startswith("/") and _is_folder(Path(base)):
-        folder = Path(base) / NAME
+    if (base := session_runtime_dir()) is not None:
+        folder = base / NAME
     else:
         temporary = os.environ.get("TMPDIR", "")
         folder = Path(temporary if temporary.startswith("/") else "/tmp") / f"{NAME}-{os.getuid()}"
     return _private(folder) if create else folder
+
+
+def session_runtime_dir() -> Path | None:
+    """`$XDG_RUNTIME_DIR`, if it is a folder of ours: after `su` the variable still names another user's."""
+    base = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+    try:
+        return base if base.is_absolute() and base.is_dir() and base.stat().st_uid == os.getuid() else None
+    except OSError:
+        return None
 
 
 def keeper_sockets() -> list[Path]:

@@ -65,7 +65,7 @@ def open_file(path: Path, synchronous: Synchronous, opened: OpenedFile) -> sqlit
             return connection
     except (sqlite3.Error, OSError) as error:
         problem = from_sqlite(error, path)
-        if problem.kind not in ("readonly", "full", "io") or not path.exists():
+        if problem.kind not in ("readonly", "full", "io") or not os.access(path, os.R_OK):
             raise problem from error
     opened.readonly = True
     opened.notices.append((problem.message + " It is open read-only, so nothing new is saved.", problem.hint))

@@ -18,6 +18,7 @@ import libtmux
 from libtmux import exc
 from libtmux.common import tmux_cmd
 
+from gshtui.settings.paths import session_runtime_dir
 from gshtui.system import processes
 from gshtui.system.time_limit import time_limit
 from gshtui.tmux import tmux_program
@@ -52,8 +53,8 @@ async def scope_prefix() -> list[str]:
 
 
 def _has_manager() -> bool:
-    folder = os.environ.get("XDG_RUNTIME_DIR", "")
-    return bool(folder) and Path(folder, "systemd", "private").exists()
+    folder = session_runtime_dir()
+    return folder is not None and (folder / "systemd" / "private").exists()
 
 
 CONF = Path(__file__).with_name("gsh.conf")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import pwd
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
+from gshtui.cli.entry import main
 from tests.kit.command import DEADLINE, ROOT, command, environment, run_gsh, start_gsh
 from tests.kit.home import Home
 
@@ -188,3 +190,21 @@ def test_the_way_to_the_first_frame_loads_next_to_nothing() -> None:
     )
     loaded = {name for name in done.stdout.split() if not name.startswith("gshtui")}
     assert loaded <= {"__future__"}, loaded
+
+
+def test_root_leaves_nothing_in_somebody_elses_home(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    somebody = os.getuid() or pwd.getpwnam("nobody").pw_uid
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, somebody, -1)
+    for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    for words in (["agent", "ls"], ["hub", "start"], ["hub", "run"], ["gsh", "what failed"]):
+        assert main(words) == 1
+        assert f"{home} is the home of {pwd.getpwuid(somebody).pw_name}" in capfd.readouterr().err
+    assert main(["shell", "init", "bash"]) == 0, "its hooks do nothing there, and say nothing at every start of a shell"
+    assert not list(home.iterdir())

@@ -37,10 +37,15 @@ def test_relative_variables_are_ignored(home: Home, monkeypatch: pytest.MonkeyPa
     assert paths.data_dir(create=False) == home.path / ".local" / "share" / "gsh"
 
 
-def test_without_a_runtime_folder_a_private_one_is_made(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("named", ["", "nowhere", "other"])
+def test_without_a_runtime_folder_of_ours_a_private_one_is_made(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
-    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / named) if named else "")
+    if named == "other":  # as after `su`
+        (tmp_path / "other").mkdir()
+        monkeypatch.setattr(os, "getuid", lambda: 123456)
+        monkeypatch.setattr(Path, "lstat", lambda _: os.stat_result((0o40700, *[0] * 3, 123456, *[0] * 5)))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     folder = paths.runtime_dir()
     assert folder == tmp_path / f"gsh-{os.getuid()}"

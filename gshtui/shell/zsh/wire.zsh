@@ -84,7 +84,7 @@ _gsh_socket() {
     local runtime=${XDG_RUNTIME_DIR-} temporary=${TMPDIR-}
     REPLY=${GSH_GENERAL__SOCKET_PATH:-${_gsh_option[socket]-}}
     [[ $REPLY != /* ]] || return 0
-    if [[ $runtime == /* && -d $runtime ]]; then
+    if [[ $runtime == /* && -d $runtime && -O $runtime ]]; then  # after su it is another user's
         REPLY=${runtime%/}/gsh/gsh.sock
     else
         [[ $temporary == /* ]] || temporary=/tmp
