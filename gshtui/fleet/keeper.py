@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -22,6 +23,7 @@ from gshtui.guard.child_environment import is_secret_variable
 from gshtui.system import private_files
 from gshtui.system.environment import program_environment
 from gshtui.system.file_lock import try_lock
+from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.process_identity import Process, is_alive, this_process
 from gshtui.system.struct_types import learned
 from gshtui.system.time_limit import time_limit
@@ -45,6 +47,8 @@ class KeeperState(msgspec.Struct, frozen=True):
     version: str
     since: float
     """When it started, in seconds since the epoch."""
+    installed: int = 0
+    """When its program was installed, in seconds since the epoch."""
 
 
 def running_keeper(data: Path) -> KeeperState | None:
@@ -56,6 +60,8 @@ def running_keeper(data: Path) -> KeeperState | None:
     try:
         descriptor = private_files.open_existing(data / _STATE)
         with os.fdopen(descriptor, "rb") as file:
+            if os.fstat(file.fileno()).st_uid != os.geteuid():
+                return None  # root may read it, and is not asked
             state = msgspec.json.decode(file.read(_STATE_LIMIT), type=learned(KeeperState))
     except (OSError, msgspec.DecodeError):
         return None
@@ -76,10 +82,12 @@ class KeeperClaim:
     def acquire(self) -> bool:
         """Become the keeper; false if another process is. Raises `OSError`."""
         private_files.make_folder(self.folder)
+        if self.folder.stat().st_uid not in (os.geteuid(), 0):
+            raise PermissionError(errno.EPERM, "it belongs to another user", str(self.folder))
         self._descriptor = try_lock(self.folder / _LOCK)
         if self._descriptor is None:
             return False
-        state = KeeperState(this_process(), __version__, time.time())
+        state = KeeperState(this_process(), __version__, time.time(), INSTALLED_AT)
         private_files.write_whole(self.folder / _STATE, msgspec.json.encode(state))
         return True
 
@@ -93,7 +101,7 @@ class KeeperClaim:
 
 
 async def ensure_keeper(data: Path, server: TmuxServer, environ: Mapping[str, str]) -> bool:
-    """Start the keeper unless it runs; an older version makes way. Returns whether this call started it.
+    """Start the keeper unless it runs; one of an older program makes way. Returns whether this call started it.
 
     Args:
         data: folder of the record.
@@ -106,7 +114,7 @@ async def ensure_keeper(data: Path, server: TmuxServer, environ: Mapping[str, st
     """
     running = await asyncio.to_thread(running_keeper, data)
     if running is not None:
-        if not _is_older(running.version, __version__):
+        if (_numbers(running.version), running.installed) >= (_numbers(__version__), INSTALLED_AT):
             return False
         await stop_keeper(data)
     await asyncio.to_thread(private_files.make_folder, data)
@@ -173,10 +181,6 @@ async def wait_for_keeper(data: Path) -> KeeperState | None:
             while (state := await asyncio.to_thread(running_keeper, data)) is None:  # noqa: ASYNC110  # another process
                 await asyncio.sleep(_LOOK_EVERY)
     return state
-
-
-def _is_older(version: str, other: str) -> bool:
-    return _numbers(version) < _numbers(other)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gshtui import __version__
 from gshtui.headless import exits, streams
 from gshtui.settings import paths
+from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.peer import peer_of
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ class _Conversation:
         """
         until = time.monotonic() + ANSWER_WITHIN
         self._send(hello="command", pid=os.getpid())
-        if self._next(until).get("serves") != __version__:
+        said = self._next(until)
+        if (said.get("serves"), said.get("installed")) != (__version__, INSTALLED_AT):
             return None
         try:
             cwd = os.getcwd()  # noqa: PTH109  (`Path` costs as much as the rest of this call)

@@ -38,6 +38,7 @@ from gshtui.settings import paths
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
+from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import start_job
 from gshtui.text.truncation import shorten
@@ -88,7 +89,7 @@ class AskedCommands(NoHost):
 
     def admit(self, connection: HubConnection) -> dict[str, Any]:
         """Say which version this is."""
-        return {"serves": __version__}
+        return {"serves": __version__, "installed": INSTALLED_AT}
 
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Take the request, or the answer to a question."""

@@ -42,6 +42,7 @@ COVERS = (
     "gshtui.fleet.keeper_unit",
     "gshtui.headless.keeper_process",
     "gshtui.hub.keeper_watch",
+    "gshtui.system.installation",
 )
 
 pytestmark = pytest.mark.tmux
@@ -311,14 +312,16 @@ def test_a_file_that_is_being_edited_changes_nothing(tmp_path: Path) -> None:
     assert after_change(before, before.again()) == "go on"
 
 
-async def test_an_older_version_makes_way(place: Place) -> None:
+async def test_an_older_program_makes_way(place: Place) -> None:
     place.run("hub", "start")
     first = await place.keeper()
-    older = msgspec.structs.replace(first, version="0.0.1")
-    (data_dir() / "keeper.json").write_bytes(msgspec.json.encode(older))
-    place.run("hub", "start")
-    second = await place.keeper(lambda state: state is not None and state.process != first.process)
-    assert second.version != "0.0.1"
+    for older in ({"version": "0.0.1"}, {"installed": 1}):
+        state = msgspec.structs.replace(first, **older)
+        (data_dir() / "keeper.json").write_bytes(msgspec.json.encode(state))
+        place.run("hub", "start")
+        second = await place.keeper(lambda state, first=first: state is not None and state.process != first.process)
+        assert (second.version, second.installed) == (first.version, first.installed)
+        first = second
 
 
 @pytest.mark.parametrize("program", ["zsh", "bash"])

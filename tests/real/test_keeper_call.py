@@ -25,6 +25,7 @@ from gshtui.fleet.keeper import running_keeper
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
 from gshtui.shell.hub_registry import is_live
+from gshtui.system.installation import INSTALLED_AT
 from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh, start_gsh
 from tests.kit.tmux import eventually
 from tests.kit.warm_program import WarmProgram
@@ -229,14 +230,15 @@ def stand_in(*answers: dict[str, Any] | str | None) -> Generator[list[dict[str, 
             thread.join(DEADLINE)
 
 
-SERVES = {"welcome": "x", "serves": __version__}
+SERVES = {"welcome": "x", "serves": __version__, "installed": INSTALLED_AT}
 
 
 @pytest.mark.parametrize(
     "answers",
     [
         ({"welcome": "x"},),
-        ({"welcome": "x", "serves": "0.0.1"},),
+        (SERVES | {"serves": "0.0.1"},),
+        (SERVES | {"installed": 1},),
         ({"error": "the first line must be …"},),
         ("not JSON",),
         ("[1]",),
