@@ -230,7 +230,8 @@ class AgentFollower:
             return
         asked = session.last_input
         turn = await self._finished_turn(row, began)
-        if status is not None and self._statuses.get(key) is status and status.known.status in WORKING:
+        done = turn is not None and turn.over
+        if status is not None and self._statuses.get(key) is status and _goes_on(status.known.status, done):
             self._worked[row.id] = min(began, self._worked.get(row.id, began))
             return  # it only looked idle for a moment
         if turn is not None:
@@ -288,3 +289,11 @@ class AgentFollower:
 
     def _bound(self, agent: str, conversation: str) -> None:
         self._context.rows.change_soon(agent, {"external_id": conversation})
+
+
+def _goes_on(status: str, done: bool) -> bool:
+    """Whether a program is still in the turn after which it was seen at rest.
+
+    `done`: its transcript has the end of that turn, so that what it asks now, a person has opened.
+    """
+    return status in WORKING or (status == "waiting" and not done)
