@@ -132,7 +132,6 @@ def _text_of(file: str) -> str:
 def _run(form: CommandForm, given: dict[str, Any]) -> int:
     found, yes, silent = values(form, given), bool(given.get("yes")), 0
     if form.by_keeper and not any(value.alone and given[value.field] for value in form.values):
-        from gshtui.headless import streams
         from gshtui.headless.keeper_call import KeeperCall, Silent, run_by_keeper
 
         by_keeper = KeeperCall(form.name, found, json=given["as_json"], yes=yes, waiting=form.by_keeper)
@@ -141,14 +140,39 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
                 return code
         except Silent as keeper:
             silent = keeper.pid
-            streams.complain(f"the keeper (pid {silent}) does not answer, so this is done without it.", _STOP)
+            _tell_silent(silent)
+    flags: dict[str, str] = given.get("flags") or {}
+    lines = any(value.lines and given[value.name] == "-" for value in form.values)
+    return _run_here(form, found, as_json=given["as_json"], yes=yes, lines=lines, flags=flags, silent=silent)
+
+
+def without_keeper(form: CommandForm, found: dict[str, Any], silent: int, *, as_json: bool) -> int:
+    """Run a command here, as the keeper of this process does not answer."""
+    _tell_silent(silent)
+    return _run_here(form, found, as_json=as_json, silent=silent)
+
+
+def _tell_silent(keeper: int) -> None:
+    from gshtui.headless import streams
+
+    streams.complain(f"the keeper (pid {keeper}) does not answer, so this is done without it.", _STOP)
+
+
+def _run_here(
+    form: CommandForm,
+    found: dict[str, Any],
+    *,
+    as_json: bool,
+    yes: bool = False,
+    lines: bool = False,
+    flags: Mapping[str, str] | None = None,
+    silent: int = 0,
+) -> int:
     from gshtui.headless.declared_command import DeclaredCall, run_call
 
     parameters = getattr(importlib.import_module(form.module), form.parameters)
-    flags: dict[str, str] = given.get("flags") or {}
-    lines = any(value.lines and given[value.name] == "-" for value in form.values)
     call = DeclaredCall(
-        parameters, found, form.name, json=given["as_json"], yes=yes, lines=lines, flags=flags, silent=silent
+        parameters, found, form.name, json=as_json, yes=yes, lines=lines, flags=flags or {}, silent=silent
     )
     return run_call(call, _open_session)
 

@@ -138,14 +138,19 @@ def _window(opening: Opening) -> int:
 
 
 def _keeper(arguments: list[str]) -> int | None:
-    _collect_rarely()
+    _load_quickly()
     from gshtui.cli import keeper_start
 
     return keeper_start.quick(arguments)
 
 
 def _command(arguments: list[str]) -> int:
-    _collect_rarely()
+    if "_GSH_TUI_COMPLETE" not in os.environ:
+        from gshtui.cli.plain_call import by_keeper
+
+        if (code := by_keeper(arguments)) is not None:
+            return code
+    _load_quickly()
     from gshtui.cli.root import run
     from gshtui.headless.crash import catch_in_threads
 
@@ -153,12 +158,15 @@ def _command(arguments: list[str]) -> int:
     return run(arguments)
 
 
-def _collect_rarely() -> None:
+def _load_quickly() -> None:
     import gc
+
+    from gshtui.system.quick_dataclasses import make_quickly
 
     # Loading creates hundreds of thousands of objects that all stay: collecting garbage now would find none, and
     # walking through them takes a tenth of the time that `gsh` takes to begin. `runner.collect_later` ends that.
     gc.set_threshold(1_000_000, 20, 100)
+    make_quickly()
 
 
 def _open_standard_streams() -> None:

@@ -13,9 +13,8 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, LiteralString, NewType
+from typing import TYPE_CHECKING, LiteralString, NamedTuple, NewType
 
 if TYPE_CHECKING:
     from gshtui.text.sanitise import CleanText
@@ -220,8 +219,7 @@ LIMIT = 4 * 1024 * 1024
 """Most bytes of input."""
 
 
-@dataclass(frozen=True, slots=True)
-class PipedInput:
+class PipedInput(NamedTuple):
     """What came on standard input: text, or a picture, PDF or sound."""
 
     text: str = ""

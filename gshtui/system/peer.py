@@ -9,15 +9,13 @@ import os
 import socket
 import struct
 import sys
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 _LOCAL_PEERCRED, _LOCAL_PEERPID, _SOL_LOCAL = 0x001, 0x002, 0
 """macOS's constants, which Python lacks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(NamedTuple):
     """The process at the other end; `pid` is 0 if the system does not tell."""
 
     uid: int
