@@ -43,7 +43,7 @@ _AGAIN = 0.3
 """Longest until the next look, where nothing has told of a change."""
 _TAKEN, _ESCAPES = 3.0, 5
 """Seconds that a program may take over an Escape, and most of them."""
-_LOST = 5.0
+_LOST = 60.0
 """Seconds that a hub may need to end; a program that hangs is ended with its tmux server."""
 T = TypeVar("T")
 
@@ -195,9 +195,10 @@ class Stage:
 
     # -- what its model was told -----------------------------------------------------------------------------------
 
-    def heard(self, text: str) -> bool:
-        """Whether its model was sent this, word for word."""
-        return any(text in words for asked in self.provider.chats for words in strings(asked.body))
+    def heard(self, *texts: str) -> bool:
+        """Whether its model was sent all of these, word for word, in one request."""
+        said = (list(strings(asked.body)) for asked in self.provider.chats)
+        return any(all(any(text in words for words in every) for text in texts) for every in said)
 
     async def sent(self, letter: str) -> str:
         """Wait until a message has gone its way; how far it came."""
@@ -208,11 +209,13 @@ class Stage:
         )
         return found.state
 
-    async def hears(self, text: str) -> None:
-        """Wait until its model was sent this."""
+    async def hears(self, *texts: str) -> None:
+        """Wait until its model was sent all of these in one request. Some programs ask it for a title first, with no
+        more than the last prompt.
+        """
 
         async def look() -> bool:
-            return self.heard(text)
+            return self.heard(*texts)
 
         await self.until(look, bool)
 

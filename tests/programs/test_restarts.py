@@ -28,9 +28,7 @@ async def test_one_that_was_never_spoken_to_is_started_again(stage: Stage) -> No
     assert back.row.external_id
     await stage.started_anew(spoken)
     await stage.say("And now?")
-    await stage.hears("And now?")
-    asked = [chat.raw.decode() for chat in stage.provider.chats]
-    assert any("Do you remember?" in text for text in asked if "And now?" in text), "its conversation went on"
+    await stage.hears("Do you remember?", "And now?")  # its conversation went on
 
 
 @pytest.mark.programs("claude", "codex", "vibe")
