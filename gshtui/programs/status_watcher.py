@@ -154,6 +154,9 @@ class CliStatus:
         """When its screen changed last."""
         self._drafted = float("-inf")
         """When the draft in its input was last seen to change, by the monotonic clock."""
+        self._typed = float("-inf")
+        """The last look that saw a draft in its input, in seconds since 1970. A rest that is reported after it is the
+        end of the turn to which the draft has led."""
         self._looks = 0
         self._moving = False
         self._task: asyncio.Task[None] | None = None
@@ -303,6 +306,10 @@ class CliStatus:
         """Whether its screen is at rest, with a text in its input."""
         return self._profile.ai and self._facts.reading.status == "idle" and bool(self._facts.reading.draft)
 
+    def _rests_since(self, at: float) -> bool:
+        """Whether the newest that it has reported is a rest that began after this, in seconds since 1970."""
+        return self._hook is not None and self._hook.status == "idle" and self._hook.at > at
+
     def _told(self) -> bool:
         """Whether the program reports what comes next. That its question was answered, only its screen shows, and also
         the end of a turn that was reported early."""
@@ -389,11 +396,14 @@ class CliStatus:
         if reading.status == "idle" and reading.draft != facts.reading.draft:
             self._drafted = time.monotonic()
         entered = facts.entered if reading.status == "idle" else 0.0
-        if self._has_draft() and not reading.draft:
+        over = reading.status == "idle" and self._rests_since(self._typed)
+        if self._has_draft() and not reading.draft and not over:
             if reading.status == "idle":
                 entered = now if was_entered(self._profile, facts.reading.draft, self._lines, lines) else 0.0
             if (entered or reading.status in WORKING) and self._hook is not None and self._hook.status == "idle":
                 self._hook = dataclasses.replace(self._hook, status="")  # its rest is over, and it says so later
+        if reading.draft:
+            self._typed = looked
         self._lines = lines
         self._facts = dataclasses.replace(
             facts,

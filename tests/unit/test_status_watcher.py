@@ -179,6 +179,31 @@ async def test_an_enter_is_seen_before_the_program_reports_it(monkeypatch: pytes
         await status.stop()
 
 
+async def test_a_turn_that_is_over_before_it_is_looked_at_rests_by_its_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its text was entered, taken up and answered between two looks."""
+    monkeypatch.setattr("gshtui.programs.status_watcher._LOOKS_APART", 3600.0)
+    monkeypatch.setattr("gshtui.programs.status_watcher._CLOSELY", 3600.0)
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    server, said = SilentServer(), list[tuple[str, str]]()
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    status = CliStatus(server, row, claude, lambda known: said.append((known.status, known.source)))
+    server.looks = 9
+    server.show(DRAFT, 16, 14)
+    await status.start()
+    try:
+        await eventually(lambda: status_of(status), until=lambda status: status == "idle")
+        for event, reported in (("UserPromptSubmit", "thinking"), ("Stop", "idle")):
+            status._on_hook(HookEvent(time.time(), event, reported))  # pyright: ignore[reportPrivateUsage]
+        draft = await draft_of(status)
+        server.show((f"❯ {draft}", "", "● Hello. I am here.", "", *IDLE), 2, 18)
+        server.printed()
+        await eventually(lambda: draft_of(status), until=lambda draft: not draft)
+        assert (status.known.status, status.known.source) == ("idle", "hook")
+        assert said[-2:] == [("thinking", "hook"), ("idle", "hook")]
+    finally:
+        await status.stop()
+
+
 async def test_one_change_without_a_new_word_is_no_animation(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a shell's prompt that comes back: what it prints next is still looked at."""
     monkeypatch.setattr("gshtui.programs.status_watcher._SETTLED", 3600.0)
@@ -272,6 +297,10 @@ async def test_the_end_of_a_turn_that_is_reported_early_is_seen_as_soon_as_the_s
 
 async def status_of(status: CliStatus) -> str:
     return status.known.status
+
+
+async def draft_of(status: CliStatus) -> str:
+    return status._facts.reading.draft  # pyright: ignore[reportPrivateUsage]
 
 
 async def test_the_first_goes_on_at_once_and_the_others_one_by_one_in_their_order() -> None:
