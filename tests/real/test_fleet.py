@@ -32,7 +32,6 @@ from tests.kit.tmux import eventually, kill_server, private_server
 
 COVERS = (
     "gshtui.fleet.agent_programs",
-    "gshtui.fleet.follower",
     "gshtui.fleet.killer",
     "gshtui.fleet.reconciler",
     "gshtui.fleet.starter",
