@@ -9,6 +9,7 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.commands.declaration import CommandError
+from gshtui.fleet.ports import FleetError
 from gshtui.programs.hook_reports import spool_path
 from gshtui.settings import paths
 from gshtui.tmux.quoting import ShownRow
@@ -26,7 +27,10 @@ async def asked(stage: Stage) -> OpenQuestion:
 
     async def whole() -> OpenQuestion | None:
         row = await stage.until(stage.look, readable)
-        shown = await stage.fleet.question(stage.id)
+        try:
+            shown = await stage.fleet.question(stage.id)
+        except FleetError:  # it is just being painted anew
+            return None
         return row.question if row.question is not None and row.question.id == shown.id else None
 
     question = await stage.until(whole, bool)
