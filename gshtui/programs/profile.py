@@ -53,7 +53,8 @@ class StatusRule(_Table, frozen=True, kw_only=True):
     dialog: bool = False
     """The status `waiting` is in one of the program's own dialogs, which a key closes; it is not a question."""
     doing: str = ""
-    """The program's activity, in a few words; `{1}` is the first group of the first pattern."""
+    """The program's activity, in a few words; `{1}` is the first group of the first pattern, `{title}` a dialog's own
+    title as far as one is seen."""
 
 
 class TitleRules(_Table, frozen=True, kw_only=True):

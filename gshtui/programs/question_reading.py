@@ -84,6 +84,35 @@ def read_question(
     return ReadQuestion(OpenQuestion(_id(subject, detail, ()), subject, detail))
 
 
+_TITLE = 80
+"""Characters of a dialog's title that are kept."""
+_TITLED = compile_linear(r"[╭┌]─+ (\S.*?) ─{3,}")
+"""A box with its title in its top."""
+
+
+def title_of(rules: QuestionRules, text: Sequence[str]) -> str:
+    """The title of what is open on a screen, or its first words; empty where nothing shows where it begins.
+
+    Args:
+        text: the screen's plain lines.
+    """
+    above, choice = rules.above and compile_linear(rules.above), rules.choice and compile_linear(rules.choice)
+    start = 0
+    for row in range(len(text) - 1, -1, -1):
+        if (box := _TITLED.search(text[row])) is not None:
+            return one_line(box.group(1) or "", _TITLE)
+        if above and above.search(text[row]):
+            start = row + 1
+            break
+    if not start and choice:  # the lines together that stand above the first of the choices
+        numbers = [(row, found.group(1)) for row, line in enumerate(text) if (found := choice.search(line)) is not None]
+        first = next((row for row, number in reversed(numbers) if number == "1"), 0)
+        end = next((row for row in range(first - 1, -1, -1) if text[row].strip()), 0)
+        start = next((row + 1 for row in range(end, -1, -1) if not text[row].strip()), 0) if first else 0
+    lines = (_unframed(rules, line).strip().lstrip(">❯›●#* ") for line in (text[start:] if start else ()))
+    return one_line(next((line for line in lines if line), "").split("  ")[0], _TITLE)
+
+
 def _unframed(rules: QuestionRules, line: str) -> str:
     stripped = line.rstrip()
     if rules.frame and stripped.lstrip()[:1] in tuple(rules.frame) and stripped.lstrip():

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gshtui.programs.profile import Profile, StatusRule
-from gshtui.programs.question_reading import ReadQuestion, read_question
+from gshtui.programs.question_reading import ReadQuestion, read_question, title_of
 from gshtui.text.linear_regex import RegexMatch, compile_linear
 from gshtui.text.sanitise import one_line
 
@@ -124,7 +124,7 @@ def read_screen(
         place = None  # something of the program's own is in front of it
     draft = _draft(profile, undimmed(lines), text, place) if place is not None else ""
     for rule in profile.rules:
-        if (doing := _fits(rule, text, place, title, cursor)) is not None:
+        if (doing := _fits(profile, rule, text, place, title, cursor)) is not None:
             if rule.status != "waiting":
                 return ScreenReading(rule.status, doing, draft, place is not None)
             asked = asked_of(text, cursor if rule.zone == "last" else None)
@@ -249,7 +249,12 @@ def _end(profile: Profile, text: Sequence[str], place: int) -> int:
 
 
 def _fits(
-    rule: StatusRule, text: Sequence[str], place: int | None, title: str, cursor: tuple[int, int] | None
+    profile: Profile,
+    rule: StatusRule,
+    text: Sequence[str],
+    place: int | None,
+    title: str,
+    cursor: tuple[int, int] | None,
 ) -> str | None:
     """The program's status by this rule; `None` if the rule does not match."""
     if rule.input is not None and rule.input != (place is not None):
@@ -272,7 +277,10 @@ def _fits(
     if any(search(pattern, line) for pattern in rule.none for line in lines):
         return None
     group = (first.group(1) or "") if first is not None and compile_linear(rule.all[0]).groups else ""
-    return one_line(rule.doing.replace("{1}", group), 120) if rule.doing else ""
+    doing = rule.doing.replace("{1}", group)
+    if "{title}" in doing:
+        doing = doing.replace("{title}", title_of(profile.question, text)).removesuffix(": ")
+    return one_line(doing, 120) if doing else ""
 
 
 def _zone(rule: StatusRule, text: Sequence[str], cursor: tuple[int, int] | None) -> list[str]:

@@ -69,8 +69,28 @@ def test_a_screen_says_what_the_program_does(program: str, file: Path, shot: dic
     if shot["status"] and not shot.get("dialog"):  # what seems to stand in an input behind a dialog is nobody's draft
         assert bool(reading.draft) == shot["draft"], reading.draft
     assert known.sure
-    opened = known.doing in ("a dialog is open", "its input is a shell")
+    opened = known.doing.startswith("a dialog is open") or known.doing == "its input is a shell"
     assert opened == (shot.get("dialog", False)), known.doing
+
+
+TITLES = {
+    "claude": {"Settings", "Help", "Resume session", "Permissions", "Agents"},
+    "codex": {"Select Model and Effort", "Update Model Permissions", ""},
+    "gemini": {"Settings", "Select Theme", "Select Model", ""},
+    "opencode": {"Help", "Select model", "Sessions", "Commands"},
+    "vibe": {"Settings", "Select Model", "local /home/u/project"},
+}
+"""The titles of the dialogs on the recorded screens; some have none."""
+
+
+def test_a_dialog_is_called_what_it_calls_itself() -> None:
+    found: dict[str, set[str]] = {program: set() for program in TITLES}
+    for each in SHOTS:
+        program, file, shot = each.values
+        reading = read_screen(LOADED.get(program), file.read_text("utf-8").split("\n"), shot["title"], shot["cursor"])
+        if reading.dialog and "its input" not in reading.doing and program in found:
+            found[program].add(reading.doing.removeprefix("a dialog is open").removeprefix(": "))
+    assert found == TITLES
 
 
 @pytest.mark.parametrize("program", ["claude", "codex", "gemini", "opencode"])
