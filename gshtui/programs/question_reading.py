@@ -80,10 +80,20 @@ def read_question(
     if found is not None:
         return found
     subject = one_line(doing, _BEHIND) or ("a dialog is open" if dialog else "it waits for an answer")
-    detail = "" if dialog else plain(asked)
+    begins = _begin(rules, text)
+    below = [line for line in inner[begins:] if line] if begins else []
+    detail = "" if dialog else plain("\n".join(below[-_SHOWN:]) if below else asked)
     return ReadQuestion(OpenQuestion(_id(subject, detail, ()), subject, detail))
 
 
+def _begin(rules: QuestionRules, text: Sequence[str]) -> int:
+    """The row below the lowest line that questions stand below; 0: there is none."""
+    above = compile_linear(rules.above) if rules.above else None
+    return next((row + 1 for row in range(len(text) - 1, -1, -1) if above and above.search(text[row])), 0)
+
+
+_SHOWN = 16
+"""Most lines that are shown of what cannot be read exactly."""
 _TITLE = 80
 """Characters of a dialog's title that are kept."""
 _TITLED = compile_linear(r"[╭┌]─+ (\S.*?) ─{3,}")
@@ -96,15 +106,12 @@ def title_of(rules: QuestionRules, text: Sequence[str]) -> str:
     Args:
         text: the screen's plain lines.
     """
-    above, choice = rules.above and compile_linear(rules.above), rules.choice and compile_linear(rules.choice)
-    start = 0
-    for row in range(len(text) - 1, -1, -1):
-        if (box := _TITLED.search(text[row])) is not None:
-            return one_line(box.group(1) or "", _TITLE)
-        if above and above.search(text[row]):
-            start = row + 1
-            break
-    if not start and choice:  # the lines together that stand above the first of the choices
+    start = _begin(rules, text)
+    box = next((found for line in reversed(text[start:]) if (found := _TITLED.search(line)) is not None), None)
+    if box is not None:
+        return one_line(box.group(1) or "", _TITLE)
+    choice = compile_linear(rules.choice) if rules.choice else None
+    if not start and choice is not None:  # the lines together that stand above the first of the choices
         numbers = [(row, found.group(1)) for row, line in enumerate(text) if (found := choice.search(line)) is not None]
         first = next((row for row, number in reversed(numbers) if number == "1"), 0)
         end = next((row for row in range(first - 1, -1, -1) if text[row].strip()), 0)
