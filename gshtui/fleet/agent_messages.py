@@ -13,6 +13,7 @@ from gshtui.commands.declaration import CommandError, Invocation, UsageError
 from gshtui.fleet import agent_calls as calls
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetError
+from gshtui.guard.answer_keys import ANSWERS
 from gshtui.text.sanitise import one_line
 
 
@@ -93,12 +94,18 @@ class AgentMessages:
         return calls.AnsweredQuestion(row, asked, choice, after)
 
 
+def _also(choice: QuestionChoice) -> set[str]:
+    """The shorter words that faces have for one of our own agents' answers, such as `yes` for `allow once`."""
+    return {word for offer in ANSWERS if offer.words[0] == choice.label for word in offer.words if word}
+
+
 def _chosen(row: AgentRow, asked: OpenQuestion, wanted: str) -> QuestionChoice:
     """The choice with this number or these words. Raises `UsageError`."""
     words = wanted.casefold()
     found = [one for one in asked.choices if wanted == one.key]
     found = found or [one for one in asked.choices if one.label.casefold() == words]
     found = found or [one for one in asked.choices if one.label.casefold().startswith(words)]
+    found = found or [one for one in asked.choices if words in _also(one)]
     if len(found) == 1:
         return found[0]
     if not asked.choices:

@@ -103,7 +103,7 @@ async def test_a_typed_command_answers_our_own_agent_and_no_agent_does(folder: P
             await hub.call(AnswerAgent(agent=row.id, choice="1", question="another"))
         with pytest.raises(CommandError, match="goes with a denial only"):
             await hub.run(f"agent answer target={row.id} text=1 reason=because")
-        assert "allow once" in (await hub.run(f"agent answer {row.id} 1")).text
+        assert "allow once" in (await hub.run(f"agent answer {row.id} yes")).text
         await heard.wait_for(ApprovalRequested, agent=row.id, number=2)
         await hub.bus.drained()
         await hub.run(f"agent answer target={row.id} text=deny reason='not two'")
