@@ -29,6 +29,7 @@ NAMES = (
     "hosts",
     "agents",
     "keeper",
+    "prompt",
     "terminals",
     "statuses",
     "search",

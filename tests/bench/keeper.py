@@ -17,15 +17,12 @@ from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
 from gshtui.store.store import Store
 from tests.bench.figures import Report, median, p95
 from tests.bench.place import ROOT, Place, ours
-from tests.kit.loopback.apis import loopback, variables
-from tests.kit.loopback.script import Say
 from tests.kit.tmux import end_server, short_folder
 
 COUNTS = (0, 3)
 SETTLED, REST = 45.0, 20.0
 """Seconds until what starts has settled, and over which it is watched."""
 ROUNDS = 15
-QUESTIONS = 10
 LETTERS = 20
 SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
 PROGRAM = shlex.join([sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--work", "0.2"])
@@ -38,17 +35,17 @@ def run(report: Report, place: Place) -> None:
         try:
             _measure(report, place, environ)
         finally:
-            _call(place, environ, "hub", "stop")
+            call(place, environ, "hub", "stop")
             end_server(folder / f"tmux-{os.getuid()}" / "gsh")
 
 
 def _measure(report: Report, place: Place, environ: dict[str, str]) -> None:
-    _call(place, environ, "hub", "start")
+    call(place, environ, "hub", "start")
     for count in COUNTS:
         for _ in range(count):
-            _call(place, environ, "agent", "spawn", "--cli", PROGRAM, "--profile", "claude")
+            call(place, environ, "agent", "spawn", "--cli", PROGRAM, "--profile", "claude")
         time.sleep(SETTLED)
-        pid = int(json.loads(_call(place, environ, "hub", "status", "--json"))["pid"])
+        pid = int(json.loads(call(place, environ, "hub", "status", "--json"))["pid"])
         woken, used = _woken(pid), _cpu(pid)
         time.sleep(REST)
         name = f"{count} agents"
@@ -57,11 +54,18 @@ def _measure(report: Report, place: Place, environ: dict[str, str]) -> None:
         resident, proportional = _memory(pid)
         note = f"{resident:.0f} MB resident, libraries that others use included"
         report.add(f"  memory of its own and its share of others', {name}", proportional, "MB", limit=45, note=note)
-    floor = [_timed(place, environ, [sys.executable, "-c", "pass"]) for _ in range(ROUNDS)]
-    for words in (("--version",), ("agent", "ls"), ("agent", "show", "1"), ("hub", "status")):
-        found = [_timed(place, environ, ours(*words)) for _ in range(ROUNDS)]
-        note = f"bare Python {1e3 * median(floor):.0f} ms"
-        report.add(f"  {' '.join(words)} beside it", 1e3 * median(found), "ms", limit=150, note=note)
+    for kind, floor in zip(("asyncio and SQLite", "the libraries that it needs"), _floors(), strict=True):
+        report.add(f"  memory of a bare Python with {kind}", floor[1], "MB", note=f"{floor[0]:.0f} MB resident")
+    asked = {" ".join(words): ours(*words) for words in (("--version",), ("agent", "ls"), ("agent", "show", "1"))}
+    bare = {"python -c pass": [sys.executable, "-c", "pass"], "-I -S": [sys.executable, "-I", "-S", "-c", "pass"]}
+    took: dict[str, list[float]] = {name: [] for name in (*bare, *asked)}
+    for _ in range(ROUNDS):
+        for name, words in (bare | asked).items():
+            took[name].append(_timed(place, environ, words))
+    note = ", ".join(f"{name} {1e3 * median(took[name]):.0f} ms" for name in bare)
+    for name in asked:
+        times = median(took[name]) / median(took["python -c pass"])
+        report.add(f"  {name} beside it", 1e3 * median(took[name]), "ms", limit=150, note=f"{times:.1f} times {note}")
     waited = asyncio.run(_mail(place.home.data / "gsh"))
     report.add(
         "  mail to an idle agent without a window, p95",
@@ -70,35 +74,24 @@ def _measure(report: Report, place: Place, environ: dict[str, str]) -> None:
         limit=1.0,
         note=f"median {median(waited):.2f}",
     )
-    beside, alone = asyncio.run(_questions(place, environ))
-    report.add(
-        "  gsh, to the first byte beside it: more than alone",
-        1e3 * (median(beside) - median(alone)),
-        "ms",
-        limit=50.0,
-        note=f"{1e3 * median(beside):.0f} and {1e3 * median(alone):.0f} ms",
-    )
-    _call(place, environ, "hub", "stop")
+    call(place, environ, "hub", "stop")
     found = [_timed(place, environ | {"GSH_HUB__KEEP": "never"}, ours("agent", "ls")) for _ in range(ROUNDS)]
     report.add("  agent ls alone", 1e3 * median(found), "ms")
 
 
-async def _questions(place: Place, environ: dict[str, str]) -> tuple[list[float], list[float]]:
-    """Seconds until `gsh` prints the first byte of an answer: beside the keeper and its agents, and in a home that has
-    neither, one after the other."""
-    beside: list[float] = []
-    alone: list[float] = []
-    folders = {name: str(place.home.path / "alone" / name) for name in ("XDG_DATA_HOME", "XDG_STATE_HOME")}
-    Path(runtime := str(place.home.path / "alone" / "run")).mkdir(parents=True, mode=0o700)
-    async with loopback("anthropic", [[Say("ok")]], repeat=True) as server:
-        model = variables("anthropic", server.url)
-        other = environ | model | folders | {"XDG_RUNTIME_DIR": runtime, "GSH_HUB__KEEP": "never"}
-        for number in range(QUESTIONS + 1):
-            for environment, found in ((environ | model, beside), (other, alone)):
-                first = await asyncio.to_thread(_first_byte, place, environment, ours("gsh", "what", "failed?"))
-                if number:  # the first one makes the record
-                    found.append(first)
-    return beside, alone
+def _floors() -> list[tuple[float, float]]:
+    """(resident, proportional) MB of bare Pythons: what no keeper could do without, and what ours is made of."""
+    found: list[tuple[float, float]] = []
+    for modules in ("asyncio, sqlite3", "asyncio, aiosqlite, msgspec, psutil, pydantic_settings, re2"):
+        code = f"import {modules}; asyncio.run(asyncio.sleep(0)); print(1, flush=True); input()"
+        with subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as bare:
+            assert bare.stdout is not None
+            bare.stdout.readline()
+            found.append(_memory(bare.pid))
+            bare.communicate(b"\n")
+    return found
 
 
 async def _mail(data: Path) -> list[float]:
@@ -123,7 +116,8 @@ async def _mail(data: Path) -> list[float]:
     return waited
 
 
-def _call(place: Place, environ: dict[str, str], *words: str) -> str:
+def call(place: Place, environ: dict[str, str], *words: str) -> str:
+    """Run a command of ours; returns what it printed."""
     done = subprocess.run(
         ours(*words), env=environ, cwd=place.project, capture_output=True, text=True, timeout=60, check=False
     )
@@ -134,24 +128,6 @@ def _timed(place: Place, environ: dict[str, str], words: list[str]) -> float:
     began = time.perf_counter()
     subprocess.run(words, env=environ, cwd=place.project, capture_output=True, timeout=60, check=False)
     return time.perf_counter() - began
-
-
-def _first_byte(place: Place, environ: dict[str, str], words: list[str]) -> float:
-    """Seconds until it prints anything; it is over when this returns."""
-    began = time.perf_counter()
-    with subprocess.Popen(
-        words,
-        env=environ,
-        cwd=place.project,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.read(1), "it has no answer"
-        first = time.perf_counter() - began
-        process.stdout.read()
-    return first
 
 
 def _woken(pid: int) -> int:

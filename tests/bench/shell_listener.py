@@ -61,7 +61,7 @@ async def _measured(folder: Path, events: int, rate: int) -> tuple[float, float]
 
 async def _send(path: Path, number: int, events: int, rate: int) -> None:
     """One shell's commands, until the last is acknowledged."""
-    lines = [_line(f"shell-{number}", seq) for seq in range(1, events + 1)]
+    lines = [line_of(f"shell-{number}", seq) for seq in range(1, events + 1)]
     reader, writer = await asyncio.open_unix_connection(str(path))
     writer.write(json.dumps({"hello": "shell", "pid": os.getpid()}).encode() + b"\n")
     step = max(1, rate // CONNECTIONS // 50) if rate else 200
@@ -82,7 +82,8 @@ async def _acknowledged(reader: asyncio.StreamReader, number: int) -> None:
             return
 
 
-def _line(shell: str, seq: int) -> bytes:
+def line_of(shell: str, seq: int) -> bytes:
+    """An event of a shell as it writes it: of each command its start, then its end."""
     number = (seq + 1) // 2
     fields = {"v": 1, "at": time.time(), "shell": shell, "number": number, "cwd": "/tmp", "seq": seq}
     if seq % 2:

@@ -14,9 +14,10 @@ import itertools
 import os
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.fleet.fleet import Fleet
@@ -28,6 +29,7 @@ from gshtui.programs import profile as profiles
 from gshtui.programs.screen_reading import without_styles
 from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer
+from tests.bench.ending import run_to_end
 from tests.bench.figures import Report, median
 from tests.bench.place import Place
 from tests.kit.loopback.apis import loopback
@@ -223,7 +225,7 @@ def run(report: Report, place: Place) -> None:
             after.callback(end_folder, Path(sockets))  # also when it is told to stop: the agents go on by themselves
             os.environ.update(TMUX_TMPDIR=str(sockets), GSH_HUB__KEEP="never", SHELL="/bin/bash")
             os.environ["PATH"] = f"{FOLDER / 'bin'}:{os.environ['PATH']}"
-            agents = asyncio.run(_work(place, hooked))
+            agents = run_to_end(_work(place, hooked))
         how = "with hooks" if hooked else "without hooks"
         for agent in agents:
             share = 100 * agent.wrong / max(agent.watched, 1e-9)
@@ -248,7 +250,8 @@ async def _work(place: Place, hooked: bool) -> list[Watched]:
         await hub.start()
         stack.push_async_callback(hub.stop)
         desk = Desk(hub, place.project, random.Random(5))
-        lives: list[Awaitable[None]] = []
+        lives: list[Coroutine[Any, Any, None]] = []
+        stack.callback(lambda: [life.close() for life in lives])  # those that had not begun when it was told to end
         agents: list[Watched] = []
         for program, server in zip(programs, servers, strict=True):
             agent = await desk.spawn(program.name, program.argv)
@@ -270,7 +273,7 @@ async def _work(place: Place, hooked: bool) -> list[Watched]:
         return agents
 
 
-async def _as_far_as_it_goes(agent: Watched, life: Awaitable[None]) -> None:
+async def _as_far_as_it_goes(agent: Watched, life: Coroutine[Any, Any, None]) -> None:
     """An agent that is stuck is looked at no longer; the others go on."""
     try:
         await life

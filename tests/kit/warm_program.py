@@ -38,7 +38,7 @@ ROOMS = (
     "store", "system", "text", "tmux",
 )  # fmt: skip
 """What commands load."""
-SDKS = ("anthropic.resources.messages", "openai.resources.responses", "gshtui.providers.anthropic")
+SDKS = ("anthropic._client", "openai.resources.responses", "gshtui.providers.anthropic")
 """What a request to most providers loads."""
 _LENGTH = 8
 """Digits in front of a request."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import random
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from tests.kit.command import command
+from tests.kit.command import DEADLINE, command
 from tests.kit.configuration import made_project
 from tests.kit.intent_oracle import WORDS
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Say
 from tests.kit.pty_child import PtyChild
 from tests.kit.storms import seeds
 
@@ -67,3 +72,35 @@ def test_letters_and_pastes_are_no_answer(asked: PtyChild, project: Path) -> Non
     asked.write(b"\x03")
     assert asked.wait() == 130
     assert not (project / "x").exists()
+
+
+async def test_a_question_loads_no_more_than_it_needs(project: Path) -> None:
+    """Whatever is loaded before the first word of an answer, a person waits for."""
+    code = "import sys; from gshtui.cli.entry import main; main(['gsh', 'why?']); print(*sys.modules)"
+    async with loopback("anthropic", [[Say("Because it was")]]) as server:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", code),
+            cwd=project,
+            env=os.environ | variables("anthropic", server.url),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        said, told = await asyncio.wait_for(process.communicate(), DEADLINE)
+    assert process.returncode == 0, told.decode()
+    answer, modules = said.decode().splitlines()
+    loaded = set(modules.split())
+    assert answer == "Because it was" and "anthropic._client" in loaded
+    assert not loaded & {
+        "textual",
+        "rich",
+        "openai",
+        "google",
+        "mcp",
+        "re2",
+        "aiohttp",
+        "PIL",
+        "libtmux",
+        "tree_sitter",
+    }
+    assert not [name for name in loaded if name.startswith(("anthropic.types", "anthropic.resources", "gshtui.ui"))]

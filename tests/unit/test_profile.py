@@ -18,7 +18,8 @@ def test_what_ships_is_in_order() -> None:
     untested = {"amp", "cursor", "goose"}
     assert set(LOADED.profiles) == {*tested, *untested, "python", "repl", "shell"}
     assert {name for name, profile in LOADED.profiles.items() if profiles.is_untested(profile)} == untested
-    for profile in LOADED.profiles.values():
+    for name, profile in LOADED.profiles.items():
+        assert profiles.read(LOADED.origins[name]) == profile  # here its patterns are compiled, too
         assert not profile.ai or profile.timing.idle >= 10
         assert profile.keys.interrupt and profile.keys.exit
 
