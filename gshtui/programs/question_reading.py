@@ -96,7 +96,7 @@ _SHOWN = 16
 """Most lines that are shown of what cannot be read exactly."""
 _TITLE = 80
 """Characters of a dialog's title that are kept."""
-_TITLED = compile_linear(r"[╭┌]─+ (\S.*?) ─{3,}")
+_TITLED = r"[╭┌]─+ (\S.*?) ─{3,}"
 """A box with its title in its top."""
 
 
@@ -107,7 +107,8 @@ def title_of(rules: QuestionRules, text: Sequence[str]) -> str:
         text: the screen's plain lines.
     """
     start = _begin(rules, text)
-    box = next((found for line in reversed(text[start:]) if (found := _TITLED.search(line)) is not None), None)
+    titled = compile_linear(_TITLED)
+    box = next((found for line in reversed(text[start:]) if (found := titled.search(line)) is not None), None)
     if box is not None:
         return one_line(box.group(1) or "", _TITLE)
     choice = compile_linear(rules.choice) if rules.choice else None
