@@ -237,6 +237,8 @@ class Stage:
         if text:
             await self.server.type_bytes(self.row.pane, text.encode())
             await self.until(self.screen, lambda seen: text in seen)
+            # Some take an Enter that comes at once for a line's end in what is being pasted.
+            await asyncio.sleep(profiles.load().for_argv(self.program.argv).timing.enter)
             await self.server.send_keys(self.row.pane, "Enter")
 
     async def refused(self, text: str) -> str:
