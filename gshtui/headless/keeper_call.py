@@ -146,7 +146,7 @@ class _Conversation:
                     waiting.clear()
                     self._send(answer=streams.ask_yes_no(said["question"]))
                 elif not said.keys().isdisjoint(_ENDS):
-                    return _print(said)
+                    return _print(said, call)
                 elif "works" not in said:
                     break  # it says goodbye
         raise _Ended
@@ -220,7 +220,7 @@ class _Waiting:
             self._line.clear()
 
 
-def _print(said: dict[str, Any]) -> int:
+def _print(said: dict[str, Any], call: KeeperCall) -> int:
     for level, text in said.get("problems", ()):
         if level == "warning" or streams.is_terminal(streams.STDERR):
             streams.complain(text)
@@ -235,12 +235,20 @@ def _print(said: dict[str, Any]) -> int:
     if "data" in said:
         streams.result_json(said["data"])
     else:
-        streams.result(said["text"])
+        streams.result(_as_typed_here(said["text"], call) if said.get("own") else said["text"])
         if said["aside"]:
             streams.complain(said["aside"])
     if said["timed_out"]:
         return exits.TIMED_OUT
     return exits.ERROR if said["is_error"] else exits.DONE
+
+
+def _as_typed_here(text: str, call: KeeperCall) -> str:
+    """Our own words to a person; what a tool tells is often somebody else's text."""
+    from gshtui.commands.known_tools import NO_TOOLS
+    from gshtui.text.verbatim import outside_fences
+
+    return outside_fences(streams.as_typed_here, text) if call.name.partition(" ")[0] in NO_TOOLS else text
 
 
 def _matters(name: str) -> bool:

@@ -201,7 +201,7 @@ def _printed(outcome: Outcome, *, as_json: bool) -> dict[str, Any]:
     text = outcome.plain
     if not text and not outcome.aside:
         text = bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text)
-    return end | {"text": text, "aside": outcome.aside}
+    return end | {"text": text, "aside": outcome.aside, "own": bool(text) and text == outcome.text != outcome.plain}
 
 
 def question_text(question: Question) -> str:

@@ -87,7 +87,7 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
         ("show", "cat", "--answer"), ("seen", "1"), ("seen", "1", "--json"), ("remove", "cc"), ("kill", "nobody"),
         ("rename", "cat", ""), ("rename", "cat", "cat"), ("send", "cat", ""), ("interrupt", "nobody"), ("ls", "--what"),
         ("send", "cat", "--message-file", "/nowhere"), ("send", "cat", "moss"), ("send", "--json", "cat", "fern"),
-        ("kill", "tree"),
+        ("kill", "tree"), ("ls", "--archived"),
     ]  # fmt: skip
     for line in lines:
         tries = 10 if line[0] in ("ls", "show", "seen") else 1  # a status may change between the two
@@ -102,7 +102,7 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
     assert (asked.code, "`--yes` does it anyway" in asked.err) == (4, True)
     elsewhere = warm.run("agent", "ls", cwd=place.project.parent)
     assert (elsewhere.code, elsewhere.out.count("\n")) == (0, 1), "those of another folder are left out"
-    assert "There are no agents here. 3 are in other folders: " in elsewhere.out
+    assert "There are no agents here. 3 are in other folders: `gsh-tui agent ls --all`" in elsewhere.out
     assert warm.run("agent", "ls", "--all", cwd=place.project.parent).out.count("\n") == 4
 
 
