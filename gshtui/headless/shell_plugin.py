@@ -39,6 +39,8 @@ def install(shell: str, *, yes: bool, as_json: bool) -> int:
             if not streams.ask_yes_no(f"{said} Continue?"):
                 streams.complain("nothing was changed.")
                 return exits.DENIED
+        if shell == "bash" and (why := _too_old_bash(_bash_version())):
+            streams.complain(why)
         change = startup_file.add(shell, file)
     except (StartupError, FolderError) as error:
         streams.complain(str(error), f"For this shell alone: source {plugin.quoted(plugin.path(shell))}")
@@ -121,6 +123,7 @@ class ShellFacts:
 
     plugin: str = ""
     zsh: str = ""
+    bash: str = ""
     installed: dict[str, str] = field(default_factory=dict[str, str])
     """Shell → its start-up file, if that has the line."""
     this_shell: str = ""
@@ -159,6 +162,7 @@ def inspect_shells(loaded: Loaded) -> ShellFacts:
     facts.paused = plugin_files.is_paused()
     _look_at_files(facts)
     _look_at_zsh(facts)
+    _look_at_bash(facts)
     _look_at_socket(facts, settings.general.socket_path)
     _look_at_spool(facts)
     return facts
@@ -175,6 +179,7 @@ def status_text(facts: ShellFacts) -> str:
         ("recording", "paused (`gsh-tui shell resume`)" if facts.paused else "on"),
         ("ignored", ", ".join(facts.ignore) or "commands that start with a space"),
         ("zsh", facts.zsh or "not found"),
+        ("bash", facts.bash or "not found"),
         (
             "socket",
             f"{facts.socket} ({'a window listens' if facts.listening else 'no window listens: shells use the spool'})",
@@ -225,6 +230,36 @@ def _look_at_zsh(facts: ShellFacts) -> None:
     facts.problems += [
         f"this zsh lacks the module zsh/{name}: {_MODULES[name]}." for name in missing if name in _MODULES
     ]
+
+
+def _look_at_bash(facts: ShellFacts) -> None:
+    facts.bash = _bash_version()
+    if "bash" in facts.installed and (why := _too_old_bash(facts.bash)):
+        facts.problems.append(why)
+
+
+def _bash_version() -> str:
+    """The version of the bash in `PATH`; empty if there is none that says it."""
+    try:
+        ran = subprocess.run(
+            ["bash", "--norc", "-c", "printf %s $BASH_VERSION"],
+            capture_output=True,
+            text=True,
+            timeout=_WITHIN,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ran.stdout.partition("(")[0].strip()
+
+
+def _too_old_bash(version: str) -> str:
+    """Why the plugin does nothing in this bash; empty: it works."""
+    numbers = [int(part) for part in version.split(".")[:2] if part.isdecimal()]
+    if not numbers or numbers >= [4, 4]:
+        return ""
+    return f"bash {version} is too old for the plugin, which does nothing in it; it needs 4.4 (`brew install bash`)."
 
 
 def _look_at_socket(facts: ShellFacts, socket: Path) -> None:

@@ -60,15 +60,25 @@ def test_a_file_that_cannot_be_written(home: Home) -> None:
     assert "source" in ran.err
 
 
-def test_zdotdir_and_bash(home: Home) -> None:
+def test_zdotdir_and_a_bash_that_is_too_old(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     os.environ["ZDOTDIR"] = str(home.path / "z")
     (home.path / "z").mkdir()
     assert run_gsh("shell", "install", "--yes").code == 0
     assert (home.path / "z" / ".zshrc").exists()
-    assert run_gsh("shell", "install", "bash", "--yes").code == 0
+    old = home.path / "old"
+    old.mkdir()
+    (old / "bash").write_text("#!/bin/sh\nprintf '3.2.57(1)-release'\n")
+    (old / "bash").chmod(0o755)
+    with monkeypatch.context() as mac:
+        mac.setenv("PATH", f"{old}:{os.environ['PATH']}")
+        added = run_gsh("shell", "install", "bash", "--yes")
+        assert added.code == 0 and "bash 3.2.57 is too old for the plugin" in added.err
+        ran = run_gsh("shell", "status", "--json")
+        assert "bash 3.2.57 is too old" in "".join(ran.json["problems"])
     assert "gsh.bash" in (home.path / ".bashrc").read_text()
     ran = run_gsh("shell", "status", "--json")
     assert sorted(ran.json["installed"]) == ["bash", "zsh"]
+    assert "too old" not in "".join(ran.json["problems"])
 
 
 def test_what_init_prints_is_the_plugin() -> None:

@@ -159,7 +159,8 @@ _gsh_hook() {
         trap -- "_gsh_debug \"\$_\"${REPLY:+; $REPLY}" DEBUG
         # The first word must not change a status, and the last one makes the next command visible.
         local first='_gsh_first "$?" "${PIPESTATUS[@]}"' last="_gsh_armed=1"
-        if [[ $(declare -p PROMPT_COMMAND 2>/dev/null) == 'declare -a'* ]]; then
+        # Before 5.1 only the first element of a list is run.
+        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) && [[ $(declare -p PROMPT_COMMAND 2>/dev/null) == 'declare -a'* ]]; then
             PROMPT_COMMAND=("$first" "${PROMPT_COMMAND[@]}" "$last")
         else
             PROMPT_COMMAND="$first${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}"$'\n'"$last"
