@@ -167,9 +167,11 @@ class Killer:
     async def _later(self, row: AgentRow, wait: _Wait) -> None:
         program = ProcessWatch(wait.stirred.set)
         try:
-            until, pause = row.killed_at + self._context.options.grace, STILL_EVERY
+            grace, pause = self._context.options.grace, STILL_EVERY
+            # What is left of it is counted without the clock of the day, which may be set.
+            until = time.monotonic() + min(max(row.killed_at + grace - time.time(), 0.0), grace)
             told = not row.host and program.watch([row.pid])
-            while (left := until - time.time()) > 0:
+            while (left := until - time.monotonic()) > 0:
                 if not row.host and not process_tree.runs(row.pid, row.pid_started):
                     break  # nothing is left that could continue
                 await self._stop_below(row)

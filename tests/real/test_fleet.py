@@ -6,8 +6,10 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -17,6 +19,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.events.fleet_events import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.letter import Letter
+from gshtui.fleet import killer
 from gshtui.fleet.ports import FleetError
 from gshtui.guard.people import new_person, people_file, write_people
 from gshtui.programs import hooks
@@ -338,8 +341,17 @@ async def test_a_kill_is_told_stops_the_work_and_can_be_undone(harness: FleetHar
 
 
 @pytest.mark.usefixtures("steady")
-async def test_a_killed_agent_ends_with_all_it_started_when_its_while_is_over(harness: FleetHarness) -> None:
+@pytest.mark.parametrize("hours_set_back", [0, 1])
+async def test_a_killed_agent_ends_with_all_it_started_when_its_while_is_over(
+    harness: FleetHarness, monkeypatch: pytest.MonkeyPatch, hours_set_back: int
+) -> None:
     harness.grace = 0.3
+    killed_at, set_back = time.time() + 3600 * hours_set_back, iter([True])
+
+    def clock() -> float:
+        return killed_at if next(set_back, False) else time.time()
+
+    monkeypatch.setattr(killer, "time", SimpleNamespace(time=clock, monotonic=time.monotonic))
     async with harness.start_hub() as fleet:
         row = await fleet.spawn(
             SpawnRequest(cli=(sys.executable, "-c", FORKS, str(harness.home / "numbers")), profile="steady")
