@@ -3,6 +3,9 @@
 Read once, at the start, since an update replaces the files under a running process.
 """
 
+# Importing pathlib takes longer than all of this.
+# ruff: noqa: PTH116, PTH118, PTH120
+
 from __future__ import annotations
 
 import os
@@ -10,12 +13,17 @@ import os
 import gshtui
 
 
-def _installed_at() -> int:
-    try:
-        return int(os.stat(gshtui.__file__).st_mtime)  # noqa: PTH116  (`Path` costs as much as the rest of a call)
-    except (OSError, TypeError):
-        return 0  # not from a file
+def installed_at(package: str) -> int:
+    """When the package in this folder was installed or, in a clone, last pulled, in seconds since the epoch."""
+    newest = 0.0
+    # git appends to this file whenever it changes which commit the files are of.
+    for file in (os.path.join(package, "__init__.py"), os.path.join(package, "..", ".git", "logs", "HEAD")):
+        try:
+            newest = max(newest, os.stat(file).st_mtime)
+        except OSError:
+            pass  # the package is not in a clone, or not in files
+    return int(newest)
 
 
-INSTALLED_AT = _installed_at()
-"""When the package was installed, in seconds since the epoch."""
+INSTALLED_AT = installed_at(os.path.dirname(gshtui.__file__))
+"""Of the package of this process."""
