@@ -55,7 +55,7 @@ class Desk:
         """One command in one shell."""
         word = f"step-{len(self.typed)}"
         other = self.chance.choice((word, "nothing"))
-        line = f"test {word} = {other}"
+        line = self.chance.choice(("test {} = {}", "(test {} = {})", "! [[ {} != {} ]]")).format(word, other)
         shell = self.chance.choice(self.shells)
         status = await in_thread(lambda: shell.run(line))
         self.typed.append(f"$ {line} (in {self.home.path}) → exit {status}")
