@@ -167,23 +167,20 @@ def test_a_home_that_cannot_be_written(shell: Shell) -> None:
 def test_what_a_full_disk_refuses_is_written_with_the_next_line(home: Home, shell: Shell) -> None:
     shell.run("true first")
     (file,) = home.data.glob("gsh/spool/*.jsonl")
-    shell.run("place=$_gsh_spool _gsh_spool=/dev/full")
+    full = "places=($_gsh_spool $_gsh_last) _gsh_spool=/dev/full _gsh_last=/dev/full"
+    room = "_gsh_spool=${places[0]} _gsh_last=${places[1]}"
+    shell.run(full)
     shell.run("(exit 2)")
+    shell.run("true 'is  typed' so")
     assert b"/dev/full:" not in shell.output and b"No space" not in shell.output
     with file.open("a") as torn:
         torn.write('{"v":2,"type":"ShellCommandStar')  # as far as there was room
-    shell.run("_gsh_spool=$place")
+    shell.run(room)
     shell.run("true last")
     with spool.opened(file) as descriptor:
         events = [event for event, _ in spool.read(descriptor)[0].events]
     typed = [event.command for event in events if isinstance(event, ShellCommandStarted)]
-    assert typed == [
-        "true first",
-        "place=$_gsh_spool _gsh_spool=/dev/full",
-        "(exit 2)",
-        "_gsh_spool=$place",
-        "true last",
-    ]
+    assert typed == ["true first", full, "(exit 2)", "true 'is  typed' so", room, "true last"]
 
 
 def test_lines_that_bash_does_not_announce(home: Home, shell: Shell) -> None:

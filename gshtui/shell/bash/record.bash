@@ -31,9 +31,11 @@ _gsh_typed() {
     local LC_ALL=C entry pattern='^ *([0-9]+)[* ] ?(.*)$' number
     REPLY='' _gsh_fresh=''
     [[ -n $_gsh_last ]] || return 0
-    HISTTIMEFORMAT='' builtin history 1 >"$_gsh_last" 2>/dev/null || return 0
+    HISTTIMEFORMAT='' builtin history 1 2>/dev/null >"$_gsh_last"
     IFS= read -r -d '' entry <"$_gsh_last"
     : >"$_gsh_last"
+    # On a full disk there is no other way than a fork.
+    [[ -n $entry ]] || ((HISTCMD <= 1)) || entry=$(HISTTIMEFORMAT='' builtin history 1 2>/dev/null)
     [[ ${entry%$'\n'} =~ $pattern ]] || return 0
     number=${BASH_REMATCH[1]}
     if [[ $number != "$_gsh_history" ]]; then
