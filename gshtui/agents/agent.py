@@ -156,6 +156,7 @@ class Agent:
         if self.working:
             raise RuntimeError(f"{self.name} is busy")
         self._home = conversation
+        self.open_late = None
         self._turn_to(conversation)
         self._publish_status("starting" if self._expects_prompt else "idle")
         self._inbox.wake.set()
@@ -285,7 +286,6 @@ class Agent:
         except StoreError as error:
             self._inbox.refuse(f"The prompt was not sent: {error.message}", error.hint)
             return False
-        self.open_late = None
         return True
 
     @contextlib.asynccontextmanager

@@ -43,7 +43,7 @@ from gshtui.context.tokens import text_tokens
 from gshtui.guard.modes import inherited, strictest
 from gshtui.store.call_table import Change
 from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.store_errors import PASSING, StoreError
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
@@ -94,8 +94,12 @@ class CallService:
                 member, for which the profile of each program is read.
         """
         await self._feed.start(shown=shown)
-        for letter in await self._store.calls.unsaid_answers(time.time() - _UNSAID_DAYS * 86_400):
-            await self.post_answer(letter)
+        try:
+            for letter in await self._store.calls.unsaid_answers(time.time() - _UNSAID_DAYS * 86_400):
+                await self.post_answer(letter)
+        except StoreError as error:
+            if error.kind not in PASSING:
+                raise
 
     async def stop(self) -> None:
         """Follow no longer."""

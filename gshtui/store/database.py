@@ -12,6 +12,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -177,6 +178,8 @@ def _connect_readonly(path: Path, mode: str) -> sqlite3.Connection:
 
 T = TypeVar("T")
 
+_TRY_EVERY = 2.0
+"""Seconds between two attempts to write to a record that could only be read."""
 _LAST_WORD = 5.0
 """Seconds for the thread to end after it failed to open the record."""
 
@@ -189,6 +192,7 @@ class Database(aiosqlite.Connection):
         self.opened = OpenedFile()
         self.synchronous: Synchronous = synchronous
         self._on_notice = on_notice
+        self._tried = time.monotonic()
         super().__init__(lambda: open_file(path, synchronous, self.opened), 64)
         # We must close it; but a process that dies before that must not hang on this thread. Whatever was acknowledged
         # is in the file by then.
@@ -203,6 +207,12 @@ class Database(aiosqlite.Connection):
             await asyncio.shield(asyncio.to_thread(self._thread.join, _LAST_WORD))
             raise
         self.report_opening()
+
+    async def writable(self) -> bool:
+        """Whether it can be written to; one that could only be read is tried again. Raises `StoreError`."""
+        if self.opened.readonly:
+            await self.run(lambda _: None)
+        return not self.opened.readonly
 
     async def run(self, work: Work[T]) -> T:
         """Run `work` with the connection, on its thread, between two batches of the writer.
@@ -231,7 +241,7 @@ class Database(aiosqlite.Connection):
             self._on_notice(*self.opened.notices.pop(0))
 
     def _work(self, work: Work[T]) -> T:
-        if self.opened.readonly:
+        if self.opened.readonly and not self._can_write_now():
             return work(self._open_connection())
         if identity_of(self.path) != self.opened.identity:
             self._follow()
@@ -244,6 +254,27 @@ class Database(aiosqlite.Connection):
         if not (index_alone and self._index_rebuilt()):
             self._heal()
         return work(self._open_connection())
+
+    def _can_write_now(self) -> bool:
+        """Whether a record that could only be read is open for writing by now: there may be room again."""
+        if time.monotonic() < self._tried + _TRY_EVERY:
+            return False
+        old, opened = self._open_connection(), OpenedFile()
+        try:
+            connection = open_file(self.path, self.synchronous, opened)
+        except StoreError:
+            opened.readonly = True
+        else:
+            if opened.readonly:
+                connection.close()
+            else:
+                self._connection = connection
+                old.close()
+                opened.notices.append(("Recording continues.", ""))
+                self.opened.readonly, self.opened.identity = False, opened.identity
+                self.opened.notices += opened.notices
+        self._tried = time.monotonic()
+        return not opened.readonly
 
     def _open_connection(self) -> sqlite3.Connection:
         """The connection, asked for once: the loop takes it away at any moment while this thread works.

@@ -70,9 +70,9 @@ class RecordWriter:
         """
         if self._closing:
             raise closed()
-        if self._database.opened.readonly:
+        if not await self._database.writable():
             path = self._database.path
-            hint = f"Make {path.parent} writable, then restart."
+            hint = f"Make {path.parent} writable, or make room there; recording then continues by itself."
             raise StoreError("readonly", f"The record {path} is open read-only.", hint=hint)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._operations.append(_Operation(work, answer))

@@ -30,6 +30,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.providers.port import Provider
 from gshtui.settings.loader import load
 from gshtui.store.agent_table import AgentTable
+from gshtui.store.mail_table import MailTable
 from gshtui.store.session_table import SessionTable
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
@@ -153,7 +154,12 @@ async def test_a_disk_that_is_full_at_the_start_gives_prompts_back_until_there_i
         async def refuses(*_: object, **__: object) -> None:
             raise StoreError("full", "The disk is full.", hint="Free some space.")
 
-        for table, name in ((SessionTable, "create"), (AgentTable, "delete_old"), (AgentTable, "adopt")):
+        for table, name in (
+            (SessionTable, "create"),
+            (AgentTable, "delete_old"),
+            (AgentTable, "adopt"),
+            (MailTable, "delete_old"),
+        ):
             full.setattr(table, name, refuses)
         here = await opened()
         assert set(here.hub.failed) == {"agents"}, "agents in terminals are looked after once there is room"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from gshtui.store import database
 from gshtui.store.journal_queue import JournalEntry, JournalQueue
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
@@ -211,6 +213,32 @@ async def test_a_read_only_folder_is_open_for_reading(home: Home, state: str) ->
         assert "open read-only" in told
         assert await process.wait() == 0
     folder.chmod(0o700)
+
+
+async def test_a_record_that_could_only_be_read_is_written_to_once_there_is_room(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, notices = home.data / "gsh" / "gsh.db", Notices()
+    async with open_record(path) as store:
+        first = await store.sessions.create(cwd="/p", agent="main")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(database, "_TRY_EVERY", 0.0)
+    with monkeypatch.context() as while_full:
+        while_full.setattr(database, "_open_writable", full)
+        store = await Store.open(path, on_notice=notices)
+        with pytest.raises(StoreError, match="open read-only"):
+            await store.sessions.create(cwd="/p", agent="main")
+        assert (await store.sessions.find(first.id)).id == first.id
+        assert len([*notices]) == 1, "said once"
+    second = await store.sessions.create(cwd="/p", agent="main")
+    assert not store.readonly
+    assert [text for text, _ in notices][1:] == ["Recording continues."]
+    await store.close()
+    async with open_record(path) as store:
+        assert [(await store.sessions.find(each.id)).id for each in (first, second)] == [first.id, second.id]
 
 
 async def test_a_read_only_folder_without_a_record_says_so(home: Home) -> None:

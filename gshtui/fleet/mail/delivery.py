@@ -24,7 +24,7 @@ from gshtui.fleet.mail.delivery_state import Answered, DeliveryState, no_call
 from gshtui.fleet.mail.transports import DeliveryUnsure, MailTransports, NotDeliverable, RecipientGone, Route
 from gshtui.programs.pane_view import BLOCKS, SessionError
 from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.store_errors import PASSING, StoreError
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 from gshtui.system.time_limit import time_limit
@@ -79,8 +79,12 @@ class Delivery:
 
     async def start(self) -> None:
         """Resume what was left over, and start delivering. Raises `StoreError`."""
-        await self._store.mail.delete_old(KEPT_DAYS)
-        await self._take_over()
+        try:
+            await self._store.mail.delete_old(KEPT_DAYS)
+            await self._take_over()
+        except StoreError as error:
+            if error.kind not in PASSING:
+                raise
         self._unwatch = self._store.changes.on_change(self._stirred.set)
         self._life = keep_on(self._poll, "the delivery of mail")
 
