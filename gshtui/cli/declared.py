@@ -147,8 +147,9 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
 
 
 def without_keeper(form: CommandForm, found: dict[str, Any], silent: int, *, as_json: bool) -> int:
-    """Run a command here, as the keeper of this process does not answer."""
-    _tell_silent(silent)
+    """Run a command here: the keeper of this process does not answer, or, with 0, none does what is asked."""
+    if silent:
+        _tell_silent(silent)
     return _run_here(form, found, as_json=as_json, silent=silent)
 
 

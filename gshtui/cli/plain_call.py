@@ -6,7 +6,7 @@ left to click: options, help, mistakes, and whatever no keeper does. Called by `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gshtui.cli.command_form import CommandForm
@@ -16,20 +16,32 @@ _AS_TYPED = frozenset({"text", "agent"})
 """The kinds of values that click takes as they are."""
 
 
-def by_keeper(arguments: list[str]) -> int | None:
-    """Have the keeper run it; returns its exit code, or `None` where click has to see to it."""
+def by_keeper(arguments: list[str], prepare: Callable[[], None] = lambda: None) -> int | None:
+    """Have the keeper run it, or run it here; returns its exit code, or `None` where click has to see to it.
+
+    Args:
+        prepare: called before it is run here.
+    """
     if (call := plain_call(arguments)) is None:
         return None
     form, values, as_json = call
     from gshtui.headless.keeper_call import KeeperCall, Silent, run_by_keeper
     from gshtui.settings.paths import FolderError
 
+    silent = 0
     try:
-        return run_by_keeper(KeeperCall(form.name, values, json=as_json, yes=False, waiting=form.by_keeper))
+        code = run_by_keeper(KeeperCall(form.name, values, json=as_json, yes=False, waiting=form.by_keeper))
+        if code is not None:
+            return code
     except Silent as keeper:
-        from gshtui.cli.declared import without_keeper
+        silent = keeper.pid
+    except FolderError:
+        return None
+    prepare()
+    from gshtui.cli.declared import without_keeper  # click would ask the keeper once more
 
-        return without_keeper(form, values, keeper.pid, as_json=as_json)
+    try:
+        return without_keeper(form, values, silent, as_json=as_json)
     except FolderError:
         return None
 

@@ -52,17 +52,23 @@ def test_what_is_asked_most_is_plain() -> None:
         assert plain_call.plain_call(line.split()) is None, line
 
 
-def test_where_the_keeper_does_not_answer_the_command_acts_for_it(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("pid", [4711, 0])
+def test_where_the_keeper_does_not_do_it_the_command_acts_and_asks_no_second_time(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], pid: int
 ) -> None:
-    def silent(call: KeeperCall) -> int:
-        raise Silent(4711)
+    asked: list[str] = []
+
+    def declines(call: KeeperCall) -> None:
+        asked.append(call.name)
+        if pid:
+            raise Silent(pid)
 
     def here(call: declared_command.DeclaredCall, _: object) -> int:
-        assert (call.silent, call.json, call.values) == (4711, True, {"agent": "7"})
+        assert (call.silent, call.json, call.values) == (pid, True, {"agent": "7"})
         return 5
 
-    monkeypatch.setattr(keeper_call, "run_by_keeper", silent)
+    monkeypatch.setattr(keeper_call, "run_by_keeper", declines)
     monkeypatch.setattr(declared_command, "run_call", here)
     assert plain_call.by_keeper(["agent", "show", "7", "--json"]) == 5
-    assert "the keeper (pid 4711) does not answer" in capfd.readouterr().err
+    assert asked == ["agent show"]
+    assert ("the keeper (pid 4711) does not answer" in capfd.readouterr().err) is bool(pid)
