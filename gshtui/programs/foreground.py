@@ -88,7 +88,7 @@ def front(info: PaneInfo) -> Foreground:
         kind=_kind(names or [program]),
         argv=argv,
         reads=reads,
-        asks=_asks(info.pid) if reads and not prompt else "",
+        asks=_asks(info.pid, reads) if not prompt else "",
     )
 
 
@@ -196,32 +196,56 @@ def _draws(pid: int) -> bool:
 
 def _reads(pids: Sequence[int]) -> bool | None:
     """Whether one of these waits for a line from its terminal; `False` only where all wait for something else."""
+    found = [_reads_terminal(pid) for pid in pids]
+    if True in found:
+        return True
+    return None if None in found or not found else False
+
+
+def _reads_terminal(pid: int) -> bool | None:
+    """Whether a process waits for its terminal; `None`: unknown."""
     machine = platform.machine()
     reading, asleep = _READING.get(machine), _ASLEEP.get(machine)
-    if reading is None or asleep is None or not pids:
+    try:
+        if reading is None or asleep is None:
+            return True if _sleeps_in_terminal(pid) else None
+        words = _system_call(pid)
+        if words[0] in reading:
+            source = Path(f"/proc/{pid}/fd/{int(words[1], 16)}").readlink()
+            return True if source.is_relative_to("/dev") else None
+    except PermissionError:  # as on Ubuntu, where a process tells this only to what has started it
+        return True if _sleeps_in_terminal(pid) else None
+    except (OSError, ValueError, IndexError):
         return None
-    unknown = False
-    for pid in pids:
-        try:
-            words = Path(f"/proc/{pid}/syscall").read_text().split()
-            if words[0] in reading:
-                source = Path(f"/proc/{pid}/fd/{int(words[1], 16)}").readlink()
-                if source.is_relative_to("/dev"):
-                    return True
-        except (OSError, ValueError, IndexError):
-            unknown = True
-            continue
-        unknown = unknown or words[0] not in asleep
-    return None if unknown else False
+    return False if words[0] in asleep else None
 
 
-def _asks(pid: int) -> Literal["", "line", "secret"]:
-    """What a program that reads from the process's terminal reads there: nothing that ends with `enter`, a line, or a
-    line that is not shown."""
+def _system_call(pid: int) -> list[str]:
+    """The number and the arguments of the system call that a process is in. Raises `OSError`."""
+    return Path(f"/proc/{pid}/syscall").read_text().split()
+
+
+def _sleeps_in_terminal(pid: int) -> bool:
+    """Whether a process sleeps where the kernel waits for a terminal or a socket, and has no socket."""
+    try:
+        if Path(f"/proc/{pid}/wchan").read_text() != "wait_woken":
+            return False
+        return not any(str(opened.readlink()).startswith("socket:") for opened in Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return False
+
+
+def _asks(pid: int, reads: bool | None) -> Literal["", "line", "secret"]:
+    """What is read from the process's terminal: nothing that ends with `enter`, a line, or a line that is not shown.
+
+    Only what is to be typed unseen turns off both, so that it is known of another user's process, such as `sudo`, too.
+    """
     modes = _modes(pid) or 0
     if not modes & termios.ICANON:
         return ""
-    return "line" if modes & termios.ECHO else "secret"
+    if not modes & termios.ECHO:
+        return "" if reads is False else "secret"
+    return "line" if reads else ""
 
 
 def _in_line_mode(pid: int) -> bool | None:

@@ -18,9 +18,10 @@ from gshtui.fleet.agent_command_lines import CommandLines
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetOptions, LaunchTerms
 from gshtui.fleet.transport import TerminalTransport
+from gshtui.programs import foreground
 from gshtui.tmux.server import TmuxServer
 from tests.kit.mail_harness import MailHarness, open_mail
-from tests.kit.tmux import tmux, wait_for_text
+from tests.kit.tmux import eventually, tmux, wait_for_text
 
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
@@ -113,6 +114,35 @@ async def test_a_shell_waits_while_it_reads_itself_and_while_a_page_or_an_editor
             rests = said(m.main.bus, row.id, "idle")
             await tmux.send_keys(row.pane, *keys)
             await rests
+
+
+async def test_what_a_command_reads_is_known_where_its_system_calls_are_not(
+    tmux: TmuxServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(pid: int) -> list[str]:
+        raise PermissionError(pid)
+
+    monkeypatch.setattr(foreground, "_system_call", refused)
+    listens = "import socket; s = socket.create_server(('127.0.0.1', 0)); c = socket.create_connection(s.getsockname())"
+    for number, (argv, asks) in enumerate(
+        (
+            (("cat",), "line"),
+            (("sleep", "100"), ""),
+            ((sys.executable, "-ISc", f"{listens}; print('up', flush=True); c.recv(1)"), ""),
+        )
+    ):
+        info = await tmux.spawn(f"gsh-reads-{number}", argv, cwd=Path("/"), env={})
+        if len(argv) > 2:
+            await wait_for_text(tmux, info.pane, "up")
+
+        async def here(pane: str = info.pane) -> foreground.Foreground:
+            return await asyncio.to_thread(foreground.front, await tmux.pane(pane))
+
+        found = await eventually(
+            here, until=lambda now, name=Path(argv[0]).name: now.program == name and not now.prompt
+        )
+        found = await eventually(here, until=lambda now, asks=asks: now.asks == asks) if asks else found
+        assert (found.asks, found.reads) == (asks, True if asks else None)
 
 
 TALKS = {
