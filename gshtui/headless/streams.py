@@ -143,6 +143,8 @@ def as_typed_here(text: str) -> str:
     def typed(found: re.Match[str]) -> str:
         words = found[1]
         first, *others = words.split(" ")
+        if first == "gsh":
+            return found[0]  # a program of its own
         has_form = first in SHELL_FORMS or " ".join((first, *others[:1])) in SHELL_FORMS
         if has_form and "=" not in words:
             return f"`gsh-tui {words}`"

@@ -34,6 +34,7 @@ def test_a_hint_names_commands_as_the_shell_has_them() -> None:
     )
     assert streams.as_typed_here("`spawn` or `fork 12`") == "`gsh-tui agent spawn` or `gsh-tui fork 12`"
     assert streams.as_typed_here("`gsh-tui doctor` and an odd `") == "`gsh-tui doctor` and an odd `"
+    assert streams.as_typed_here("the first `gsh`") == "the first `gsh`", "a program of its own"
 
 
 def test_commas_separate_values_except_where_they_may_be_in_one() -> None:
