@@ -211,19 +211,11 @@ def _look_at_zsh(facts: ShellFacts) -> None:
         facts.problems.append("zsh is not installed; install it, or use `gsh-tui shell install bash`.")
         return
     asked = "print -r -- $ZSH_VERSION; for m in $@; do zmodload zsh/$m 2>/dev/null || print -r -- $m; done"
-    try:
-        ran = subprocess.run(
-            [program, "-f", "-c", asked, "zsh", *_MODULES],
-            capture_output=True,
-            text=True,
-            timeout=_WITHIN,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    said = _said_by(program, "-f", "-c", asked, "zsh", *_MODULES)
+    if said is None:
         facts.problems.append(f"cannot tell the version of {program}; run it by hand to see why.")
         return
-    version, *missing = ran.stdout.split() or [""]
+    version, *missing = said.split() or [""]
     facts.zsh = version
     if version[:2] in ("1.", "2.", "3.", "4."):
         facts.problems.append(f"zsh {version} is too old for the plugin; it needs 5.0.")
@@ -240,18 +232,18 @@ def _look_at_bash(facts: ShellFacts) -> None:
 
 def _bash_version() -> str:
     """The version of the bash in `PATH`; empty if there is none that says it."""
+    said = _said_by("bash", "--norc", "-c", "printf %s $BASH_VERSION") or ""
+    return said.partition("(")[0].strip()
+
+
+def _said_by(*argv: str) -> str | None:
+    """What a shell prints; `None` if it does not run or does not end."""
     try:
-        ran = subprocess.run(
-            ["bash", "--norc", "-c", "printf %s $BASH_VERSION"],
-            capture_output=True,
-            text=True,
-            timeout=_WITHIN,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        return subprocess.run(
+            argv, capture_output=True, text=True, timeout=_WITHIN, check=False, stdin=subprocess.DEVNULL
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return ran.stdout.partition("(")[0].strip()
+        return None
 
 
 def _too_old_bash(version: str) -> str:
