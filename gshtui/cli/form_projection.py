@@ -15,7 +15,7 @@ import annotated_types
 from pydantic.fields import FieldInfo
 
 from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
-from gshtui.commands.declaration import AnyAction, Parameters, option_of
+from gshtui.commands.declaration import AnyAction, Effect, Parameters, option_of
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 
@@ -35,7 +35,7 @@ def forms(commands: Iterable[AnyCommand]) -> tuple[list[GroupForm], list[Command
         if isinstance(shell, ShellGroup):
             groups.append(GroupForm(command.name, summary=shell.summary, help=shell.help, synonyms=shell.synonyms))
         elif isinstance(shell, ShellForm) and command.bind is not None:
-            made.append(_form(command.parameters, command.name, asks=False))
+            made.append(_form(command.parameters, command.name, takes_yes=command.effect is not Effect.READ))
         for action in command.actions:
             if isinstance(action.parameters.SHELL, ShellForm):
                 made.append(command_form(action))
@@ -43,12 +43,12 @@ def forms(commands: Iterable[AnyCommand]) -> tuple[list[GroupForm], list[Command
 
 
 def command_form(action: AnyAction) -> CommandForm:
-    """The form of one action whose parameters declare a form."""
+    """The form of one action whose parameters declare a form. `--yes` is there wherever something changes."""
     named = " ".join(filter(None, (action.parameters.COMMAND, action.parameters.WORD)))
-    return _form(action.parameters, named, asks=action.asks is not None)
+    return _form(action.parameters, named, takes_yes=action.asks is not None or action.effect is not Effect.READ)
 
 
-def _form(parameters: type[Parameters], named: str, *, asks: bool) -> CommandForm:
+def _form(parameters: type[Parameters], named: str, *, takes_yes: bool) -> CommandForm:
     """The form of these parameters: of an action, or of a line that comes down to one of several."""
     shell = parameters.SHELL
     assert isinstance(shell, ShellForm)
@@ -67,7 +67,7 @@ def _form(parameters: type[Parameters], named: str, *, asks: bool) -> CommandFor
         *values,
         help=_help(parameters, shell),
         summary=shell.summary,
-        yes=shell.yes if asks else "",
+        yes=shell.yes if takes_yes else "",
         takes_settings=shell.takes_settings,
         by_keeper=shell.waiting if shell.by_keeper else "",
     )

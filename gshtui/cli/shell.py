@@ -192,8 +192,9 @@ def install(shell: str, yes: bool, as_json: bool) -> int:
 
 @shell.command()
 @click.argument("shell", type=SHELL, default="zsh")
+@yes_option("It never asks; this is here for scripts that always say it.")
 @json_option
-def uninstall(shell: str, as_json: bool) -> int:
+def uninstall(shell: str, yes: bool, as_json: bool) -> int:
     """Remove that line. The rest of the file stays unchanged."""
     from gshtui.headless.shell_plugin import uninstall as do
 

@@ -63,7 +63,13 @@ class ApprovePlugin(Parameters, Returns[PluginChange]):
 
     COMMAND: ClassVar[str] = "plugins"
     WORD: ClassVar[str] = "approve"
-    SHELL = ShellForm(places=("name",), summary="Let a plugin be loaded.", parts=frozenset())
+    SHELL = ShellForm(
+        places=("name",),
+        summary="Let a plugin be loaded.",
+        parts=frozenset(),
+        yes="Approve it without asking.",
+        needs_answer="only a person can let code run with their rights, and nobody is there to ask; or add --yes.",
+    )
     name: str = Field(description="The package's name.")
 
 

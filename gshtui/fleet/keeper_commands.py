@@ -205,8 +205,8 @@ def commands(settings: Settings) -> list[AnyCommand]:
     family = Family[HubParameters](
         _bind,
         Action(ShowKeeper, KeeperReport, show, _render_report),
-        Action(StartKeeper, KeeperReport, start, _render_report),
-        Action(StopKeeper, StoppedKeeper, stop, _render_stopped),
+        Action(StartKeeper, KeeperReport, start, _render_report, effect=Effect.EXECUTE),
+        Action(StopKeeper, StoppedKeeper, stop, _render_stopped, effect=Effect.EXECUTE),
         Action(InstallKeeper, InstalledUnit, install, _render_unit, asks=asks_install),
     )
     return [

@@ -172,6 +172,7 @@ async def run_on(
 
     async def ask(question: Question) -> bool:
         if not _somebody_is_here():
+            streams.show_question(question_text(question))
             streams.complain(call.form.needs_answer)
             return False
         before_asking()

@@ -157,6 +157,12 @@ def as_typed_here(text: str) -> str:
     return _NAMED.sub(typed, text)
 
 
+def show_question(question: str) -> None:
+    """Print on stderr what would have been asked, where nobody is there to answer it."""
+    with suppress(OSError):
+        write_all(STDERR, shown(question + "\n", STDERR))
+
+
 def ask_yes_no(question: str) -> bool:
     """Ask the person at the terminal; returns true only for a yes.
 

@@ -44,6 +44,7 @@ from gshtui.settings.setting_values import server_name
 from gshtui.settings.user_config import EditError, remove_server, set_server
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.similar_names import known_names
+from gshtui.text.units import counted
 
 if TYPE_CHECKING:
     from gshtui.mcp_client.server_pool import ServerPool
@@ -291,7 +292,7 @@ class _Handlers:
             lines += [f"  {note}" for note in server.notes]
         return Question(
             calls.ImportServers(source=wanted.source, seen=tuple(server.name for server in found)),
-            f"Add {len(found)} {'server' if len(found) == 1 else 'servers'} to your configuration?",
+            f"Add {counted(len(found), 'server')} to your configuration?",
             "A server runs when an agent needs one of its tools, and each call asks you.",
             yes="Add",
             quoted="\n".join(one_line(literal(line), 400) for line in lines),
@@ -472,7 +473,7 @@ class _Handlers:
         if session is not None:
             about = session.about or "it does not say what it is"
             lines.append(f"{about}, MCP {session.protocol}, offers {', '.join(sorted(session.capabilities))}")
-        lines.append(f"{len(pins.accepted)} tools" + (f", {len(pins.changed)} changed" if pins.changed else ""))
+        lines.append(counted(len(pins.accepted), "tool") + (f", {len(pins.changed)} changed" if pins.changed else ""))
         if not definition.is_http:
             lines.append(f"outside the sandbox: {connection.outside}" if connection.outside else "in the sandbox")
         return calls.ServerCheck(name, True, tuple(lines))

@@ -9,6 +9,7 @@ from gshtui.mcp_client import mcp_calls as calls
 from gshtui.mcp_client.server_tools import SEPARATOR
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line
+from gshtui.text.units import counted
 
 _TOOLS_SHOWN = 200
 
@@ -63,7 +64,7 @@ def render_details(_invocation: Invocation, found: calls.ServerDetails) -> Outco
     if not row.is_known:
         lines += ["", f"Its tools are not known yet. `mcp doctor {row.definition.name}` starts it."]
     elif tools:
-        lines += ["", f"{len(tools)} tools:"]
+        lines += ["", f"{counted(len(tools), 'tool')}:"]
         lines += [f"- `{one['name']}`: {one['description']}" for one in tools[:_TOOLS_SHOWN]]
     if row.is_known and row.pins.changed:
         names = ", ".join(pin.name for pin in row.pins.changed[:20])
@@ -87,7 +88,7 @@ def render_imported(_invocation: Invocation, done: calls.ImportedServers) -> Out
     }
     lines = [f"- {one.name}, from {one.source}" for one in done.added]
     lines += [f"  {note}" for one in done.added for note in one.notes]
-    head = f"Added {len(done.added)} servers:" if done.added else "Nothing was added."
+    head = f"Added {counted(len(done.added), 'server')}:" if done.added else "Nothing was added."
     text = "\n".join([head, *lines, *(f"- {one_line(literal(why), 300)}" for why in done.skipped)])
     return Outcome(data, text)
 

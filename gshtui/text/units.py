@@ -5,6 +5,11 @@ from __future__ import annotations
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 server`, `3 servers`, `1,200 servers`: for nouns whose plural only adds an s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def cost(dollars: float | None) -> str:
     """`$0.0042`, always four places, or `unknown`."""
     return "unknown" if dollars is None else f"${dollars:.4f}"

@@ -139,6 +139,7 @@ def commands(service: Callable[[], WorkflowService]) -> list[AnyCommand]:
             str,
             cancel,
             lambda _, run: Outcome({"run": run}, f"The run {run} is ending."),
+            effect=Effect.WRITE,
             where=(Where("run.cancel", _cancellation),),
         ),
     )

@@ -75,9 +75,9 @@ def test_import_shows_before_it_writes(tmp_path: Path) -> None:
     project = made_project(tmp_path / "project")
     (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"shared": {"command": "b"}}}), "utf-8")
     asked = run_gsh("mcp", "import", cwd=project)
-    assert asked.code == 4
+    assert asked.code == 4 and "shared: b" in asked.err and "Add 1 server to" in asked.err
     assert not paths.config_file().exists()
-    assert "shared" in run_gsh("mcp", "import", "claude", "--yes", cwd=project).out
+    assert "Added 1 server:\n- shared" in run_gsh("mcp", "import", "claude", "--yes", cwd=project).out
     assert written() == {"shared": {"command": "b"}}
 
 

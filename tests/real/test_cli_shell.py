@@ -31,7 +31,7 @@ def test_install_and_uninstall(home: Home) -> None:
     again = run_gsh("shell", "install", "--yes", "--json")
     assert again.json["changed"] is False
     assert file.read_bytes().count(b"gsh.plugin.zsh") == 2
-    assert run_gsh("shell", "uninstall").code == 0
+    assert run_gsh("shell", "uninstall", "--yes").code == 0
     assert file.read_bytes() == BEFORE
 
 

@@ -64,6 +64,8 @@ def test_nothing_is_loaded_before_it_is_approved_and_all_of_it_afterwards(instal
     listed = json.loads(run(installed, "plugins", "ls", "--json", cwd=tmp_path))
     assert [(one["name"], one["state"]) for one in listed["plugins"]] == [("gsh-example", "new")]
     assert {one["kind"] for one in listed["plugins"][0]["contributions"]} == set(plugins.KINDS)
+    refused = ran_with(installed, "plugins", "approve", "gsh-example", cwd=tmp_path)
+    assert refused.code == 4 and "Its code may do whatever you may" in refused.err and "--yes" in refused.err
     said = run(installed, "plugins", "approve", "gsh-example", "--yes", cwd=tmp_path)
     assert "gsh_example.parrot:OFFER" in said, "it says what it brings"
     assert run(installed, "run", "reverse abc", cwd=tmp_path) == "cba\n"

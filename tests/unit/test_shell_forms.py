@@ -62,6 +62,55 @@ def test_the_help_of_each_command_has_every_field(form: CommandForm) -> None:
     assert "--json" in said and ("--yes" in said) == bool(form.yes)
 
 
+CHANGING = frozenset(
+    (
+        "accept",
+        "add",
+        "allow",
+        "approve",
+        "archive",
+        "cancel",
+        "enable",
+        "finish",
+        "import",
+        "install",
+        "kill",
+        "off",
+        "on",
+        "refuse",
+        "remove",
+        "rename",
+        "restart",
+        "revoke",
+        "rm",
+        "send",
+        "set",
+        "spawn",
+        "start",
+        "stop",
+        "trust",
+        "unarchive",
+        "uninstall",
+        "unset",
+    )
+)
+CONSENTING = frozenset({"accept", "approve", "import", "install", "trust"})
+
+
+def test_yes_is_taken_wherever_something_changes() -> None:
+    changing = [form for form in COMMANDS if form.name.split()[-1] in CHANGING]
+    assert len(changing) > 30
+    assert [form.name for form in changing if not form.yes] == []
+
+
+def test_consent_is_never_taken_for_granted_where_nobody_is_asked() -> None:
+    consenting = [form for form in COMMANDS if form.name.split()[-1] in CONSENTING]
+    assert len(consenting) >= 7
+    for form in consenting:
+        shell = getattr(importlib.import_module(form.module), form.parameters).SHELL
+        assert "--yes" in shell.needs_answer, form.name
+
+
 def test_each_command_is_found_by_its_words() -> None:
     for form in COMMANDS:
         first, _, word = form.name.partition(" ")

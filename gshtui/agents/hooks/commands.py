@@ -124,7 +124,7 @@ def commands(read: Callable[[], HookSet]) -> list[AnyCommand]:
         _bound,
         Action(ListHooks, HookSet, ls, _listed),
         Action(AcceptHooks, HookSet, accept, _listed, asks=asks, effect=Effect.EXECUTE),
-        Action(RefuseHooks, HookSet, refuse, _listed),
+        Action(RefuseHooks, HookSet, refuse, _listed, effect=Effect.WRITE),
     )
 
     async def complete(_: Invocation, parameter: str, prefix: str) -> list[str]:

@@ -78,7 +78,7 @@ def commands(store: Store, bus: Bus, redact: Callable[[], Callable[[str], str]])
         data = {"text": kept.text, "cwd": kept.cwd, "at": kept.at}
         return Outcome(data, f"Noted: {one_line(kept.text, 200)}")
 
-    action = Action(AddNote, KeptNote, add, render)
+    action = Action(AddNote, KeptNote, add, render, effect=Effect.WRITE)
     return [
         Command(
             "note",
