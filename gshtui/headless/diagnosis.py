@@ -24,6 +24,7 @@ from gshtui.headless.streams import result, result_json
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.settings.paths import FolderError
+from gshtui.system import proxy_routes
 from gshtui.system.face_mark import can_mark
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ def examine_shells(loaded: Loaded) -> list[Finding]:
 _WITHIN = 2.0
 """Seconds that an Ollama has to answer."""
 _PROVIDERS = "Providers"
+_NETWORK = "Network"
 _CODE = "Language servers"
 
 
@@ -217,6 +219,15 @@ async def examine_providers(loaded: Loaded, environ: Mapping[str, str]) -> list[
     await choice.provider.close()
     status = "note" if choice.provider.name == "offline" else "ok"
     return [*findings, Finding(_PROVIDERS, "in use", status, f"{choice.label}: {choice.why}")]
+
+
+def examine_network(environ: Mapping[str, str]) -> list[Finding]:
+    """The variables that name proxies and certificates: what cannot be used, and what is."""
+    faults = proxy_routes.faults(environ)
+    if faults:
+        return [Finding(_NETWORK, "environment", "problem", fault.message, fault.hint) for fault in faults]
+    used = proxy_routes.in_use(environ)
+    return [Finding(_NETWORK, "environment", "ok", ", ".join(used))] if used else []
 
 
 async def _provider(candidate: ProviderCandidate, environ: Mapping[str, str]) -> Finding:
@@ -339,6 +350,7 @@ async def examine(manager: str) -> list[Finding]:
         *agents,
         *code,
         *examine_terminal(os.environ),
+        *examine_network(os.environ),
         *providers,
         *kept,
         *reporting,

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.processes import kill_child, start_child
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.system.time_limit import time_limit
@@ -131,16 +132,19 @@ class PersonNotifier:
         """Why it failed; empty: it did not. It goes to the address that is set and to no other."""
         import httpx2  # few have a webhook
 
+        from gshtui.system.routed_transport import RoutedTransport
+
         said = {"text": await self._redacted(text), "agent": agent, "at": time.time()}
         try:
             async with (
                 time_limit(WITHIN),
-                httpx2.AsyncClient(follow_redirects=False, timeout=WITHIN) as client,
+                httpx2.AsyncClient(follow_redirects=False, timeout=WITHIN, transport=RoutedTransport()) as client,
                 client.stream("POST", self._settings.notify.webhook, json=said) as answer,
             ):
                 code = answer.status_code
         except TimeoutError:
             return f"The notification webhook did not answer within {WITHIN:g} s."
-        except (httpx2.HTTPError, OSError, ValueError) as error:
-            return f"The notification webhook cannot be reached: {error}."
+        except (httpx2.HTTPError, OSError, ValueError, ExpectedError) as error:
+            why = error.message if isinstance(error, ExpectedError) else error
+            return f"The notification webhook cannot be reached: {why}."
         return "" if 200 <= code < 300 else f"The notification webhook answered {code}."

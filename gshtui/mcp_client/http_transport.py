@@ -5,6 +5,7 @@ The SDK follows a redirect only on the same host; any other ends the call with a
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, MutableMapping
 from contextlib import asynccontextmanager
@@ -14,10 +15,12 @@ from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
 from gshtui.mcp_client.message_filter import FilteredStream
-from gshtui.mcp_client.server_definition import ResolvedServer, ServerDefinition
+from gshtui.mcp_client.server_definition import McpError, ResolvedServer, ServerDefinition
 from gshtui.mcp_client.server_process import LONGEST
 from gshtui.mcp_client.server_requests import ServerHost
 from gshtui.mcp_client.sign_in import SignIn
+from gshtui.system.proxy_routes import EnvironmentFaultError
+from gshtui.system.routed_transport import RoutedTransport
 
 _CONNECT = 10.0
 _READ = 300.0
@@ -76,14 +79,25 @@ async def http_streams(
     Args:
         memory: where tokens are, until this process ends.
         waits: called with the seconds that a person may take now.
+
+    Raises:
+        McpError: the environment keeps requests from the address.
     """
-    timeout = httpx2.Timeout(_CONNECT, read=_READ)
-    transport = _LimitedTransport(httpx2.AsyncHTTPTransport())
+    routed = RoutedTransport()
+    try:
+        await asyncio.to_thread(routed.prepare, resolved.url)
+    except EnvironmentFaultError as error:
+        raise McpError(f"The MCP server {definition.name} cannot be reached: {error.message}.", error.hint) from error
     signed = any(name.lower() == "authorization" for name in resolved.headers)
     sign_in = contextlib.nullcontext() if signed else SignIn(definition, resolved.url, host, memory, waits)
     async with (
         sign_in as auth,
-        httpx2.AsyncClient(headers=resolved.headers, timeout=timeout, transport=transport, auth=auth) as client,
+        httpx2.AsyncClient(
+            headers=resolved.headers,
+            timeout=httpx2.Timeout(_CONNECT, read=_READ),
+            transport=_LimitedTransport(routed),
+            auth=auth,
+        ) as client,
         streamable_http_client(resolved.url, http_client=client, max_sse_event_size=LONGEST) as (read, write),
     ):
         yield FilteredStream(read), write

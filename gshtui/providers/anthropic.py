@@ -225,6 +225,7 @@ async def _post(client: Any, body: Wire) -> Any:
 
 
 KEY = "ANTHROPIC_API_KEY"
+ADDRESS = "https://api.anthropic.com"
 STATUS_OF_TYPE = {
     "overloaded_error": 529,
     "rate_limit_error": 429,
@@ -275,19 +276,20 @@ class Anthropic:
         place = self._place
         # Gateways in front of the API often still read the older header.
         headers = {"x-api-key": place.key} if place.base_url else {}
+        address = place.base_url or ADDRESS
         return anthropic.AsyncAnthropic(
             api_key=place.key,
-            base_url=place.base_url or "https://api.anthropic.com",
+            base_url=address,
             max_retries=0,
             default_headers=headers,
-            http_client=WatchedClient(place.deadlines),
+            http_client=WatchedClient(place.deadlines, address),
         )
 
     async def _ready(self, origin: ErrorOrigin) -> Any:
         if not self._place.key:
             raise no_key(origin.label, self._place.key_variable or KEY)
         await imported("anthropic", origin)
-        return await self._client.get()
+        return await self._client.get(origin)
 
     def _origin(self, model: str) -> ErrorOrigin:
         return ErrorOrigin("Anthropic", self._place.key_variable or KEY, self._place.base_url, model)

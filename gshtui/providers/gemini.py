@@ -9,6 +9,7 @@ import base64
 import binascii
 import json
 import re
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any, Literal, cast
@@ -243,20 +244,28 @@ class Gemini:
             await http.aclose()
 
     def _made(self) -> Any:
+        import httpx2
         from google import genai
         from google.genai import types
 
         from gshtui.providers.http_client import WatchedClient
 
-        http = WatchedClient(self._place.deadlines)
-        options = types.HttpOptions(base_url=self._place.base_url or ADDRESS, httpx_async_client=cast("Any", http))
+        address = self._place.base_url or ADDRESS
+        http = WatchedClient(self._place.deadlines, address)
+        options = types.HttpOptions(
+            base_url=address,
+            httpx_async_client=cast("Any", http),
+            # What only its other calls use. It would make them all from the environment, and fail with them.
+            httpx_client=cast("Any", httpx2.Client(transport=httpx2.BaseTransport())),
+            async_client_args={"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)},
+        )
         return genai.Client(api_key=self._place.key, vertexai=False, http_options=options), http
 
     async def _ready(self, origin: ErrorOrigin) -> Any:
         if not self._place.key:
             raise no_key(origin.label, self._place.key_variable or KEY)
         await imported("google.genai", origin)
-        return await self._client.get()
+        return await self._client.get(origin)
 
     def _origin(self, model: str) -> ErrorOrigin:
         return ErrorOrigin("Gemini", self._place.key_variable or KEY, self._place.base_url, model)

@@ -1,8 +1,8 @@
 """The HTTP client under every SDK: it enforces our deadlines, whatever the SDK asks for.
 
-Connects and waits; knows no API. Raises only `httpx2` errors (`ConnectTimeout`, `ReadTimeout`, …), which the adapters
-translate. Imported on first use, in a thread, because `httpx2` is slow to load. Proxies and certificates come from the
-environment, as usual.
+Connects and waits; knows no API. Raises only `httpx2` errors (`ConnectTimeout`, `ReadTimeout`, …) and
+`EnvironmentFaultError`, which the adapters translate. Imported on first use, in a thread, because `httpx2` is slow to
+load. Proxies and certificates come from the environment (`system/proxy_routes.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import httpx2
 
 from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.sdk_connection import STREAM, Deadlines
+from gshtui.system.routed_transport import RoutedTransport
 from gshtui.system.time_limit import time_limit
 
 
@@ -46,12 +47,15 @@ class _Watched(httpx2.AsyncByteStream):
 class WatchedClient(httpx2.AsyncClient):
     """An `httpx2` client with our deadlines in place of those that the caller passes."""
 
-    def __init__(self, deadlines: Deadlines) -> None:
+    def __init__(self, deadlines: Deadlines, url: str) -> None:
+        """`url`: where it will be used. Raises `EnvironmentFaultError` where the environment keeps it from there."""
         self._deadlines = deadlines
         self._named: dict[str, httpx2.Response] = {}
         self._limits_of_phases = httpx2.Timeout(None, connect=deadlines.connect, pool=deadlines.connect)
         # A redirect would take keys in headers of the APIs' own to wherever it points.
-        super().__init__(timeout=self._limits_of_phases, follow_redirects=False)
+        transport = RoutedTransport()
+        transport.prepare(url)
+        super().__init__(timeout=self._limits_of_phases, follow_redirects=False, transport=transport)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send; the response's body is watched. Raises `httpx2.ReadTimeout` where no answer begins in time."""

@@ -239,10 +239,7 @@ class Ollama:
     def _made(self) -> Any:
         from gshtui.providers.http_client import WatchedClient
 
-        return WatchedClient(self._place.deadlines)
-
-    async def _ready(self) -> Any:
-        return await self._client.get()
+        return WatchedClient(self._place.deadlines, self._base)
 
     def _origin(self, model: str) -> ErrorOrigin:
         return ErrorOrigin(
@@ -254,7 +251,7 @@ class Ollama:
         )
 
     async def _json(self, origin: ErrorOrigin, method: str, path: str, body: Any) -> dict[str, Any]:
-        client = await self._ready()
+        client = await self._client.get(origin)
         try:
             response = await client.request(method, self._base + path, json=body)
         except Exception as error:
@@ -274,7 +271,7 @@ class Ollama:
         names = wire_history.tool_names(request)
         answer = AnswerBuilder(provider=self.name, api=API, model=request.model, names=names)
         reader = OllamaReader(answer)
-        client = await self._ready()
+        client = await self._client.get(origin)
         content = json.dumps(self.body(request)).encode()
         headers = {"content-type": "application/json"}
         try:

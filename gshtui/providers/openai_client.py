@@ -42,18 +42,19 @@ class OpenAIClient:
         if not self.place.key and not self.place.base_url:
             raise no_key("OpenAI", self.place.key_variable or KEY)
         await imported("openai", origin)
-        return await self._lazy.get()
+        return await self._lazy.get(origin)
 
     def _made(self) -> Any:
         import openai
 
         from gshtui.providers.http_client import WatchedClient
 
+        address = self.place.base_url or ADDRESS
         return openai.AsyncOpenAI(
             api_key=self.place.key or "none",  # local servers ask for no key, the SDK for something
-            base_url=self.place.base_url or ADDRESS,
+            base_url=address,
             max_retries=0,
-            http_client=WatchedClient(self.place.deadlines),
+            http_client=WatchedClient(self.place.deadlines, address),
         )
 
     async def close(self) -> None:

@@ -6,10 +6,13 @@ pages. Called by the adapters.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 
 from gshtui.providers.port import ErrorKind, ProviderError
+from gshtui.system import proxy_routes
+from gshtui.system.expected_error import ExpectedError
 
 _CONTEXT = (
     "context_length_exceeded",
@@ -192,6 +195,16 @@ def unreachable(origin: ErrorOrigin, why: str = "") -> ProviderError:
     return ProviderError(
         "network", f"The connection to {origin.who} failed{tail}", hint=origin.network_hint, retryable=True
     )
+
+
+def hindered(origin: ErrorOrigin, error: Exception) -> ProviderError:
+    """No request can be made: something in the environment, or in the settings, does not let the client be made."""
+    if isinstance(error, ExpectedError):
+        return ProviderError("missing", f"{origin.who} cannot be asked: {error.message}", hint=error.hint)
+    why = detail(getattr(error, "strerror", "") or str(error))
+    named = ", ".join(proxy_routes.in_use(os.environ))
+    hint = f"Check the address and these variables: {detail(named)}." if named else "Check the provider's base_url."
+    return ProviderError("missing", f"{origin.who} cannot be asked{f': {why}' if why else ''}", hint=hint)
 
 
 def cut_short(origin: ErrorOrigin) -> ProviderError:

@@ -15,9 +15,10 @@ from gshtui.bus.messages import Stop, Usage
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.port import Capabilities, Completed, ProviderError
-from gshtui.providers.provider_errors import ErrorOrigin, cut_short, garbled, silent, timed_out, unreachable
+from gshtui.providers.provider_errors import ErrorOrigin, cut_short, garbled, hindered, silent, timed_out, unreachable
 from gshtui.providers.retry import Backoff
 from gshtui.providers.sdk_packages import load_by_pieces
+from gshtui.system.proxy_routes import EnvironmentFaultError
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,15 @@ class LazyClient:
         self._made: Any = None
         self._lock = asyncio.Lock()
 
-    async def get(self) -> Any:
-        """The client."""
+    async def get(self, origin: ErrorOrigin) -> Any:
+        """The client. Raises `ProviderError`: it is made of settings and environment, so any fault is theirs."""
         if self._made is None:
             async with self._lock:
                 if self._made is None:
-                    self._made = await asyncio.to_thread(self._make)
+                    try:
+                        self._made = await asyncio.to_thread(self._make)
+                    except Exception as error:
+                        raise hindered(origin, error) from error
         return self._made
 
     def detach(self) -> Any:
@@ -99,9 +103,11 @@ def transport_failure(origin: ErrorOrigin, error: BaseException) -> ProviderErro
 
     cause: BaseException | None = error
     seen = 0
-    while cause is not None and not isinstance(cause, httpx2.HTTPError | OSError) and seen < 5:
+    while cause is not None and not isinstance(cause, httpx2.HTTPError | OSError | EnvironmentFaultError) and seen < 5:
         cause = cause.__cause__ or cause.__context__
         seen += 1
+    if isinstance(cause, EnvironmentFaultError):
+        return hindered(origin, cause)
     if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
         return unreachable(origin, "no connection in time")
     if isinstance(cause, httpx2.TimeoutException):

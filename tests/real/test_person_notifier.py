@@ -131,6 +131,19 @@ async def test_a_webhook_gets_json_and_no_other_address_does(hook: tuple[Hook, s
     assert isinstance(notices[-1], Noticed) and "cannot be reached" in notices[-1].text
 
 
+async def test_a_variable_that_keeps_a_webhook_from_its_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    notices: list[Event] = []
+    for variable, value in [("SSL_CERT_FILE", "/nonexistent/ca.pem"), ("ALL_PROXY", "gopher://x")]:
+        with monkeypatch.context() as one:
+            one.setenv(variable, value)
+            made = notifier(notices, Notify(webhook="https://hooks.example/x"))
+            made.send("done", "main")
+            await until_idle(made)
+        told = notices[-1]
+        assert isinstance(told, Noticed)
+        assert told.text.startswith(f"The notification webhook cannot be reached: {variable} names ")
+
+
 async def test_a_storm_of_notifications_is_bounded_and_ends_with_the_hub(tmp_path: Path) -> None:
     count = tmp_path / "count"
     made = notifier([], Notify(command=["sh", "-c", f"echo x >> {count}; sleep 1000"]))
