@@ -306,7 +306,7 @@ class Agent:
         except (ProviderError, StoreError, ContextError) as error:
             self.engine.forget(str(error))
         except Exception as error:  # our own fault: drop the request instead of retrying forever
-            self.engine.forget(f"The cut failed inside gsh-tui: {self._bus.report('a cut', error, shown=True).why}.")
+            self.engine.forget(self._bus.report("a cut", error, shown=True).failure("The cut"))
 
     async def draft(self) -> ContextDraft:
         """The inputs of its next request for the context engine. Raises `ProviderError`, `StoreError`."""
@@ -353,7 +353,7 @@ class Agent:
             self._inbox.refuse_one(prompt, f"The prompt was not sent: {error.message}", error.hint)
         except Exception as error:  # our own fault, before the turn or while reporting its end
             fault = self._bus.report(f"the agent {self.name}", error, shown=True)
-            finished = self._ended(session, "error", f"The prompt failed inside gsh-tui: {fault.why}.", fault)
+            finished = self._ended(session, "error", fault.failure("The prompt"), fault)
         finally:
             self._toolbox.limit_mode("")
             self._inbox.turn, self._turn_id = None, ""
@@ -416,8 +416,8 @@ class Agent:
             turn=self._turn_id,
             stop=stop,
             error=error,
-            error_kind="bug" if fault is not None else "",
-            hint=f"Send it again. {fault.details}" if fault is not None else "",
+            error_kind=fault.kind if fault is not None else "",
+            hint=f"Send it again. {fault.details}".rstrip() if fault is not None else "",
         )
         self._bus.publish(finished)
         return finished

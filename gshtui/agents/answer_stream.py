@@ -86,7 +86,7 @@ class AnswerStream:
         except Exception as error:  # a fault of ours, or of an SDK: what was said so far is kept
             fault = self._bus.report(f"the answer of {provider.name}", error, shown=True)
             why = ProviderError(
-                "bug", f"The answer failed inside gsh-tui: {fault.why}.", hint=f"Send it again. {fault.details}"
+                fault.kind, fault.failure("The answer"), hint=f"Send it again. {fault.details}".rstrip()
             )
             raise AnswerFailed(self.so_far("error"), why) from error
         finally:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from gshtui.settings import paths
 from gshtui.store.checkpoint_table import CheckpointTable, Kind
-from gshtui.store.store_errors import StoreError
+from gshtui.system.expected_error import ExpectedError
+from gshtui.system.faults import in_one_line, outside_failure
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.tools.shadow_repository import ShadowError, ShadowRepository
+from gshtui.tools.shadow_repository import ShadowRepository
 
 _DAYS = 30
 """Checkpoints are kept so long."""
@@ -68,16 +69,17 @@ class Checkpoints:
         try:
             tree = await self.shadow.record_files()
             await self._table.add(session, prompt, kind, str(self._folder), tree)
-        except (ShadowError, StoreError) as error:
+        except (ExpectedError, OSError) as error:
             if not self._failed:
-                self._failed = error.message
-                self._notice(f"`rewind` cannot restore files here: {error.message}", error.hint)
+                why, hint = outside_failure(error) or (in_one_line(error), "")
+                self._failed = why
+                self._notice(f"`rewind` cannot restore files here: {why}.", hint)
 
     async def _tidy(self) -> None:
         try:
             await self._table.forget_old(str(self._folder), time.time() - _DAYS * 86_400)
             await self.shadow.tidy(await self._table.trees(str(self._folder)))
-        except (ShadowError, StoreError):
+        except (ExpectedError, OSError):
             return  # the next process tries again
 
 

@@ -155,7 +155,7 @@ class Turn:
             await self._run(prompt)
         except Exception as error:  # a fault of ours: it costs this turn, and the agent goes on
             fault = self._bus.report(f"the turn of {self._agent}", error, shown=True)
-            self._fail(f"The turn failed inside gsh-tui: {fault.why}.", "bug", f"Send it again. {fault.details}")
+            self._fail(fault.failure("The turn"), fault.kind, f"Send it again. {fault.details}".rstrip())
             await self._close_calls()
         if self._toolbox.checkpoints is not None:
             await asyncio.shield(self._toolbox.checkpoints.end())

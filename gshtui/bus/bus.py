@@ -52,7 +52,8 @@ class Bus:
         if fault.message:
             self.publish(
                 FaultReported(
-                    part=part, doing=doing, why=fault.why, file=fault.file, count=fault.count, hint=hint, shown=shown
+                    part=part, doing=doing, why=fault.why, file=fault.file, count=fault.count,
+                    hint=fault.hint or hint, shown=shown, expected=fault.expected,
                 )
             )  # fmt: skip
         return fault

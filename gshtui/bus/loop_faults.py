@@ -50,7 +50,8 @@ class LoopFaults:
 def in_words(event: FaultReported) -> tuple[str, str]:
     """A fault in one sentence, with what happens next and where its traceback is."""
     where = f"The details are in {event.file}." if event.file else "The details could not be written."
-    return f"{event.part} failed {event.doing}".rstrip() + f": {event.why}.", f"{event.hint} {where}".lstrip()
+    where = "" if event.expected else where
+    return f"{event.part} failed {event.doing}".rstrip() + f": {event.why}.", f"{event.hint} {where}".strip()
 
 
 def part_of(context: dict[str, Any]) -> str:

@@ -7,11 +7,16 @@ import logging
 import sys
 import threading
 
-from gshtui.headless.streams import STDERR, shown, write_all
+from gshtui.headless.streams import STDERR, complain, shown, write_all
 
 
 def report_crash(error: BaseException) -> int:
     """Write a report and print where it is; returns the exit code."""
+    from gshtui.system.faults import outside_failure
+
+    if (outside := outside_failure(error)) is not None:
+        complain(f"{outside[0]}.", outside[1])
+        return 1
     what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     said = f"gsh-tui: internal error: {what}. {written(error)}\n"
     with contextlib.suppress(OSError):

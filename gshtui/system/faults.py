@@ -1,11 +1,13 @@
 """Unexpected faults: each gets a private file with its traceback, is announced once, and counted after that.
 
-Decides what counts as the same fault, and when to pause something that keeps failing. Announcing is up to the caller.
-Never raises.
+Decides what is a fault of ours, what counts as the same one, and when to pause something that keeps failing. What a
+program, a disk or a network that is not as it should be does is none: it has no file, and keeps its own words.
+Announcing is up to the caller. Never raises.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -14,9 +16,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, cast
 
 from gshtui import __version__
 from gshtui.system import private_files
+from gshtui.system.expected_error import ExpectedError
 
 FILES = 40
 """Most files one process writes; later faults are added to the last one."""
@@ -43,6 +47,10 @@ class Fault:
     """Why the traceback could not be written."""
     count: int = 1
     """How often this process has seen the fault."""
+    expected: bool = False
+    """It is no fault of ours: `why` is its own sentence, without the full stop."""
+    hint: str = ""
+    """What to do, of an expected failure."""
 
     @property
     def message(self) -> bool:
@@ -51,10 +59,21 @@ class Fault:
 
     @property
     def details(self) -> str:
-        """A sentence that says where the traceback is."""
+        """A sentence that says where the traceback is; of an expected failure, what to do."""
+        if self.expected:
+            return self.hint
         if self.file:
             return f"The details are in {self.file}."
         return f"The details could not be written: {self.trouble or 'unknown reason'}."
+
+    @property
+    def kind(self) -> Literal["bug", "missing"]:
+        """Of which kind a turn's error is that it ended."""
+        return "missing" if self.expected else "bug"
+
+    def failure(self, what: str) -> str:
+        """A sentence that says that this failed, and why."""
+        return f"{what} failed{'' if self.expected else ' inside gsh-tui'}: {self.why}."
 
 
 class FaultLog:
@@ -72,13 +91,16 @@ class FaultLog:
 
     def record(self, part: str, error: BaseException, doing: str = "") -> Fault:
         """Write the fault down, or count it if it is known."""
+        outside = outside_failure(error)
         key = (part, type(error), place_of(error))
         count, file, trouble = self._known.pop(key, (0, "", ""))
-        if not count:
+        if not count and outside is None:
             file, trouble = self._write(part, error, doing)
         self._known[key] = (count + 1, file, trouble)
         while len(self._known) > _KNOWN:
             self._known.popitem(last=False)
+        if outside is not None:
+            return Fault(part, doing, outside[0], "", "", count + 1, expected=True, hint=outside[1])
         return Fault(part, doing, in_one_line(error), file, trouble, count + 1)
 
     def _write(self, part: str, error: BaseException, doing: str) -> tuple[str, str]:
@@ -118,14 +140,40 @@ def expected(error: BaseException) -> bool:
     return isinstance(error, OSError) or type(error).__module__.startswith("gshtui.")
 
 
+_OUTSIDE = frozenset(
+    (
+        *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE),
+        *(errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM),
+    )
+)
+"""What the system refuses whoever asks: a full or broken disk, missing rights, a limit."""
+
+
+def outside_failure(error: BaseException) -> tuple[str, str] | None:
+    """What failed outside of this program, without a full stop, and what to do; `None`: it is a fault of ours."""
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        found = {outside_failure(inner) for inner in group.exceptions}
+        return found.pop() if len(found) == 1 else None
+    if isinstance(error, ExpectedError):
+        return _line(error.message).rstrip(".") or type(error).__name__, _line(error.hint)
+    if isinstance(error, OSError) and error.errno in _OUTSIDE:
+        named = f" ({error.filename})" if isinstance(error.filename, str) else ""
+        return _line(f"{error.strerror}{named}"), ""
+    return None
+
+
 def in_one_line(error: BaseException) -> str:
     """The error's type and text, printable and short."""
     try:
         text = f"{type(error).__name__}: {error}"
     except Exception:
         text = f"{type(error).__name__} (its text cannot be shown)"
-    text = " ".join(text.split()).removesuffix(":")
-    shown = "".join(char if char.isprintable() else "?" for char in text)
+    return _line(text).rstrip(":.")
+
+
+def _line(text: str) -> str:
+    shown = "".join(char if char.isprintable() else "?" for char in " ".join(text.split()))
     return shown if len(shown) <= _WHY else shown[: _WHY - 1] + "…"
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
 from gshtui.system.environment import MARK
+from gshtui.system.expected_error import ProgramMissing
 from gshtui.system.tasks import start_job
 from gshtui.system.time_limit import time_limit
 
@@ -48,7 +49,7 @@ async def start_child(
         limit: bytes that a reader of its pipes keeps.
 
     Raises:
-        OSError: it cannot be started.
+        ProgramMissing: there is no such program; it is an `OSError`, as all others are that keep it from starting.
         ValueError: an argument cannot be passed on.
     """
     _await_ends_without_threads()
@@ -70,7 +71,13 @@ async def start_child(
                 os.killpg(process.pid, signal.SIGKILL)
         await kill_child(process, _UNSTARTED_WITHIN)
 
-    return await finish_start(start, end)
+    try:
+        return await finish_start(start, end)
+    except FileNotFoundError as error:
+        # Of a missing folder it says the same.
+        if isinstance(error.filename, str) and error.filename == argv[0] and (cwd is None or os.path.isdir(cwd)):  # noqa: PTH112
+            raise ProgramMissing(argv[0]) from error
+        raise
 
 
 @functools.cache

@@ -16,6 +16,7 @@ from pathlib import Path
 from gshtui.commands.declaration import CommandError
 from gshtui.guard.child_environment import command_environment
 from gshtui.system import processes
+from gshtui.system.expected_error import ProgramMissing
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import plain
 
@@ -44,7 +45,7 @@ class GitAnswer:
     code: int
     out: str
     error: str
-    """Sanitised."""
+    """Sanitised, without a full stop at its end."""
     cut: bool = False
     """`out` is cut to the first 8 MB."""
 
@@ -149,10 +150,12 @@ async def _git(
             env=environ,
             start_new_session=True,
         )
+    except ProgramMissing as error:
+        raise CommandError(error.message, hint=error.hint) from error
     except FileNotFoundError as error:
-        if not folder.is_dir():
-            raise CommandError(f"The folder {folder} does not exist.") from error
-        raise CommandError("git is not installed.", hint="Install it with your package manager.") from error
+        raise CommandError(f"The folder {folder} does not exist.") from error
+    except OSError as error:
+        raise CommandError(f"git cannot be started: {error.strerror or error}.") from error
     try:
         async with time_limit(timeout):
             out, failure = await process.communicate()
@@ -164,6 +167,6 @@ async def _git(
     return GitAnswer(
         process.returncode or 0,
         out[:_MOST].decode("utf-8", "surrogateescape"),
-        plain(failure[:4096].decode("utf-8", "replace")).strip(),
+        plain(failure[:4096].decode("utf-8", "replace")).strip().rstrip("."),
         len(out) > _MOST,
     )

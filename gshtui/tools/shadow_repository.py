@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from gshtui.commands.declaration import CommandError
 from gshtui.guard.child_environment import command_environment
 from gshtui.settings import paths
 from gshtui.system import private_files, processes
-from gshtui.system.expected_error import ExpectedError
+from gshtui.system.expected_error import ExpectedError, ProgramMissing
 from gshtui.system.file_lock import LockHeld, file_lock
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line
@@ -317,9 +318,12 @@ class ShadowRepository:
 
     async def _ignored_everywhere(self) -> tuple[str, ...]:
         """The option for the person's own rules for all folders."""
-        said = await git(self.folder, "config", "--type=path", "core.excludesFile")
-        config = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-        rules = said.out.strip() if not said.code else str(Path(config, "git", "ignore"))
+        try:
+            answer = await git(self.folder, "config", "--type=path", "core.excludesFile")
+        except CommandError as error:
+            raise ShadowError(error.message, error.hint) from error
+        config = os.environ.get("XDG_CONFIG_HOME") or str(paths.home() / ".config")
+        rules = answer.out.strip() if not answer.code else str(Path(config, "git", "ignore"))
         return ("-c", f"core.excludesFile={rules}")
 
     async def _git(
@@ -340,9 +344,12 @@ class ShadowRepository:
                 env=environ,
                 start_new_session=True,
             )
+        except ProgramMissing as error:
+            raise ShadowError(error.message, error.hint) from error
         except FileNotFoundError as error:
-            what = "git is not installed" if self.folder.is_dir() else f"the folder {self.folder} is gone"
-            raise ShadowError(f"The files cannot be kept: {what}.") from error
+            raise ShadowError(f"The files cannot be kept: the folder {self.folder} is gone.") from error
+        except OSError as error:
+            raise ShadowError(f"git cannot be started: {error.strerror or error}.") from error
         try:
             async with time_limit(_WITHIN):
                 out, failure = await process.communicate(given)

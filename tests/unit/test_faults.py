@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import FaultReported
-from gshtui.bus.loop_faults import LoopFaults
+from gshtui.bus.loop_faults import LoopFaults, in_words
+from gshtui.commands.declaration import CommandError
 from gshtui.store.log_records import Recorder
 from gshtui.system import faults, tasks
+from gshtui.system.expected_error import ProgramMissing
 from gshtui.system.faults import Breaker, FaultLog
 from tests.kit import scripted_provider, source
 
@@ -49,6 +52,45 @@ def test_a_fault_is_a_private_file_once_and_counted(tmp_path: Path) -> None:
     assert "ValueError: broken" in text and "Traceback" in text
     assert [fault.count for fault in found if fault.message] == [1, 10, 100]
     assert {fault.file for fault in found} == {str(file)}
+
+
+OUTSIDE: dict[str, tuple[Exception, str]] = {
+    "of ours": (CommandError("The tree is gone.", hint="Plant one."), "The walk failed: The tree is gone."),
+    "of ours, in the words of others": (
+        CommandError("git failed: it is late.."),
+        "The walk failed: git failed: it is late.",
+    ),
+    "a missing program": (ProgramMissing("/opt/bin/fd"), "The walk failed: fd is not installed."),
+    "a full disk": (OSError(errno.ENOSPC, "No space left", "/data/x"), "The walk failed: No space left (/data/x)."),
+    "in a group": (
+        ExceptionGroup("two", [ProgramMissing("fd"), ProgramMissing("fd")]),
+        "The walk failed: fd is not installed.",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+async def test_what_fails_outside_of_the_program_is_said_once_in_its_own_words_without_a_file(
+    kind: str, tmp_path: Path
+) -> None:
+    error, sentence = OUTSIDE[kind]
+    bus = Bus()
+    bus.faults = FaultLog(lambda: tmp_path)
+    told: list[FaultReported] = []
+    bus.subscribe(lambda batch: told.extend(e for e in batch if isinstance(e, FaultReported)), FaultReported, name="t")
+    fault, *_ = [bus.report("the walk", error, hint="It goes on.") for _ in range(3)]
+    assert (fault.failure("The walk"), fault.kind, list(tmp_path.iterdir())) == (sentence, "missing", [])
+    await bus.drained()
+    assert [" ".join(in_words(event)).replace("the walk", "The walk") for event in told] == [
+        f"{sentence} {fault.hint or 'It goes on.'}"
+    ]
+
+
+def test_a_fault_of_ours_within_a_group_is_one(tmp_path: Path) -> None:
+    log = FaultLog(lambda: tmp_path)
+    fault = log.record("the walk", ExceptionGroup("two", [ProgramMissing("fd"), caught()]))
+    assert fault.failure("The walk").startswith("The walk failed inside gsh-tui: ")
+    assert (fault.kind, len(list(tmp_path.iterdir()))) == ("bug", 1)
 
 
 def test_there_are_not_more_files_than_anybody_reads(tmp_path: Path) -> None:

@@ -69,6 +69,8 @@ class FaultReported(Event, frozen=True, kw_only=True):
     """The agent in whose process it was; empty for the hub's own."""
     shown: bool = False
     """The face in which it happened has already told the person."""
+    expected: bool = False
+    """It is no fault of ours, so it has no traceback: a program, a disk or a network is not as it should be."""
 
 
 class SubscriberLagged(Event, frozen=True, kw_only=True):

@@ -288,11 +288,11 @@ class AcpAgent:
                 raise
         except Exception as error:  # a fault of ours costs this turn
             fault = self._bus.report(f"the turn of {self.name}", error, shown=True)
-            text = f"The turn failed inside gsh-tui: {fault.why}."
+            text = fault.failure("The turn")
             self._bus.publish(
                 TurnFinished(
-                    agent=self.name, session=self.session, turn="", stop="error", error=text, error_kind="bug",
-                    hint=f"Send it again. {fault.details}",
+                    agent=self.name, session=self.session, turn="", stop="error", error=text, error_kind=fault.kind,
+                    hint=f"Send it again. {fault.details}".rstrip(),
                 )
             )  # fmt: skip
         finally:

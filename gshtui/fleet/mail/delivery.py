@@ -243,7 +243,7 @@ class Delivery:
             fault = self._bus.report(f"the mail for {letter.recipient}", error, shown=True)
             progress.forget(letter)
             await self._store.mail.release(letter.id)
-            await progress.held(letter, f"Its delivery failed inside gsh-tui: {fault.why}. {fault.details}")
+            await progress.held(letter, f"{fault.failure('Its delivery')} {fault.details}".rstrip())
         else:
             self._trouble.pop(letter.recipient, None)
             await progress.submitted(letter)

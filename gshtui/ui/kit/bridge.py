@@ -351,8 +351,8 @@ class Bridge:
         """Have the hub record a fault that the window has shown; if the hub is not up yet, later."""
         self.publish(
             FaultReported(
-                part=fault.part, doing=fault.doing, why=fault.why, file=fault.file, count=fault.count, hint=hint,
-                shown=True,
+                part=fault.part, doing=fault.doing, why=fault.why, file=fault.file, count=fault.count,
+                hint=fault.hint or hint, shown=True, expected=fault.expected,
             )
         )  # fmt: skip
 

@@ -252,7 +252,14 @@ class Notices:
             hint = ""
         else:
             part = f"{event.part} of agent {event.agent}" if event.agent else event.part
-            fault = Fault(_line(part), _line(event.doing), _line(event.why), event.file, count=event.count)
+            fault = Fault(
+                _line(part),
+                _line(event.doing),
+                _line(event.why),
+                event.file,
+                count=event.count,
+                expected=event.expected,
+            )
             hint = _line(event.hint)
         if fault.message and not (isinstance(event, FaultReported) and event.shown):
             self._app.notify(in_words(fault, hint), severity="error", markup=False, timeout=12)

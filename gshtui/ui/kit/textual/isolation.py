@@ -158,7 +158,7 @@ def in_words(fault: Fault, hint: str = "") -> str:
     often = "" if fault.count == 1 else f" ({fault.count} times so far)"
     goes_on = hint or "You can go on: try again, or close this part and open it again."
     part = fault.part[:1].upper() + fault.part[1:]
-    return f"{part} failed {fault.doing}".rstrip() + f"{often}: {fault.why}. {goes_on} {fault.details}"
+    return f"{part} failed {fault.doing}".rstrip() + f"{often}: {fault.why}. {goes_on} {fault.details}".rstrip()
 
 
 def name_of(part: object) -> str:
