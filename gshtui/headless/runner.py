@@ -31,7 +31,7 @@ _LOADED_AFTER = 10.0
 """Seconds after which a command that goes on has loaded what it needs."""
 _GARBAGE = (50_000, 20, 100)
 """Thresholds of the garbage collector from then on."""
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Stop:

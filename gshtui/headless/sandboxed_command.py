@@ -68,12 +68,14 @@ async def _run(line: SandboxedLine) -> int:
         complain(f"--host: {error}.")
         return exits.USAGE
     sandbox = await asyncio.to_thread(sandbox.with_programs, line.command)
-    absent = await asyncio.to_thread(sandbox.absent)
+    try:
+        absent = await asyncio.to_thread(sandbox.absent)
+    except OSError as error:
+        return _not_set_up(error)
     try:
         code, refused = await _run_in(sandbox, line, folder, loaded)
     except OSError as error:
-        complain(f"The sandbox could not be set up, so nothing was run: {error.strerror or error}.", "gsh-tui doctor")
-        return exits.UNREACHABLE
+        return _not_set_up(error)
     finally:
         moved = await asyncio.to_thread(sandbox.take_out, absent)
         for path in moved:
@@ -86,6 +88,11 @@ async def _run(line: SandboxedLine) -> int:
     return code
 
 
+def _not_set_up(error: OSError) -> int:
+    complain(f"The sandbox could not be set up, so nothing was run: {error.strerror or error}.", "gsh-tui doctor")
+    return exits.UNREACHABLE
+
+
 async def _sandbox(loaded: Loaded) -> ProjectSandbox | str:
     from gshtui.guard.sandbox.sandboxes import Sandboxes
     from gshtui.settings import paths
@@ -93,7 +100,7 @@ async def _sandbox(loaded: Loaded) -> ProjectSandbox | str:
     table, general = loaded.settings.sandbox, loaded.settings.general
     own = (paths.state_dir(), general.session_dir, general.log_dir, paths.data_dir(), paths.config_dir())
     project = Path(os.path.realpath(paths.project_root(loaded.cwd)))
-    return await Sandboxes(table, own).sandbox(project)
+    return await Sandboxes(table, own, complain).sandbox(project)
 
 
 async def _run_in(

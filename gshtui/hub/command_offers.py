@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import ModelChangeRequested
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Invocation
 from gshtui.commands.execution import call
 from gshtui.commands.registry import AnyCommand, Registry
@@ -277,7 +278,10 @@ class CommandOffers:
             paths.state_dir()
         ours = (paths.state_dir(create=False), paths.data_dir(create=False), paths.config_dir(create=False))
         own = (ours[0], self._settings.general.session_dir, self._settings.general.log_dir, *ours[1:])
-        return Sandboxes(self._settings.sandbox, own)
+        return Sandboxes(self._settings.sandbox, own, self._notice)
+
+    def _notice(self, text: str) -> None:
+        self._bus.publish(Noticed(level="warning", text=text, about="sandbox"))
 
     @functools.cached_property
     def hosts(self) -> HostLinks:

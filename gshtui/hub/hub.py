@@ -136,6 +136,7 @@ class Hub:
         about = self.options.about or "settings"
         for problem in self.options.loaded.problems:
             self.bus.publish(Noticed(level=problem.level, text=str(problem), about=about))
+        await self.parts.attempt("sandbox", self._clean_cut_off_runs)
         await self.parts.attempt("commands", self._offer_commands)
         await self.parts.attempt("plugins", self._add_plugins)
         for part, start in self._starts.items():
@@ -155,6 +156,22 @@ class Hub:
         options = self.options
         if options.native is None and not (options.visiting or options.keeper):
             self._telling = start_job(self._tell_news(), "what is new here")
+
+    async def _clean_cut_off_runs(self) -> None:
+        """Take out of projects what sandboxed commands have left that were killed with their process, and say so."""
+        from gshtui.settings import paths
+
+        state = paths.state_dir(create=False)
+        if not (state / "open-runs").is_dir():
+            return
+        from gshtui.guard.sandbox.open_run import clean_cut_off_runs, untold  # few are cut off
+
+        told = await asyncio.to_thread(clean_cut_off_runs, state)
+        if self.options.keeper or self.options.native is not None:  # nobody looks on
+            await asyncio.to_thread(untold, state, told)
+            return
+        for sentence in (*await asyncio.to_thread(untold, state), *told):
+            self.bus.publish(Noticed(level="warning", text=sentence, about=self.options.about or "sandbox"))
 
     async def _add_plugins(self) -> None:
         from gshtui.settings import plugins

@@ -194,7 +194,11 @@ class Interpreter:
         self._stop.clear()
         self.blocks += 1
         sandbox = self.options.sandbox
-        absent = await asyncio.to_thread(sandbox.absent) if sandbox is not None else None
+        try:
+            absent = await asyncio.to_thread(sandbox.absent) if sandbox is not None else None
+        except OSError as error:
+            why = f"nothing was run: what it makes cannot be noted: {error.strerror or error}"
+            return BlockEnd("ended", None, 0.0, self.alive, why)
         started = asyncio.get_running_loop().time()
         try:
             end = await self._run(code, name, limit, cancelled)

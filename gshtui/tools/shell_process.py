@@ -109,7 +109,10 @@ async def run_in_sandbox(
     errors: Capture | None = None,
 ) -> Run:
     """Run it where it can change nothing but the project. Arguments and errors are those of `run_supervised`."""
-    absent = await asyncio.to_thread(sandbox.absent)
+    try:
+        absent = await asyncio.to_thread(sandbox.absent)
+    except OSError as error:
+        raise file_access.explained(error, "Nothing was run: what it makes cannot be noted") from error
     try:
         done = await run_supervised(start, limit, cancelled, capture, errors, sandbox)
     finally:  # also of a call that was cancelled

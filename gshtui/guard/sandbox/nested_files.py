@@ -16,7 +16,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gshtui.guard.obeyed_files import ANYWHERE, has_obeyed_ending, is_obeyed_anywhere
 
@@ -54,6 +56,30 @@ _HARMLESS = {
 
 _Folder = tuple[int, int, int]
 """Device, number and change time of a folder; the time is -1 while it may still change within the clock's step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What was there before a command, for another process to know after it.
+
+    Attributes:
+        trusted: path → device and number of what the command could only read.
+        others: of what it could change: repositories that ran nothing.
+        whole: there was room for all folders.
+    """
+
+    trusted: dict[str, tuple[int, int]]
+    others: dict[str, tuple[int, int]]
+    whole: bool
+
+    @classmethod
+    def parse(cls, said: Any) -> Remembered:
+        """From its JSON. Raises `KeyError`, `TypeError` or `ValueError`: it is none."""
+        trusted, others = (
+            {str(path): (int(one[0]), int(one[1])) for path, one in said[name].items()}
+            for name in ("trusted", "others")
+        )
+        return cls(trusted, others, bool(said["whole"]))
 
 
 class NestedFiles:
@@ -94,6 +120,60 @@ class NestedFiles:
                 came = [path for path in self._known() if since and path not in known]
                 self._left.update(path for path in came if self._has_come(path, since - _SLACK, folders))
             self._mounted = self._unchanged(self._known())  # where nothing is mounted, they are trusted
+
+    def remembered(self) -> Remembered:
+        """What is there, as it was learned, for a note on disk. Blocks for a moment."""
+        with self._lock:
+            known = self._known()
+            others = {path for path in known if path in self._left}
+            if len(known) > _KEPT:
+                others.update(path for path in known if self._may_stay(path))
+            found = {path: _identity(path) for path in known}
+            return Remembered(
+                {path: one for path, one in found.items() if path not in others},
+                {path: found[path] for path in others},
+                not self._unseen,
+            )
+
+    def come_since(self, before: Remembered, began: int) -> list[Path]:
+        """What a command that was cut off has left that must not stay; for a fresh object. Blocks for a moment.
+
+        Args:
+            before: what was there.
+            began: when it was started, in nanoseconds since the epoch.
+        """
+        with self._lock:
+            self._scan([self._project])
+            out: list[Path] = []
+            head = f"{self._project}/HEAD"
+            for path in self._known():
+                if str(Path(path).parent) == self._project and path in self._inside[self._project]:
+                    own = not has_obeyed_ending(path)  # the project itself looks like a repository: HEAD makes it one
+                    if own and (path != head or head in before.trusted or head in before.others):
+                        continue
+                found = _identity(path)
+                if before.trusted.get(path) == found or not self._came_since(path, before, began - _SLACK):
+                    continue
+                if not self._may_stay(path):
+                    out.append(Path(path))
+            whole = set(out)
+            return [path for path in out if whole.isdisjoint(path.parents)]
+
+    def _came_since(self, path: str, before: Remembered, since: int) -> bool:
+        if _changed(path) >= since:
+            return True
+        if before.others.get(path) == _identity(path):
+            inside = (f"{path}/{name}" for name in (*_OF_REPOSITORY, "modules", "worktrees"))
+            return any(_changed(each) >= since for each in inside)
+        if not before.whole:
+            return False  # a folder there that there was no room for changes, too
+        folders = map(str, Path(path).parents)
+        return any(_changed(each) >= since for each in folders if each.startswith(f"{self._project}/"))
+
+    def suspect(self, paths: Iterable[Path]) -> None:
+        """These were found, and are not taken out yet."""
+        with self._lock:
+            self._left.update(map(str, paths))
 
     def forget(self, paths: Iterable[Path]) -> None:
         """These were taken out, so that what is found there from now on is new."""

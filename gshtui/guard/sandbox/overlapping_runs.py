@@ -41,10 +41,22 @@ class OverlappingRuns:
         """Whether none runs."""
         return not self._began
 
+    def is_newest(self, run: int) -> bool:
+        """Whether no command began after this one: the newest looks after what all of them make."""
+        with self._lock:
+            return run == max(self._began, default=run)
+
     def taken_since(self, run: int) -> frozenset[Path]:
         """What was taken out since this one began."""
         with self._lock:
             return frozenset(self._taken.get(run, ()))
+
+    def took(self, taken: Iterable[Path]) -> None:
+        """This was taken out while they run."""
+        paths = tuple(taken)
+        with self._lock:
+            for each in self._taken.values():
+                each.update(paths)
 
     def end(self, run: int, taken: Iterable[Path]) -> None:
         """A command has ended, and this of it was taken out."""

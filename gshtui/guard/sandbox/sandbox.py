@@ -3,8 +3,9 @@
 Bubblewrap with the profile that holds as root, too: everything read-only but the project and the folders named in
 `[sandbox]`, git's own files read-only, secrets and our own files hidden, `/tmp` and `/run` its own, no network unless
 allowed, no capabilities, no further namespaces, a filter of system calls, and a process tree that ends with it. What
-only appears in the project or below (`.envrc`, `.mcp.json`, …) and would be obeyed by other programs is taken out
-afterwards: to forbid it beforehand, an empty file of that name would have to stand there, for all programs to see.
+only appears in the project or below (`.envrc`, `.mcp.json`, …) and would be obeyed by other programs is taken out as it
+comes, and at the end: to forbid it beforehand, an empty file of that name would have to stand there, for all programs
+to see (`git status`, an editor), and stay there after a crash.
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from gshtui.guard import sensitive_paths
 from gshtui.guard.obeyed_files import AT_TOP
 from gshtui.guard.sandbox import seatbelt
 from gshtui.guard.sandbox.nested_files import NestedFiles
+from gshtui.guard.sandbox.open_run import OpenRun, RunNote, move_out
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.reading_view import EMPTY, ReadingView, homes
 from gshtui.guard.sandbox.root_files import root_files
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
-from gshtui.system import private_files
 from gshtui.text.host_rules import HostRules
 
 _SECRETS = (
@@ -67,12 +69,14 @@ class ObeyedFiles:
         links: links, which cannot be made read-only, and where they lead.
         began: when that was, in nanoseconds since the epoch.
         run: the command's number among those of its project.
+        opened: its note on disk, and what is taken out while it runs.
     """
 
     absent: frozenset[Path] = frozenset()
     links: tuple[tuple[Path, str], ...] = ()
     began: int = 0
     run: int = 0
+    opened: OpenRun | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +273,11 @@ class ProjectSandbox:
         return [*(top / name for top in tops for name in AT_TOP), *self.by_git]
 
     def absent(self) -> ObeyedFiles:
-        """What other programs would obey and could be put there. Blocks for a moment."""
+        """What other programs would obey and could be put there. Close it by `take_out`. Blocks for a moment.
+
+        Raises:
+            OSError: it cannot be noted on disk.
+        """
         paths = self._obeyed()
         since = 0 if self.runs.is_alone else self.runs.earliest(time.time_ns())
         for nested in self.nested:
@@ -278,12 +286,34 @@ class ProjectSandbox:
         absent = [*set(paths).difference(there), *(end for end in self._ends(there) if not os.path.lexists(end))]
         links = tuple((path, str(path.readlink())) for path in there if path.is_symlink())
         began = time.time_ns()
-        return ObeyedFiles(frozenset(absent), links, began, self.runs.begin(began))
+        before = ObeyedFiles(frozenset(absent), links, began, self.runs.begin(began))
+        try:
+            return replace(before, opened=OpenRun(self.kept.parent, self._note(before), partial(self._sweep, before)))
+        except BaseException:
+            self.runs.end(before.run, ())
+            raise
+
+    def _note(self, before: ObeyedFiles) -> RunNote:
+        absent, links = map(str, before.absent), ((str(path), to) for path, to in before.links)
+        nested = {str(each.root): each.remembered() for each in self.nested}
+        return RunNote(str(self.project), before.began, tuple(absent), tuple(links), nested)
 
     def _ends(self, paths: Sequence[Path]) -> list[Path]:
         """Where links among these lead to within the project."""
         real = [Path(os.path.realpath(path)) for path in paths if path.is_symlink()]
         return [path for path in real if path.is_relative_to(self.project)]
+
+    def _sweep(self, before: ObeyedFiles, lying: frozenset[Path]) -> tuple[list[Path], frozenset[Path]]:
+        """Take out, while the command runs, what was there at the last look, too: not what is only made and removed."""
+        if not self.runs.is_newest(before.run):
+            return [], frozenset()
+        found = self._come(before)
+        for nested in self.nested:
+            nested.suspect(path for root, path in found if root == nested.root)
+        moved = move_out(self.kept, self.project, [each for each in found if each[1] in lying], runs=True)
+        self._forget([path for path, _ in moved])
+        gone = {path for path, _ in moved}
+        return [to for _, to in moved], frozenset(path for _, path in found if path not in gone)
 
     def take_out(self, before: ObeyedFiles) -> list[Path]:
         """Move what appeared of it out of the project; returns where each is now. Blocks for a moment.
@@ -294,39 +324,47 @@ class ProjectSandbox:
         Raises:
             OSError: it could not be moved.
         """
-        out: list[Path] = []
+        done = False
+        swept: list[Path] = []
+        moved: list[tuple[Path, Path]] = []
         try:
-            return self._take_out(before, out)
+            if before.opened is not None:
+                before.opened.stop()
+                swept = before.opened.swept
+            changed = [(path, to) for path, to in before.links if not path.is_symlink() or str(path.readlink()) != to]
+            found = self._come(before)
+            known = {path for _, path in found}
+            found += [(self.project, path) for path, _ in changed if os.path.lexists(path) and path not in known]
+            moved = move_out(self.kept, self.project, found)
+            for path, to in changed:
+                path.symlink_to(to)
+            done = True
         finally:
-            for nested in self.nested:
-                nested.forget(path for path in out if path.is_relative_to(nested.root))
-            self.runs.end(before.run, out)
+            self._forget([path for path, _ in moved])
+            self.runs.end(before.run, [path for path, _ in moved])
+            if before.opened is not None:
+                before.opened.close(done=done)
+        return [*swept, *(to for _, to in moved)]
 
-    def _take_out(self, before: ObeyedFiles, out: list[Path]) -> list[Path]:
-        """`out` gets what is moved."""
+    def _come(self, before: ObeyedFiles) -> list[tuple[Path, Path]]:
+        """What came since then that must not stay: (the folder that it is below, itself)."""
         since = self.runs.earliest(before.began)
-        found = sorted(path for path in before.absent | self.runs.taken_since(before.run) if os.path.lexists(path))
-        changed = [(path, to) for path, to in before.links if not path.is_symlink() or str(path.readlink()) != to]
-        nested = [(each.root, path) for each in self.nested for path in each.left_since(since) if path not in found]
-        if not found and not changed and not nested:
-            return []
-        private_files.make_folder(self.kept)
-        place = Path(tempfile.mkdtemp(prefix=f"{self.project.name}-", dir=self.kept))
-        found += [path for path, _ in changed if os.path.lexists(path) and path not in found]
-        wanted = [(path, path.relative_to(root)) for root, path in nested]
-        moved: list[Path] = []
-        for path, name in [*((path, Path(path.name)) for path in found), *wanted]:
-            to = place / name
-            if os.path.lexists(to):  # the same name of another folder
-                to = Path(tempfile.mkdtemp(dir=place)) / path.name
-            to.parent.mkdir(parents=True, exist_ok=True)
-            if not os.path.lexists(path):
-                continue  # it is in a folder that was moved, or the other of two commands took it out
-            moved.append(Path(shutil.move(path, to)))
-            out.append(path)
-        for path, to in changed:
-            path.symlink_to(to)
-        return moved
+        tops = sorted(path for path in before.absent | self.runs.taken_since(before.run) if os.path.lexists(path))
+        found = dict.fromkeys((self._root_of(path), path) for path in tops)
+        top = set(tops)
+        found |= dict.fromkeys(
+            (each.root, path) for each in self.nested for path in each.left_since(since) if path not in top
+        )
+        return list(found)
+
+    def _root_of(self, path: Path) -> Path:
+        roots = (self.project, *(each.root for each in self.nested))
+        return next((root for root in roots if path.is_relative_to(root)), self.project)
+
+    def _forget(self, paths: Sequence[Path]) -> None:
+        for nested in self.nested:
+            nested.forget(path for path in paths if path.is_relative_to(nested.root))
+        self.runs.took(paths)
 
 
 def _is_own(path: Path) -> bool:

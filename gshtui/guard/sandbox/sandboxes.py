@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gshtui.guard.sandbox.git_obeyed import GitObeyed
 from gshtui.guard.sandbox.nested_files import NestedFiles
+from gshtui.guard.sandbox.open_run import clean_cut_off_runs
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.reading_view import reading_view
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, is_suitable_to_read, unsuitable
@@ -30,10 +31,12 @@ class Sandboxes:
     Args:
         settings: the `[sandbox]` table.
         own: our own folders, which no command sees; the first one keeps what is taken out of projects.
+        notice: gets a sentence for a person where a run that was cut off has left something.
     """
 
     settings: SandboxSettings
     own: tuple[Path, ...]
+    notice: Callable[[str], None] = field(default=lambda _text: None, repr=False)
     _granted: dict[str, HostRules] = field(default_factory=dict[str, HostRules], repr=False)
     _by_git: dict[Path, GitObeyed] = field(default_factory=dict[Path, GitObeyed], repr=False)
     _nested: dict[Path, NestedFiles] = field(default_factory=dict[Path, NestedFiles], repr=False)
@@ -68,7 +71,13 @@ class Sandboxes:
             return "writable_paths name a folder that contains the home folder, so everything there would be writable"
         if why := await self._not_holding(program):
             return why
+        await self.clean_cut_off_runs()
         return await asyncio.to_thread(self._made, program, project, session)
+
+    async def clean_cut_off_runs(self) -> None:
+        """Take out of projects what commands have left whose process was killed, of whatever process."""
+        for sentence in await asyncio.to_thread(clean_cut_off_runs, self.own[0]):
+            self.notice(sentence)
 
     async def reading_sandbox(
         self, project: Path, folders: Sequence[Path], programs: Sequence[str]

@@ -46,6 +46,7 @@ class ServerProcess:
     _surroundings: contextlib.AsyncExitStack
     _said: deque[str]
     _run: SandboxRun | None = None
+    _swept: list[Path] | None = None
     listening: asyncio.Task[None] | None = None
 
     @property
@@ -56,7 +57,9 @@ class ServerProcess:
     @property
     def refused(self) -> list[str]:
         """What the sandbox refused to it, with what would allow that."""
-        return [each.sentence for each in self._run.refusals] if self._run is not None else []
+        found = [each.sentence for each in self._run.refusals] if self._run is not None else []
+        moved = [f"{path.name} is not left in the project: it is {path}" for path in (self._swept or ())]
+        return [*found, *moved]
 
     @property
     def end(self) -> str:
@@ -111,7 +114,7 @@ async def start_server_process(
     own.pop("PYTHONUNBUFFERED", None)
     surroundings = contextlib.AsyncExitStack()
     words, passed = tuple(argv), ()
-    run = None
+    run, swept = None, None
     try:
         if isinstance(sandbox, ProjectSandbox):
             from gshtui.guard.sandbox.sandbox_run import SandboxRun  # with its proxy, only where there is a sandbox
@@ -122,6 +125,7 @@ async def start_server_process(
             words, passed, own = run.argv, run.descriptors, {}
             absent = await asyncio.to_thread(sandbox.absent)
             surroundings.push_async_callback(asyncio.to_thread, sandbox.take_out, absent)
+            swept = absent.opened.swept if absent.opened is not None else None
         process = await processes.start_child(
             *words,
             stdin=asyncio.subprocess.PIPE,
@@ -140,7 +144,7 @@ async def start_server_process(
         run.started(process.pid)
     said: deque[str] = deque(maxlen=_STDERR_LINES)
     outside = "" if run is not None else str(sandbox)
-    started = ServerProcess(process, run is not None, outside, mark, surroundings, said, run)
+    started = ServerProcess(process, run is not None, outside, mark, surroundings, said, run, swept)
     assert process.stderr is not None
     started.listening = start_job(_listen(process.stderr, said), f"what {about} says")
     return started
