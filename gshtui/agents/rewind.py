@@ -128,8 +128,10 @@ class Rewinder:
         """Go back to the conversation that a rewind left. Raises `CommandError`, `ShadowError` and `StoreError`."""
         before = await self._store.sessions.find(await self.left_by(session))
         if not plan.tree:
+            await self._store.sessions.touch(before.id)
             return Rewound(before, files=False)
         left = await self._shadow.restore(plan.tree, plan.now, plan.changes)
+        await self._store.sessions.touch(before.id)
         await self._store.checkpoints.add(before.id, "", "after", str(self._folder), await self._shadow.record_files())
         return Rewound(before, "", tuple(one.path for one in plan.changes), tuple(left))
 

@@ -210,7 +210,7 @@ class _Family:
 
     async def redo(self, invocation: Invocation, parameters: RedoRewind) -> Rewound:
         try:
-            session, rewinder = await self._opened(invocation, parameters.session, empty=True)
+            session, rewinder = await self._opened(invocation, parameters.session)
             self._refuse_while_working(invocation, session)
             await rewinder.left_by(session.id)
             plan = await rewinder.plan_back(session.id) if parameters.files else FilePlan()
@@ -223,7 +223,7 @@ class _Family:
         if not parameters.files or parameters.overwrite:
             return None
         try:
-            session, rewinder = await self._opened(invocation, parameters.session, empty=True)
+            session, rewinder = await self._opened(invocation, parameters.session)
             await rewinder.left_by(session.id)
             plan = await rewinder.plan_back(session.id)
         except (StoreError, ShadowError) as error:
@@ -256,13 +256,13 @@ class _Family:
         except (StoreError, ShadowError) as error:
             raise command_error(error) from error
 
-    async def _opened(self, invocation: Invocation, name: str, *, empty: bool = False) -> tuple[SessionInfo, Rewinder]:
-        """The conversation, and what goes back in it. `empty`: one in which nothing was said yet will do."""
+    async def _opened(self, invocation: Invocation, name: str) -> tuple[SessionInfo, Rewinder]:
+        """The conversation, and what goes back in it."""
         name = name or invocation.session
         if name and name != "latest":
             info = await self._store.sessions.find(name, str(invocation.cwd))
-        elif found := await self._store.sessions.find_all(cwd=str(invocation.cwd), limit=1, empty=empty):
-            info = found[0]
+        elif found := await self._store.sessions.latest(str(invocation.cwd)):
+            info = found
         else:
             raise CommandError("This folder has no conversations yet.", hint="Ask something first.")
         return info, Rewinder(self._store, invocation.project)

@@ -37,6 +37,8 @@ _USED = (
 )
 _FIELDS = f"id, title, cwd, agent, provider, model, parent, created, updated, messages, {_USED}"
 _NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM sessions)"
+_BEGUN = "(messages > 0 OR id IN (SELECT session FROM session_bases WHERE rewound = 1))"
+"""Something was said in it, or a person has gone back there to before the first prompt."""
 
 
 class SessionInfo(msgspec.Struct, frozen=True):
@@ -58,6 +60,11 @@ class SessionInfo(msgspec.Struct, frozen=True):
     """Of all its requests and answers."""
     cost: float | None = None
     """US dollars; `None`: nothing was sent, or the price of something is unknown."""
+
+
+def touch_session(connection: sqlite3.Connection, session: str) -> None:
+    """Make it the one that was used last."""
+    connection.execute(f"UPDATE sessions SET touched = {_NEXT_TOUCH} WHERE id = ?", (session,))
 
 
 def create_session(
@@ -235,7 +242,7 @@ def list_sessions(
     empty: bool,
 ) -> list[SessionInfo]:
     """Conversations, most recently used first."""
-    conditions = ["1"] if empty else ["messages > 0"]
+    conditions = ["1"] if empty else [_BEGUN]
     parameters: list[Any] = []
     for condition, value in (
         ("cwd = ?", cwd),
@@ -259,7 +266,7 @@ def list_sessions(
 def latest_session(connection: sqlite3.Connection, cwd: str) -> SessionInfo | None:
     """The folder's most recently used conversation, except sub-agents'."""
     row = connection.execute(
-        f"SELECT {_FIELDS} FROM sessions WHERE cwd = ? AND messages > 0 AND parent = '' ORDER BY touched DESC LIMIT 1",
+        f"SELECT {_FIELDS} FROM sessions WHERE cwd = ? AND {_BEGUN} AND parent = '' ORDER BY touched DESC LIMIT 1",
         (clean_text(cwd),),
     ).fetchone()
     return _info(connection, row) if row else None
@@ -371,6 +378,10 @@ class SessionTable(Table):
         fields: dict[str, Any] = {"cwd": cwd, "agent": agent, "title": title, "parent": parent}
         fields |= {"upto": upto, "rewound": rewound}
         return await self._write(lambda connection: fork_session(connection, id, **fields))
+
+    async def touch(self, id: str) -> None:
+        """Make it the one that was used last: a person has gone back to it."""
+        await self._write(lambda connection: touch_session(connection, id))
 
     async def rewound_from(self, id: str) -> str:
         """The conversation that a rewind left for this one; empty: none did."""

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.agents.rewind import FilePlan, Rewinder
 from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
 from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.tools import shadow_repository
 from gshtui.tools.shadow_repository import ShadowError, ShadowRepository
+from tests.kit.storms import seeds
 from tests.kit.warm_program import run_gsh
 
 COVERS = (
@@ -214,6 +216,51 @@ async def test_a_fork_has_the_messages_up_to_any_of_them_and_outlives_the_origin
     await store.close()
 
 
+@pytest.mark.parametrize("seed", seeds(12))
+async def test_after_any_chain_of_rewinds_redos_and_forks_the_folder_goes_on_where_its_person_is(
+    seed: int, tmp_path: Path
+) -> None:
+    """The newest conversation, everywhere where one is not named, is the one that the last step led to."""
+    chance = random.Random(seed)
+    store = await Store.open(tmp_path / "gsh.db")
+    rewinder = Rewinder(store, tmp_path)
+    first = await store.sessions.create(cwd="/x", agent="main")
+    now = first.id
+    said: dict[str, list[str]] = {now: []}
+    left: dict[str, str] = {}
+    for step in range(40):
+        here = said[now]
+        match chance.choice(("say", "say", "rewind", "redo", "fork", "another agent")):
+            case "say":
+                await store.messages.append(
+                    now, Message(f"m{step}", "user", (Text(f"{step}"),), at=step, agent="person")
+                )
+                here.append(f"{step}")
+            case "rewind" if here:
+                number = chance.randint(1, len(here))
+                prompt = await rewinder.prompt(now, number)
+                made = (await rewinder.rewind(now, prompt, None)).session.id
+                said[made], left[made] = here[: len(here) - number], now
+                now = made
+            case "redo" if now in left:
+                assert (await rewinder.undo(now, FilePlan())).session.id == left[now]
+                now = left[now]
+            case "fork" if here:
+                at = chance.randint(1, len(here))
+                upto = [one.seq for one in await store.messages.read(now)][at - 1]
+                made = await store.sessions.fork(now, cwd="/x", agent="main", title="", parent="", upto=upto)
+                now, said[made.id] = made.id, here[:at]
+            case "another agent" if here:
+                other = await store.sessions.create(cwd="/x", agent="helper", parent=first.id)
+                await store.messages.append(other.id, Message(f"o{step}", "user", (Text("x"),), at=step))
+            case _:
+                continue
+        latest = await store.sessions.latest("/x")
+        assert (latest.id if latest else first.id) == now
+        assert [one.message.text for one in await store.messages.read(now)] == said[now]
+    await store.close()
+
+
 def test_rewind_restores_what_the_shell_changed_asks_about_yours_and_can_be_undone(project: Path) -> None:
     def ask(words: str) -> None:
         done = run_gsh("prompt", "--yes", "--session", session or "new", words, cwd=project)
@@ -233,8 +280,11 @@ def test_rewind_restores_what_the_shell_changed_asks_about_yours_and_can_be_undo
     assert sorted(done.json["restored"]) == ["a.txt", "n.txt"] and done.json["prompt"].startswith("run echo two")
     assert (project / "a.txt").read_text() == "one\n" and not (project / "n.txt").exists()
     assert (project / "x.log").exists()  # ignored
-    back = run_gsh("redo", "--json", "--session", done.json["session"], cwd=project)
+    assert run_gsh("session", "show", "latest", "--json", cwd=project).json["messages"] == []
+    back = run_gsh("redo", "--json", cwd=project)
     assert back.json["session"] == session
+    shown = [run_gsh("session", "show", name, "--json", cwd=project).json["session"]["id"] for name in ("latest", "1")]
+    assert shown == [session, session]
     assert ((project / "a.txt").read_text(), (project / "n.txt").read_text()) == ("three\n", "mine\n")
 
 
