@@ -16,7 +16,7 @@ from gshtui.commands.declaration import Caller, CommandError
 from gshtui.store.call_table import CallTable
 from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line
-from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, missing
+from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, is_file, is_folder, missing, whole_path
 from gshtui.vfs.virtual_path import CALLS, CURRENT
 
 _META, _CONTEXT, _PROMPT, _PINNED = ".call", "context", "system.prompt", "pinned"
@@ -87,12 +87,12 @@ class CallMount:
                 names = [one.name or one.member for one in call.members]
                 return [Node(one_line(name, 60), "link", target=f"/agents/{name}") for name in names]
             case _:
-                raise FileError("file", f"{steps[-1]} is a file, not a folder.", "`cat` shows it.")
+                raise is_file("calls", steps)
 
     async def read(self, caller: Caller, steps: tuple[str, ...]) -> str:
         """A file's text."""
         if not steps:
-            raise FileError("folder", "/calls is a folder.", "`ls` lists it.")
+            raise is_folder("calls", steps)
         call = await self._call(caller, steps[0])
         match steps[1:]:
             case (".call",):
@@ -102,14 +102,14 @@ class CallMount:
             case ("context", "pinned", name):
                 found = next((pin for pin in await self._pins(call) if pin.name == name), None)
                 if found is None:
-                    raise missing(steps)
+                    raise missing("calls", steps)
                 return found.text
             case ("conversation", name):
                 return _written(await self._message(call, name, steps))
             case () | (("context" | "conversation" | "members"),) | ("context", "pinned"):
-                raise FileError("folder", f"{steps[-1]} is a folder.", "`ls` lists it.")
+                raise is_folder("calls", steps)
             case _:
-                raise missing(steps)
+                raise missing("calls", steps)
 
     async def write(self, caller: Caller, steps: tuple[str, ...], content: str, *, append: bool) -> None:
         """Write the instructions of a call, or a pinned document."""
@@ -133,7 +133,7 @@ class CallMount:
                     raise FileError("refused", "What was said stays as it was said.", "`say` adds a message.")
                 case _:
                     hint = f"Write {_CONTEXT}/{_PROMPT}, or {_CONTEXT}/{_PINNED}/NAME."
-                    raise FileError("refused", f"{steps[-1]} cannot be written.", hint)
+                    raise FileError("refused", f"{whole_path('calls', steps)} cannot be written.", hint)
         except CommandError as error:
             raise as_file_error(error) from error
 
@@ -156,7 +156,7 @@ class CallMount:
             case ():
                 raise FileError("refused", "A call is not a file.", f"`calls rm {one_line(steps[0], 40)}` removes it.")
             case _:
-                raise FileError("refused", f"{steps[-1]} cannot be removed.")
+                raise FileError("refused", f"{whole_path('calls', steps)} cannot be removed.")
 
     def _refuse(self, caller: Caller, steps: tuple[str, ...]) -> None:
         if caller.is_guest or not steps:
@@ -178,7 +178,7 @@ class CallMount:
         try:
             call = await service.find("" if here else name, await service.principal(caller))
         except CommandError as error:
-            raise missing((name,)) from error
+            raise missing("calls", (name,)) from error
         if here and call.name == LOBBY:
             raise FileError(
                 "missing",
@@ -186,7 +186,7 @@ class CallMount:
                 "`join NAME` enters one; the lobby's is /calls/lobby/context.",
             )
         if (call.name != name and not here) or (caller.is_guest and not self._is_in(caller, call)):
-            raise missing((name,))
+            raise missing("calls", (name,))
         return call
 
     def _is_in(self, caller: Caller, call: CallInfo) -> bool:
@@ -201,13 +201,13 @@ class CallMount:
     async def _message(self, call: CallInfo, name: str, steps: tuple[str, ...]) -> CallMessage:
         number = name.removesuffix(_SUFFIX)
         if number == name or not number.isdecimal() or not number.isascii() or len(number) > _MOST_DIGITS:
-            raise missing(steps)
+            raise missing("calls", steps)
         if number not in (f"{int(number):03}", f"{int(number):0{_digits(call)}}"):
-            raise missing(steps)
+            raise missing("calls", steps)
         try:
             return await self._calls.message(call.name, int(number))
         except StoreError as error:
-            raise missing(steps) from error
+            raise missing("calls", steps) from error
 
 
 def _call_node(call: CallInfo) -> Node:
@@ -223,7 +223,7 @@ def _digits(call: CallInfo) -> int:
 def _found(nodes: list[Node], name: str, steps: tuple[str, ...]) -> Node:
     found = next((node for node in nodes if node.name == name), None)
     if found is None:
-        raise missing(steps)
+        raise missing("calls", steps)
     return found
 
 

@@ -40,6 +40,7 @@ from gshtui.commands.declaration import (
     Effect,
     Invocation,
     Mark,
+    NotAllowed,
     Outcome,
     Parameters,
     Question,
@@ -314,7 +315,7 @@ class _Calls:
     async def calls(self, invocation: Invocation, parameters: LookAtCalls) -> Outcome:
         caller = invocation.caller
         if (caller.is_agent or caller.is_guest) and parameters.action not in _LOOKING:
-            raise UsageError(
+            raise NotAllowed(
                 f"Only the person at the keyboard can use `calls {parameters.action}`.",
                 hint="ls, show and search are for everybody.",
             )
@@ -548,7 +549,7 @@ def _exported(call: CallInfo, messages: Sequence[CallMessage], pins: Sequence[Pi
 
 def _refuse_guest(invocation: Invocation) -> None:
     if invocation.caller.is_guest:
-        raise UsageError("Only the person at the keyboard can use `calls rm`.")
+        raise NotAllowed("Only the person at the keyboard can use `calls rm`.")
 
 
 def _write_new(target: Path, text: str) -> None:

@@ -147,6 +147,10 @@ class UnknownCommand(UsageError):
     """There is no command of this name; its package may not have started."""
 
 
+class NotAllowed(UsageError):
+    """Whoever wants to run it may not, whatever they write."""
+
+
 class Unconfirmed(CommandError):
     """The command does this only after a person agrees to its cost: ask, then run what the question contains."""
 
@@ -346,6 +350,8 @@ class Outcome:
     """`plain` is a piece of a longer text, printed without a line break behind it."""
     drawings: tuple[Drawing, ...] = ()
     """The pictures that a window shows below the text."""
+    parts: tuple[Outcome, ...] = ()
+    """The outcomes of a line with several commands, which a face without Markdown shows one after another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ from gshtui.commands.line_syntax import Pipeline, Script, SourceSpan, Stage, sub
 from gshtui.commands.line_values import LineValue
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.text.sanitise import one_line
-from gshtui.text.verbatim import bare
 
 Ask = Callable[[Question], Awaitable[bool]]
 _LONGEST = 200
@@ -160,9 +159,7 @@ class _Evaluation:
 
 def _together(outcomes: list[Outcome]) -> Outcome:
     """The outcomes of several pipelines as one: all texts, and a list of the data."""
-    shown = [outcome for outcome in outcomes if outcome.text and not outcome.shown]
-    texts = [outcome.text for outcome in shown]
-    plain = [outcome.plain if outcome.plain and not outcome.aside else bare(outcome.text) for outcome in shown]
+    texts = [outcome.text for outcome in outcomes if outcome.text and not outcome.shown]
     return replace(
         outcomes[-1],
         data=[outcome.data if outcome.data is not None else outcome.text for outcome in outcomes],
@@ -170,7 +167,9 @@ def _together(outcomes: list[Outcome]) -> Outcome:
         full="",
         notes="",
         cut=False,
-        plain="\n".join(plain),
+        plain="",
+        aside="",
         bytes=0,
         shown=all(outcome.shown for outcome in outcomes),
+        parts=tuple(outcomes),
     )

@@ -18,6 +18,7 @@ from gshtui.commands.declaration import (
     Action,
     CommandError,
     Invocation,
+    NotAllowed,
     Outcome,
     Parameters,
     Question,
@@ -169,7 +170,7 @@ def _allowed(registry: Registry, parameters: Returns[T], invocation: Invocation)
     if not may_run(registry.get(parameters.COMMAND), invocation.caller):
         raise refused(parameters.COMMAND, invocation.caller)
     if invocation.caller.is_agent and Access.HUMAN_ONLY in (action.access, registry.get(parameters.COMMAND).access):
-        raise UsageError(f"`{' '.join(filter(None, (parameters.COMMAND, parameters.WORD)))}` is for people only.")
+        raise NotAllowed(f"`{' '.join(filter(None, (parameters.COMMAND, parameters.WORD)))}` is for people only.")
     return action
 
 

@@ -16,10 +16,10 @@ from gshtui.commands.declaration import (
     AnyAction,
     Caller,
     Command,
+    NotAllowed,
     R,
     Returns,
     UnknownCommand,
-    UsageError,
     Where,
 )
 from gshtui.commands.shell_form import ShellGroup
@@ -276,8 +276,8 @@ def may_run(command: AnyCommand, caller: Caller) -> bool:
     return not (caller.is_agent and command.access is Access.HUMAN_ONLY)
 
 
-def refused(name: str, caller: Caller) -> UsageError:
+def refused(name: str, caller: Caller) -> NotAllowed:
     """Why somebody may not run a command."""
     if caller.is_guest:
-        return UsageError(f"You may not run {name} here.", hint="`help` lists what you can do.")
-    return UsageError(f"{name} is for people only.")
+        return NotAllowed(f"You may not run {name} here.", hint="`help` lists what you can do.")
+    return NotAllowed(f"{name} is for people only.")

@@ -12,7 +12,7 @@ from gshtui.context.commands.context_router import ContextRouter
 from gshtui.context.scratchpad import THINKING, thoughts
 from gshtui.context.views import ContextError, ContextView
 from gshtui.text.sanitise import literal, one_line
-from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right, as_file_error, missing
+from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right, as_file_error, is_folder, missing
 
 ASSEMBLY = "_assembly.md"
 FILES: dict[str, tuple[str, ...]] = {
@@ -75,7 +75,7 @@ class ContextMount(ReadOnlyMount):
         if len(steps) == 1:
             await self._view(steps[0])  # an agent by its id, or one with an older conversation here
             return Node(steps[0], "folder", type="agent")
-        raise missing(steps)
+        raise missing("context", steps)
 
     async def list(self, caller: Caller, steps: tuple[str, ...]) -> list[Node]:
         """The agents, or the files of one."""
@@ -91,10 +91,10 @@ class ContextMount(ReadOnlyMount):
         if steps == (ASSEMBLY,):
             return _SAID
         if len(steps) < 2:
-            raise FileError("folder", f"/{'/'.join(('context', *steps))} is a folder.", "`ls` lists it.")
+            raise is_folder("context", steps)
         name = steps[1].removesuffix(".ctx")
         if len(steps) > 2 or name not in FILES or not steps[1].endswith(".ctx"):
-            raise missing(steps)
+            raise missing("context", steps)
         view = await self._view(steps[0], sent=name == THINKING)
         return await self.text_of(view, _blocks(view, name), headed=name == "full")
 

@@ -12,7 +12,7 @@ from gshtui.context.commands.access import ContextAccess
 from gshtui.context.context_mount import ContextMount, read_right
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
-from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right, missing
+from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right, is_file, is_folder, missing
 
 _ONLINE = 60.0
 """Seconds after what somebody did for which they count as there."""
@@ -67,7 +67,7 @@ class AgentsMount(ReadOnlyMount):
             return _person_node(row) if isinstance(row, PersonHere) else _node(row)
         found = next((node for node in self._files(row) if steps[1:] == (node.name,)), None)
         if found is None:
-            raise missing(steps)
+            raise missing("agents", steps)
         return found
 
     async def list(self, caller: Caller, steps: tuple[str, ...]) -> list[Node]:
@@ -75,21 +75,21 @@ class AgentsMount(ReadOnlyMount):
         if not steps:
             return [*map(_node, await self._rows()), *map(_person_node, await self._people())]
         if len(steps) > 1:
-            raise FileError("file", f"{steps[-1]} is a file.", "`cat` shows it.")
+            raise is_file("agents", steps)
         return self._files(await self._find("/".join(steps)))
 
     async def read(self, caller: Caller, steps: tuple[str, ...]) -> str:
         """A status, or the system section."""
         if len(steps) < 2:
-            raise FileError("folder", f"/{'/'.join(('agents', *steps))} is a folder.", "`ls` lists it.")
+            raise is_folder("agents", steps)
         row = await self._find(steps[0])
         if steps[1:] == (".status",):
             return _person_text(row) if isinstance(row, PersonHere) else status_text(row)
         if isinstance(row, PersonHere):
-            raise missing(steps)
+            raise missing("agents", steps)
         if steps[1:] == (".system",) and (contexts := self._contexts()) is not None:
             return await contexts.read(caller, (row.id, "system.ctx"))
-        raise missing(steps)
+        raise missing("agents", steps)
 
     def _files(self, row: AgentRow | PersonHere) -> list[Node]:
         if isinstance(row, PersonHere):

@@ -16,6 +16,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.loop_faults import in_words
 from gshtui.headless import exits
+from gshtui.headless.outcomes import error_code
 from gshtui.headless.streams import ANYWAY, STDERR, complain, is_terminal, point_at
 from gshtui.settings.paths import FolderError
 from gshtui.system.time_limit import time_limit
@@ -108,7 +109,7 @@ async def _result_or_code(
         timeout: the most seconds that it may take; 0: no limit.
         before: called before anything is printed.
     """
-    from gshtui.commands.declaration import CommandError, Unconfirmed, UsageError
+    from gshtui.commands.declaration import CommandError, Unconfirmed
 
     said, code, position = "timed out; the command was stopped.", exits.TIMED_OUT, None
     try:
@@ -120,10 +121,8 @@ async def _result_or_code(
         said, code = str(denied), exits.DENIED
     except Unconfirmed as error:
         said, code = f"{error.message} {ANYWAY}", exits.DENIED
-    except UsageError as error:
-        said, code, position = str(error), exits.USAGE, error.position
     except CommandError as error:
-        said, code, position = str(error), exits.ERROR, error.position
+        said, code, position = str(error), error_code(error), error.position
     finally:
         before()
     complain(said)

@@ -83,8 +83,7 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
         for number, line in enumerate(lines):
             outcome = await _as_agent(hub, options, line) if options.agent else await hub.run(line)
             if isinstance(outcome.view, TalkView) and not options.json and os.isatty(0) and os.isatty(2):
-                progress.clear()
-                await _talk(hub, outcome.view)
+                await _talk(hub, outcome.view, progress)
                 outcome = replace(outcome, text="", full="", view=None)
             failed = outcome_code(outcome) != exits.DONE
             if number == len(lines) - 1 or failed:
@@ -105,6 +104,8 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
     if isinstance(outcome, int):
         return outcome
     if isinstance(outcome.view, ProgramView) and not options.json:
+        for part in outcome.parts[:-1]:
+            _write(part, options)
         views.append(outcome.view)
         return exits.DONE
     return _write(outcome, options)
@@ -115,8 +116,11 @@ def _write(outcome: Outcome, options: LineOptions) -> int:
     return write_outcome(outcome, as_json=options.json, text=outcome.plain if is_terminal(STDOUT) else "")
 
 
-async def _talk(hub: Hub, view: TalkView) -> None:
-    """Let the person ask an agent line after line, until they end the input or leave a line empty."""
+async def _talk(hub: Hub, view: TalkView, progress: Progress) -> None:
+    """Let the person ask an agent line after line, until they end the input or leave a line empty.
+
+    The progress line is there only while they wait.
+    """
     from gshtui.commands.declaration import Caller, CommandError
     from gshtui.commands.execution import run_parsed
     from gshtui.fleet.mail.commands import TalkParameters
@@ -125,15 +129,19 @@ async def _talk(hub: Hub, view: TalkView) -> None:
     name = one_line(view.name or view.agent, 40)
     write_all(STDERR, shown(f"You talk with {name}. An empty line or ctrl+d ends it.\n", STDERR))
     while True:
+        await progress.stop()
         write_all(STDERR, own("you> "))
         asked = (await asyncio.to_thread(sys.stdin.readline)).strip()
         if not asked:
             return
+        progress.restart(f"Waiting for {name}")
         try:
             answered = await run_parsed(command, TalkParameters(to=view.agent, message=asked), hub.invocation(Caller()))
         except CommandError as error:
+            progress.clear()
             complain(error.message, error.hint)
             continue
+        progress.clear()
         data: Any = answered.data
         result(f"{name}> {data.get('answer') or answered.text}")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gshtui.headless import exits, streams
 
 if TYPE_CHECKING:
-    from gshtui.commands.declaration import Outcome
+    from gshtui.commands.declaration import CommandError, Outcome
 
 
 def write_outcome(outcome: Outcome, *, as_json: bool, text: str = "", lines: bool = False, named: bool = False) -> int:
@@ -22,6 +22,11 @@ def write_outcome(outcome: Outcome, *, as_json: bool, text: str = "", lines: boo
     from gshtui.text.truncation import shorten
     from gshtui.text.verbatim import bare, outside_fences
 
+    if outcome.parts and not as_json:
+        for part in outcome.parts:
+            if not part.shown:
+                write_outcome(part, as_json=False, text=part.plain if text else "", named=named)
+        return outcome_code(outcome)
     if as_json and lines:
         for each in outcome.data:
             streams.result_json(each)
@@ -39,6 +44,15 @@ def write_outcome(outcome: Outcome, *, as_json: bool, text: str = "", lines: boo
         said = bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text)
         streams.result(outside_fences(streams.as_typed_here, said) if named and said == outcome.text else said)
     return outcome_code(outcome)
+
+
+def error_code(error: CommandError) -> int:
+    """The exit code for this error."""
+    from gshtui.commands.declaration import Unconfirmed, UsageError
+
+    if isinstance(error, Unconfirmed):
+        return exits.DENIED
+    return exits.USAGE if isinstance(error, UsageError) else exits.ERROR
 
 
 def outcome_code(outcome: Outcome) -> int:

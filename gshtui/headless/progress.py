@@ -74,6 +74,11 @@ class Progress:
         """Start the clock."""
         self._task = start_job(self._redraw(), "the progress line")
 
+    def restart(self, words: str) -> None:
+        """Wait for something else, from now on."""
+        self.words, self._began, self._said = words, time.monotonic(), False
+        self.start()
+
     async def stop(self) -> None:
         """Remove the line."""
         task, self._task = self._task, None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.headless import exits, streams
 from gshtui.headless.command_hub import load_settings, running_hub
+from gshtui.headless.outcomes import error_code, outcome_code
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain
 from gshtui.hub.hub_options import HubOptions
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import asyncssh
 
     from gshtui.guard.people import AuthorizedPerson
+    from gshtui.ssh.person_shell import LineEnd
 
 _PARTS = frozenset({"store", "fleet"})
 _WORKBENCH = (sys.executable, "-m", "gshtui")
@@ -35,6 +37,25 @@ class ServeOptions:
 def serve_people(options: ServeOptions) -> int:
     """Serve until asked to stop; returns the exit code."""
     return run_command(lambda stop: _run(options, stop))
+
+
+def _code(ended: LineEnd) -> int:
+    """The exit code of what a script, or a command, ended with."""
+    from gshtui.commands.declaration import NotAllowed, Outcome
+
+    match ended:
+        case None:
+            return exits.DONE
+        case int():
+            return ended
+        case KeyboardInterrupt():
+            return exits.INTERRUPTED
+        case Outcome():
+            return outcome_code(ended)
+        case NotAllowed():
+            return exits.DENIED
+        case _:
+            return error_code(ended)
 
 
 async def _run(options: ServeOptions, stop: Stop) -> int:
@@ -66,8 +87,8 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
 
         async def open_shell(
             process: asyncssh.SSHServerProcess[bytes], person: AuthorizedPerson, command: str | None
-        ) -> None:
-            await PersonShell(Visit(hub, calls, person, drafts, _WORKBENCH), process).run(command)
+        ) -> int:
+            return _code(await PersonShell(Visit(hub, calls, person, drafts, _WORKBENCH), process).run(command))
 
         def open_files(channel: asyncssh.SSHServerChannel[bytes], person: AuthorizedPerson) -> asyncssh.SFTPServer:
             return PersonFiles(channel, ReadableFiles(own_files, hub.invocation, caller_of(person)))

@@ -1,8 +1,9 @@
 """The shell of one person who came in over SSH: lines of the command language, and what is said in their call.
 
 It runs lines on the hub with the person's own rights, variables and place. `ctrl+c` stops what runs, `ctrl+d` or `exit`
-leaves. `talk to=NAME` alone talks until an empty line. Programs (`vim`, `exec`) and the `workbench` get the person's
-screen; they can do anything, so they are for people who may do anything.
+leaves. `talk to=NAME` alone talks until an empty line. Without a terminal it is for a script: results alone go to its
+standard output, nothing is asked, and it ends as its last line did. Programs (`vim`, `exec`) and the `workbench` get
+the person's screen; they can do anything, so they are for people who may do anything.
 """
 
 from __future__ import annotations
@@ -26,7 +27,17 @@ from gshtui.bus.events.call_events import CallMessageAdded, PresenceReported
 from gshtui.calls.answer_drafts import DraftPiece, DraftReader
 from gshtui.calls.call_service import CallService
 from gshtui.commands.completion import complete
-from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, ProgramView, Question, UsageError
+from gshtui.commands.declaration import (
+    Caller,
+    CommandError,
+    Invocation,
+    NotAllowed,
+    Outcome,
+    ProgramView,
+    Question,
+    Unconfirmed,
+    UsageError,
+)
 from gshtui.commands.evaluation import asking, run_line
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import read_line
@@ -60,6 +71,14 @@ _MARKUP = re.compile(r"[&*_`#|\[\]<>~\\]|^[ \t]*(?:[-+]|\d+[.)])\s", re.MULTILIN
 """What may be Markdown: a line of words alone costs nothing to show."""
 _TYPING_EVERY, _TYPING_FOR = 3.0, 6.0
 """Seconds between two notes that somebody types, and for which each holds."""
+
+
+LineEnd = Outcome | CommandError | KeyboardInterrupt | int | None
+"""How a line ended: its outcome, why it could not run, that it was stopped, or the status of the program it started."""
+
+
+def _nothing() -> None:
+    """There is nothing to end."""
 
 
 def caller_of(person: AuthorizedPerson) -> Caller:
@@ -103,36 +122,45 @@ class PersonShell:
         self._typing: dict[str, tuple[CleanText, float]] = {}
         """Who types in this call: name, and until when that is shown."""
         self._typed = 0.0
+        self._unsaid: list[CallMessage] = []
+        """Said in the call while a line of a script runs, whose answer may be among it."""
+        self._ended: LineEnd = None
 
-    async def run(self, command: str | None = None) -> None:
-        """Until they leave or the connection ends. `command`: what they asked for instead of the shell."""
+    async def run(self, command: str | None = None) -> LineEnd:
+        """Until they leave or the connection ends. `command`: what they asked for instead of the shell.
+
+        Returns how the command, or the last line of a script, ended.
+        """
         self._terminal.on_break = self._stop_running
         self._terminal.on_typing = self._note_typing
         self._terminal.complete = self._complete
         self._terminal.open()
         heard = self._hub.bus.subscribe(self._hear, CallMessageAdded, PresenceReported, name=f"ssh {self._who.name}")
-        unfollow = self._drafts.follow(self._add_draft)
+        unfollow = self._drafts.follow(self._add_draft) if self._terminal.has_screen else _nothing
         watch = start_job(self._forget_typing(), "who types in a call")
         try:
             self._call = (await self._calls.find("", self._who)).name
             if command is not None:
                 await self._guarded(self._run_line(command))
-                return
-            self._terminal.show(
-                "Welcome, ", one_line(self._who.name), ". `help` lists what you can do; `exit` leaves.\n"
-            )
+                return self._ended
+            if self._terminal.has_screen:
+                self._terminal.show(
+                    "Welcome, ", one_line(self._who.name), ". `help` lists what you can do; `exit` leaves.\n"
+                )
             while (line := await self._read_line()) is not None:
                 if line.strip().lower() in _LEAVING:
-                    return
+                    break
                 if line.strip():
                     await self._guarded(self._run_line(line.strip()))
         except CommandError as error:
-            self._terminal.show(plain(str(error)), "\n")
+            self._terminal.note(plain(str(error)), "\n")
+            return error
         finally:
             heard.unsubscribe()
             unfollow()
             await cancel_and_wait(watch, self._running)
             await self._terminal.close()
+        return None if self._terminal.has_screen else self._ended
 
     async def _read_line(self, asking: CleanText | None = None) -> str | None:
         """The next line that can be used; `asking`: another prompt than the shell's."""
@@ -141,7 +169,8 @@ class PersonShell:
             try:
                 return await self._terminal.read_line(self._prompt())
             except LineRefused as why:
-                self._terminal.show(plain(str(why)), " It was not run.\n")
+                self._ended = UsageError(f"{why} It was not run.")
+                self._terminal.note(plain(str(self._ended)), "\n")
 
     def _prompt(self) -> CleanText:
         if self._asking:
@@ -160,7 +189,10 @@ class PersonShell:
             self._running = None
             await cancel_and_wait(running)
         if running.cancelled():
-            self._terminal.show("\n(stopped)\n")
+            self._ended = KeyboardInterrupt()
+            self._terminal.note("\n(stopped)\n")
+        self._tell(self._unsaid)
+        self._unsaid.clear()
 
     def _stop_running(self) -> None:
         if self._running is not None:
@@ -170,10 +202,12 @@ class PersonShell:
         try:
             await work
         except CommandError as error:
+            self._ended = error
             position = f"\n{error.position.picture}" if error.position is not None else ""
-            self._terminal.show(plain(f"{error}{position}"), "\n")
+            self._terminal.note(plain(f"{error}{position}"), "\n")
 
     async def _run_line(self, line: str) -> None:
+        self._ended = None
         self._times.append(time.monotonic())
         if self._caller.is_guest and len(self._times) == MOST_LINES and self._times[-1] - self._times[0] < 60.0:
             raise CommandError(
@@ -186,7 +220,9 @@ class PersonShell:
         else:
             outcome = await run_line(self._hub.registry, line, self._invocation())
             self._enter((await self._calls.find("", self._who)).name)
-            await self._show(outcome)
+            self._ended = outcome
+            for part in outcome.parts or (outcome,):
+                await self._show(part)
 
     def _enter(self, call: str) -> None:
         if call != self._call:
@@ -205,7 +241,7 @@ class PersonShell:
     async def _open_workbench(self) -> None:
         """The window, for somebody who may start any program anyway."""
         if self._caller.is_guest:
-            raise UsageError("You may not open the workbench here.", hint="`help` lists what you can do.")
+            raise NotAllowed("You may not open the workbench here.", hint="`help` lists what you can do.")
         if not self._terminal.has_colours:
             raise UsageError("The workbench needs a terminal.", hint="Connect with `ssh -t`.")
         await self._run_program(self._workbench)
@@ -216,8 +252,9 @@ class PersonShell:
             status = await self._terminal.run_program(words, cwd=cwd, env=without_terminal(os.environ))
         except OSError as error:
             raise CommandError(f"Cannot start {Path(words[0]).name}: {error.strerror or error}.") from error
+        self._ended = status
         if status:
-            self._terminal.show("It ended with ", status, ".\n")
+            self._terminal.note("It ended with ", status, ".\n")
 
     def _partner(self, line: str) -> str:
         """The agent that `talk to=NAME` alone names; empty: it is another line."""
@@ -231,16 +268,20 @@ class PersonShell:
 
     async def _talk(self, partner: str) -> None:
         """Say one line after another to an agent, until an empty one."""
-        self._terminal.show("An empty line ends it.\n")
+        if self._terminal.has_screen:
+            self._terminal.show("An empty line ends it.\n")
         command = self._hub.registry.get("talk")
         while line := (await self._read_line(clean_text("you> ")) or "").strip():
             parameters = command.parameters.model_validate({"to": partner, "message": line})
-            await self._show(await run_parsed(command, parameters, self._invocation()))
+            self._ended = await run_parsed(command, parameters, self._invocation())
+            await self._show(self._ended)
 
     async def _ask(self, question: Question) -> bool:
         for text in (question.title, question.text, *question.losses, question.note):
             if text:
-                self._terminal.show(plain(text), "\n")
+                self._terminal.note(plain(text), "\n")
+        if not self._terminal.has_screen:
+            raise Unconfirmed("Nobody is asked without a terminal, so it was not run.", hint="Connect with `ssh -t`.")
         answer = await self._read_line(clean_text(one_line(question.yes), "? [y/N] "))
         return (answer or "").strip().lower() in _YES
 
@@ -249,16 +290,12 @@ class PersonShell:
             self._answers.add(piece)
 
     def _hear(self, batch: Sequence[Event]) -> None:
-        said: list[CleanText] = []
+        said: list[CallMessage] = []
         for event in batch:
             match event:
                 case CallMessageAdded(call=self._call, message=message):
                     self._typing.pop(message.author, None)
-                    if self._answers.end(message.id, message.text):
-                        self._shown.append(message.id)
-                    elif message.id not in self._shown and (message.author != self._who.id or message.role == "system"):
-                        self._shown.append(message.id)
-                        said.append(self._said(message))
+                    said.append(message)
                 case PresenceReported(call=self._call) if event.member != self._who.id:
                     if event.doing == "typing":
                         self._typing[event.member] = (one_line(event.name, 40), time.monotonic() + _TYPING_FOR)
@@ -266,6 +303,20 @@ class PersonShell:
                         self._typing.pop(event.member, None)
                 case _:
                     continue
+        if self._running is not None and not self._terminal.has_screen:
+            self._unsaid += said
+        else:
+            self._tell(said)
+
+    def _tell(self, messages: Sequence[CallMessage]) -> None:
+        """Show what was said, unless it was shown while it was said, or as the answer of a line."""
+        said: list[CleanText] = []
+        for message in messages:
+            if self._answers.end(message.id, message.text):
+                self._shown.append(message.id)
+            elif message.id not in self._shown and (message.author != self._who.id or message.role == "system"):
+                self._shown.append(message.id)
+                said.append(self._said(message))
         if said:
             self._answers.end_line()
         self._terminal.interject(clean_text(*said), self._prompt())
@@ -307,9 +358,9 @@ class PersonShell:
         self._answers.end_line()
         text = outcome.text if self._terminal.has_colours else bare(outcome.text)
         if outcome.aside:
-            self._terminal.show(plain(outcome.aside), "\n")
+            self._terminal.note(plain(outcome.aside), "\n")
         if text.strip() and not outcome.shown:
-            await self._terminal.show_result(self._rendered(text))
+            await self._terminal.show_result(self._rendered(text.removesuffix("\n")))
 
     def _is_shown(self, outcome: Outcome) -> bool:
         """Whether it is an answer in the call that was shown there already; if not, it will not be shown again."""

@@ -118,7 +118,8 @@ class PersonTerminal:
     async def read_line(self, prompt: CleanText) -> str | None:
         """The next line; `None`: there are no more. Raises `LineRefused`."""
         self._prompt = prompt
-        self.show(prompt)
+        if self.has_screen:
+            self.show(prompt)
         try:
             while not self._lines:
                 self._came.clear()
@@ -140,6 +141,15 @@ class PersonTerminal:
             self._editor.process_output(text)
         else:
             self.send(text)
+
+    def note(self, *parts: LiteralString | CleanText | int) -> None:
+        """Print what is no result: for a script, whose terminal this is not, on its standard error."""
+        if self.has_screen:
+            self.show(*parts)
+            return
+        self.flush()
+        with contextlib.suppress(asyncssh.Error, OSError):
+            self._process.stderr.write(clean_text(*parts).encode(errors="replace"))
 
     async def show_result(self, text: CleanText) -> None:
         """Print what a command gives, however long, as fast as the person reads."""
@@ -170,7 +180,9 @@ class PersonTerminal:
             return
         if text and self._process.channel.get_write_buffer_size() > MOST_UNREAD:
             self._process.channel.abort()
-        if self._editor is None or not self._prompt:
+        if self._editor is None:
+            self.note(text)
+        elif not self._prompt:
             self.show(text)
         elif text or (prompt and prompt != self._prompt):
             begin = self._above_prompt()

@@ -1,8 +1,8 @@
 """The door for people elsewhere: an SSH server that knows only public keys, and opens a shell of our own and our files.
 
 Every other channel and request is refused: commands (but `workbench`), forwarding, agents, X11, variables. It listens
-on loopback unless told otherwise, bars an address whose logins keep failing, and reads the list of people anew for each
-connection. Raises `DoorError` where it cannot open.
+on loopback unless told otherwise, and reads the list of people anew for each connection. Who does not log in makes room
+for who comes later: no number of bad logins keeps out somebody with a key. Raises `DoorError` where it cannot open.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
-from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,20 +28,19 @@ KEEPALIVE = 30.0
 """Seconds between two signs of life; three that are missed end the connection."""
 MOST_CONNECTIONS = 100
 MOST_PENDING = 20
-"""Connections that have not logged in."""
+"""Connections that have not logged in; one more closes the oldest."""
+MOST_PENDING_HERE = 10
+"""Such connections from one address."""
 MOST_KEYS = 20
 """Keys that one connection may offer."""
-MOST_REFUSED = 10
-"""Failed logins of one address within `REFUSED_WITHIN` seconds; then its connections are closed at once."""
-REFUSED_WITHIN = 60.0
 MOST_SESSIONS = 10
 """Shells and transfers of one connection at a time."""
 _LOOK_EVERY = 2.0
 """Seconds between looks for people who may enter no more."""
 
-OpenShell = Callable[[asyncssh.SSHServerProcess[bytes], AuthorizedPerson, str | None], Awaitable[None]]
-"""Serves one person until they leave; the text is what they asked for instead of the shell. Raises nothing but
-cancellation."""
+OpenShell = Callable[[asyncssh.SSHServerProcess[bytes], AuthorizedPerson, str | None], Awaitable[int]]
+"""Serves one person until they leave, and returns its exit code; the text is what they asked for instead of the shell.
+Raises nothing but cancellation."""
 OpenFiles = Callable[[asyncssh.SSHServerChannel[bytes], AuthorizedPerson], asyncssh.SFTPServer]
 IsTaken = Callable[[str], Awaitable[bool]]
 """Whether a name is somebody else's here: the owner's, or an agent's. Raises nothing."""
@@ -76,7 +73,6 @@ class SshDoor:
         self._open_files = open_files
         self._acceptor: asyncssh.SSHAcceptor | None = None
         self._connections: dict[_DoorConnection, asyncssh.SSHServerConnection] = {}
-        self._refused: dict[str, deque[float]] = {}
         self._watch: asyncio.Task[None] | None = None
         logging.getLogger("asyncssh").setLevel(logging.CRITICAL)
 
@@ -137,25 +133,19 @@ class SshDoor:
         except OSError:
             return PeopleFile()
 
-    def accept(self, connection: _DoorConnection, raw: asyncssh.SSHServerConnection, address: str) -> bool:
-        """Whether a connection may go on to log in."""
+    def accept(self, connection: _DoorConnection, raw: asyncssh.SSHServerConnection) -> bool:
+        """Whether a connection may go on to log in; the oldest that did not makes room for it."""
         self._connections[connection] = raw
-        pending = sum(one.person is None for one in self._connections)
-        return len(self._connections) <= MOST_CONNECTIONS and pending <= MOST_PENDING and not self._is_barred(address)
-
-    def note_refusal(self, address: str) -> None:
-        """Note that a login from an address failed."""
-        self._refused.setdefault(address, deque(maxlen=MOST_REFUSED)).append(time.monotonic())
-        if len(self._refused) > 1_000:
-            self._refused = {one: times for one, times in self._refused.items() if self._is_barred(one)}
+        pending = [one for one in self._connections if one.person is None]
+        here = [one for one in pending if one.address == connection.address]
+        if len(here) > MOST_PENDING_HERE or len(pending) > MOST_PENDING:
+            oldest = here[0] if len(here) > MOST_PENDING_HERE else pending[0]
+            self._connections.pop(oldest).abort()
+        return len(self._connections) <= MOST_CONNECTIONS
 
     def forget(self, connection: _DoorConnection) -> None:
         """A connection has ended."""
         self._connections.pop(connection, None)
-
-    def _is_barred(self, address: str) -> bool:
-        times = self._refused.get(address)
-        return times is not None and len(times) == MOST_REFUSED and time.monotonic() - times[0] < REFUSED_WITHIN
 
     async def _close_revoked(self) -> None:
         while True:
@@ -180,8 +170,7 @@ class SshDoor:
             visitor.sessions += 1
             try:
                 command = None if process.command is None else process.command.strip()
-                await self._open_shell(process, visitor.person, command)
-                process.exit(0)
+                process.exit(await self._open_shell(process, visitor.person, command))
             except (BrokenPipeError, ConnectionError, asyncssh.Error):
                 process.close()
             finally:
@@ -203,7 +192,7 @@ class _DoorConnection(asyncssh.SSHServer):
 
     def __init__(self, door: SshDoor) -> None:
         self._door = door
-        self._address = ""
+        self.address = ""
         self._raw: asyncssh.SSHServerConnection | None = None
         self._offered: AuthorizedPerson | None = None
         """Whose the key is that was offered last; only a signature proves it."""
@@ -215,13 +204,11 @@ class _DoorConnection(asyncssh.SSHServer):
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self._raw = conn
         peer = conn.get_extra_info("peername")
-        self._address = str(peer[0]) if peer else ""
-        if not self._door.accept(self, conn, self._address):
+        self.address = str(peer[0]) if peer else ""
+        if not self._door.accept(self, conn):
             conn.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self.person is None and self._keys:
-            self._door.note_refusal(self._address)
         self._door.forget(self)
 
     def begin_auth(self, username: str) -> bool:

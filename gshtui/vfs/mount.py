@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 from gshtui.commands.declaration import Caller
 from gshtui.system.expected_error import ExpectedError
+from gshtui.text.sanitise import one_line
 
 NodeKind = Literal["folder", "file", "link"]
 Right = Literal["free", "ask", "never"]
@@ -101,9 +102,24 @@ class ReadOnlyMount:
         return FileError("refused", f"{steps[-1] if steps else 'This folder'} cannot be changed.", self.WHY)
 
 
-def missing(steps: tuple[str, ...]) -> FileError:
+def missing(mount: str, steps: tuple[str, ...]) -> FileError:
     """The error for a path below a mount that leads to nothing."""
-    return FileError("missing", f"There is no {'/'.join(steps)} here.", "`ls` shows what there is.")
+    return FileError("missing", f"There is no {whole_path(mount, steps)} here.", "`ls` shows what there is.")
+
+
+def is_folder(mount: str, steps: tuple[str, ...]) -> FileError:
+    """The error for a folder that is used as a file."""
+    return FileError("folder", f"{whole_path(mount, steps)} is a folder.", "`ls` lists it.")
+
+
+def is_file(mount: str, steps: tuple[str, ...]) -> FileError:
+    """The error for a file that is used as a folder."""
+    return FileError("file", f"{whole_path(mount, steps)} is a file, not a folder.", "`cat` shows it.")
+
+
+def whole_path(mount: str, steps: tuple[str, ...]) -> str:
+    """The path of what is below a mount, on one line."""
+    return one_line("/".join(("", mount, *steps)), 200)
 
 
 def as_file_error(error: ExpectedError) -> FileError:

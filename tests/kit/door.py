@@ -77,7 +77,9 @@ class Visitor:
     """A person at their shell."""
 
     process: asyncssh.SSHClientProcess[str]
+    has_terminal: bool = True
     seen: str = ""
+    lines: int = 0
 
     async def until(self, text: str) -> str:
         """What was printed up to and with this text."""
@@ -97,9 +99,14 @@ class Visitor:
         return before
 
     async def run(self, line: str) -> str:
-        """What a line prints, up to the next prompt: what others say meanwhile (`bo> …`) is no prompt."""
-        self.process.stdin.write(line + "\n")
-        return await self._until_match(_PROMPT)
+        """What a line prints: up to the next prompt, or without a terminal, up to what a line behind it prints."""
+        if self.has_terminal:
+            self.process.stdin.write(line + "\n")
+            return await self._until_match(_PROMPT)
+        self.lines += 1
+        mark = f"that was line {self.lines}"
+        self.process.stdin.write(f"{line}\necho '{mark}'\n")
+        return (await self.until(f"{mark}\n")).removesuffix(f"{mark}\n")
 
 
 @asynccontextmanager
@@ -132,8 +139,8 @@ async def reopened(door: Door) -> AsyncGenerator[Door]:
 
 @asynccontextmanager
 async def visit(door: Door, who: str) -> AsyncGenerator[Visitor]:
-    """One person at their shell, without a terminal."""
-    async with door.connect(who) as connection, connection.create_process() as process:
-        visitor = Visitor(process)
-        await visitor.prompted()
+    """One person at their shell, without a terminal: what is for standard error is among what they see."""
+    async with door.connect(who) as connection, connection.create_process(stderr=asyncssh.STDOUT) as process:
+        visitor = Visitor(process, has_terminal=False)
+        await visitor.run("pwd")
         yield visitor

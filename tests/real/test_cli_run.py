@@ -38,6 +38,14 @@ def test_a_line_of_the_language(project: Path) -> None:
     assert {entry["name"] for entry in run_gsh("run", "--json", "help", cwd=project).json} >= {"read", "bash", "config"}
 
 
+def test_several_commands_in_a_line_print_what_each_prints_by_itself(project: Path) -> None:
+    (project / "a.txt").write_text("A\nB\n")
+    lines = ("echo a", "cat a.txt", "ls", "pwd")
+    alone = "".join(run_gsh("run", line, cwd=project).out for line in lines)
+    assert run_gsh("run", "; ".join(lines), cwd=project).out == alone
+    assert "```" not in alone
+
+
 def test_a_person_has_a_line_run_in_the_sandbox(project: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     ran = run_gsh("run", f"bash command='touch inside; touch {outside}' sandbox=true", cwd=project)

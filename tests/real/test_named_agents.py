@@ -98,6 +98,8 @@ async def test_a_person_talks_line_by_line_at_a_terminal(place: Place, monkeypat
             await asyncio.to_thread(child.read_until, lambda: b"you>" in child.output, 60)
             child.write(b"how?\n")
             await asyncio.to_thread(child.read_until, lambda: b"claude> Use JACK." in child.output, 60)
+            await asyncio.to_thread(child.read_until, lambda: child.output.endswith(b"you> "), 60)
+            assert b"Working" not in child.output.partition(b"you>")[2], "no progress line over what is typed"
             child.write(b"\n")
             assert await asyncio.to_thread(child.wait) == 0
         finally:

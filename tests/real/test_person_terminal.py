@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import asyncssh
 import psutil
 import pytest
 
@@ -123,9 +124,12 @@ async def _sleeper(bo: Visitor) -> int:
 @pytest.mark.parametrize("has_terminal", [False, True])
 async def test_a_line_of_ten_megabytes_is_refused_and_the_next_one_runs(tmp_path: Path, has_terminal: bool) -> None:
     async with door_for(tmp_path, amy="talk") as door, door.connect("amy") as connection:  # noqa: SIM117
-        async with connection.create_process(term_type="xterm" if has_terminal else None) as process:
+        async with connection.create_process(
+            term_type="xterm" if has_terminal else None, stderr=asyncssh.STDOUT
+        ) as process:
             amy = Visitor(process)
-            await amy.until(":lobby> ")
+            if has_terminal:
+                await amy.until(":lobby> ")
             process.stdin.write("say " + "x" * 10_000_000 + "\necho done\n")
             said = await amy.until("was not run")
             assert f"longer than {LONGEST_TYPED if has_terminal else LONGEST_LINE:,}" in said
@@ -166,10 +170,10 @@ async def test_who_does_not_read_is_let_go_and_delays_nobody(tmp_path: Path) -> 
         door_for(tmp_path, amy="talk", bo="all") as door,
         visit(door, "bo") as bo,
         door.connect("amy") as connection,
-        connection.create_process(window=64 * 1024) as process,
+        connection.create_process(window=64 * 1024, stderr=asyncssh.STDOUT) as process,
     ):
-        amy = Visitor(process)
-        await amy.until(":lobby> ")
+        amy = Visitor(process, has_terminal=False)
+        await amy.run("pwd")
         process.channel.pause_reading()
         text = "x" * 49_000
         for number in range(MOST_UNREAD // len(text) + 10):

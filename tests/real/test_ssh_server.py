@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import pytest
 
 from gshtui.guard.people import new_person, people_file, read_people, write_people
 from gshtui.settings import paths
-from gshtui.ssh.ssh_server import MOST_PENDING, MOST_REFUSED
+from gshtui.ssh.ssh_server import MOST_PENDING_HERE
 from tests.kit.command import run_gsh, start_gsh
 from tests.kit.door import Visitor, door_for, reopened, visit
 from tests.kit.home import Home
@@ -83,6 +84,47 @@ async def test_two_people_hear_each_other_at_once_and_a_guest_can_only_talk(tmp_
         assert "obey" not in await bo.run("calls show audio")
 
 
+SCRIPTS: dict[str, tuple[str, str, str, int]] = {
+    # name: rights, lines, what exactly is on standard output, exit code
+    "a result alone": ("all", "echo hello", "hello\n", 0),
+    "several commands in a line": ("all", "echo a; cat /shared/project/a.txt; pwd", "a\nA\nB\n/shared/project\n", 0),
+    "an error": ("all", "cat /calls/audio/conversation/000.msg", "", 1),
+    "a wrong line": ("all", "echo one two=3 |", "", 2),
+    "no such command": ("talk", "ecko hello", "", 2),
+    "not allowed": ("talk", "bash ls", "", 4),
+    "not allowed, of what is allowed in part": ("talk", "calls rm audio", "", 4),
+    "not allowed, inside of a value": ("talk", "say message=$(bash ls)", "", 4),
+    "nobody to ask": ("all", "create call=audio\ncalls rm audio", "{any}", 4),
+    "a program's own": ("all", "exec cmd='echo out; exit 7'", "out\r\n", 7),
+    "the last line counts": ("talk", "bash ls\necho done", "done\n", 0),
+    "leaving counts for nothing": ("talk", "bash ls\nexit\necho done", "", 4),
+    "no lines": ("talk", "", "", 0),
+}
+
+
+async def test_a_script_gets_results_alone_and_how_it_ended(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("A\nB\n")
+    async with door_for(tmp_path, amy="talk", bo="all") as door:
+
+        async def run(who: str, lines: str, *command: str) -> subprocess.CompletedProcess[bytes]:
+            return await asyncio.to_thread(
+                subprocess.run,
+                [*door.openssh("ssh", who, "-T"), f"{who}@127.0.0.1", *command],
+                input=lines.encode(), capture_output=True, timeout=25, check=False,
+            )  # fmt: skip
+
+        for name, (rights, lines, out, code) in SCRIPTS.items():
+            done = await run("bo" if rights == "all" else "amy", f"{lines}\n" if lines else "")
+            assert done.returncode == code, (name, done.stdout, done.stderr)
+            if out != "{any}":
+                assert done.stdout.decode() == out, name
+            assert bool(done.stderr) == bool(code) or name == "the last line counts", (name, done.stderr)
+        refused = await run("amy", "", "workbench")
+        assert refused.returncode == 4 and b"You may not open the workbench" in refused.stderr
+        whole = await run("bo", "cat /calls/lobby/conversation/099.msg\n")
+        assert b"There is no /calls/lobby/conversation/099.msg here" in whole.stderr
+
+
 async def test_what_is_not_the_shell_is_refused(tmp_path: Path) -> None:
     async with door_for(tmp_path, amy="all") as door:
         async with door.connect("amy") as connection:
@@ -95,8 +137,7 @@ async def test_what_is_not_the_shell_is_refused(tmp_path: Path) -> None:
             with pytest.raises(asyncssh.ChannelOpenError):
                 await connection.open_unix_connection(str(tmp_path / "socket"))
             async with connection.create_process(env={"LD_PRELOAD": "/tmp/x.so"}) as process:
-                visitor = Visitor(process)
-                await visitor.until(":lobby> ")
+                visitor = Visitor(process, has_terminal=False)
                 assert "/tmp/x.so" not in await visitor.run("env")
         assert not (tmp_path / "owned").exists()
 
@@ -114,14 +155,13 @@ async def test_only_a_key_on_the_list_opens(tmp_path: Path) -> None:
             assert "amy" in await amy.run("who")
 
 
-async def test_an_address_that_keeps_failing_is_barred_and_who_is_inside_stays(tmp_path: Path) -> None:
+async def test_bad_logins_from_an_address_keep_out_nobody_with_a_key(tmp_path: Path) -> None:
     async with door_for(tmp_path, amy="talk") as door, visit(door, "amy") as amy:
-        for _ in range(MOST_REFUSED):
+        for _ in range(25):
             with pytest.raises(asyncssh.PermissionDenied):
                 await door.connect("eve")
-        with pytest.raises((asyncssh.ConnectionLost, asyncssh.DisconnectError, ConnectionError, OSError)) as barred:
-            await door.connect("amy")
-        assert not isinstance(barred.value, asyncssh.PermissionDenied), "it does not even look at keys"
+        async with visit(door, "amy") as again:
+            assert "amy" in await again.run("who")
         assert "amy" in await amy.run("who")
 
 
@@ -266,30 +306,24 @@ async def test_openssh_gets_nothing_but_the_shell(tmp_path: Path) -> None:
         assert not (tmp_path / "owned").exists()
 
 
-async def test_five_hundred_bad_keys_delay_nobody_who_is_inside(tmp_path: Path) -> None:
+async def test_a_flood_of_bad_keys_delays_nobody_who_is_inside_and_keeps_nobody_out(tmp_path: Path) -> None:
     async with door_for(tmp_path, amy="talk") as door, visit(door, "amy") as amy:
-        for _ in range(MOST_REFUSED):
-            with pytest.raises(asyncssh.PermissionDenied):
-                await door.connect("eve")
+        done = asyncio.Event()
 
-        at_once = asyncio.Semaphore(50)  # more than the system keeps waiting would be tried again after seconds
+        async def knock() -> None:
+            while not done.is_set():
+                with contextlib.suppress(asyncssh.Error, OSError):
+                    await door.connect("eve")
 
-        async def knock() -> bytes:
-            async with at_once:
-                return await knocked()
-
-        async def knocked() -> bytes:
-            reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
-            try:
-                return await reader.read()
-            except ConnectionError:
-                return b""
-            finally:
-                writer.close()
-
-        answers = await asyncio.gather(*(knock() for _ in range(490)))
-        assert all(len(answer) < 100 for answer in answers), "it does not even exchange keys"
-        assert "amy" in await amy.run("who")
+        flood = [asyncio.create_task(knock()) for _ in range(MOST_PENDING_HERE // 2)]
+        try:
+            for _ in range(20):
+                assert "amy" in await amy.run("pwd; who")
+            async with visit(door, "amy") as again:
+                assert "amy" in await again.run("who")
+        finally:
+            done.set()
+            await asyncio.gather(*flood)
 
 
 async def test_the_host_s_key_is_kept(tmp_path: Path, home: Home) -> None:
@@ -305,19 +339,16 @@ async def test_the_host_s_key_is_kept(tmp_path: Path, home: Home) -> None:
     assert key.stat().st_mode & 0o777 == 0o600
 
 
-async def test_connections_that_do_not_log_in_leave_room_for_those_who_do(tmp_path: Path) -> None:
+async def test_connections_that_do_not_log_in_make_room_for_those_who_do(tmp_path: Path) -> None:
     async with door_for(tmp_path, amy="talk") as door:
-        idle = [await asyncio.open_connection("127.0.0.1", door.port) for _ in range(MOST_PENDING + 5)]
-        closed = 0
-        for reader, _ in idle[MOST_PENDING:]:
+        idle = [await asyncio.open_connection("127.0.0.1", door.port) for _ in range(MOST_PENDING_HERE + 5)]
+        for reader, _ in idle[:5]:
             while await reader.read(1_000):
                 pass
-            closed += 1
-        assert closed == 5
-        for _, writer in idle:
-            writer.close()
         async with visit(door, "amy") as amy:
             assert "amy" in await amy.run("who")
+        for _, writer in idle:
+            writer.close()
 
 
 async def test_a_killed_server_with_ten_inside_loses_nothing_that_it_said_was_said_and_they_come_back(

@@ -8,7 +8,7 @@ from gshtui.store.memory_table import EVERYWHERE, MemoryNote, MemoryTable, NoteN
 from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
-from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, missing
+from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, is_file, is_folder, missing
 
 SUFFIX = ".mem"
 
@@ -47,13 +47,13 @@ class MemoryMount:
                 raise as_file_error(error) from error
             return [Node(name, "folder", type="memory") for name in sorted(found)]
         if len(steps) > 1:
-            raise FileError("file", f"{steps[-1]} is a note, not a folder.", "`cat` shows it.")
+            raise is_file("memory", steps)
         return [_node(note) for note in await self._notes(caller, "/".join(steps))]
 
     async def read(self, caller: Caller, steps: tuple[str, ...]) -> str:
         """A note's text."""
         if len(steps) < 2:
-            raise FileError("folder", f"/{'/'.join(('memory', *steps))} is a folder.", "`ls` lists it.")
+            raise is_folder("memory", steps)
         return _found(await self._notes(caller, steps[0]), steps).value
 
     async def write(self, caller: Caller, steps: tuple[str, ...], content: str, *, append: bool) -> None:
@@ -123,7 +123,7 @@ def _key(steps: tuple[str, ...]) -> str:
 def _found(notes: list[MemoryNote], steps: tuple[str, ...]) -> MemoryNote:
     found = next((note for note in notes if len(steps) == 2 and f"{note.key}{SUFFIX}" == steps[1]), None)
     if found is None:
-        raise missing(steps)
+        raise missing("memory", steps)
     return found
 
 
