@@ -13,8 +13,15 @@ _WRITING = ("agent_spawn", "agent_send", "agent_interrupt")
 @click.option("--allow", multiple=True, type=click.Choice(_WRITING), help="Let programs do this, too; repeatable.")
 @click.option("--http", is_flag=True, help="Serve HTTP on this machine, behind a token.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, metavar="N", help="With --http; 0: any free one.")
+@click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False),
+    default="",
+    metavar="FILE",
+    help="With --http: a token that you made, which stays the same. By default it is new at each start.",
+)
 @json_option
-def serve(allow: tuple[str, ...], http: bool, port: int, as_json: bool) -> int:
+def serve(allow: tuple[str, ...], http: bool, port: int, token_file: str, as_json: bool) -> int:
     """Let other programs, such as Claude Code or Codex, use your agents and your history by MCP.
 
     They can list and read agents, contexts and conversations, and search the past. Whatever starts, prompts or
@@ -28,4 +35,4 @@ def serve(allow: tuple[str, ...], http: bool, port: int, as_json: bool) -> int:
     """
     from gshtui.headless.mcp_process import McpServeOptions, serve_commands
 
-    return serve_commands(McpServeOptions(allow, http, port, as_json))
+    return serve_commands(McpServeOptions(allow, http, port, as_json, token_file))

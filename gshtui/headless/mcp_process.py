@@ -23,6 +23,7 @@ from gshtui.system.tasks import cancel_and_wait, start_job
 
 _PARTS = frozenset({"store", "guard", "providers", "fleet"})
 _KEY = "agent.auto_approve"
+_SHORTEST_TOKEN = 32
 Serve = Callable[[socket.socket, str, asyncio.Event], Awaitable[None]]
 """Serves on a socket those who have a token, until asked to stop."""
 ServeLines = Callable[[io.RawIOBase, Callable[[str], None]], Awaitable[None]]
@@ -37,12 +38,14 @@ class McpServeOptions:
         allowed: names of the writing commands that may be called.
         http: over HTTP on this machine, not over standard input and output.
         port: 0: any free one.
+        token_file: has the token over HTTP; empty: a new one at each start.
     """
 
     allowed: tuple[str, ...] = ()
     http: bool = False
     port: int = 0
     json: bool = False
+    token_file: str = ""
 
 
 def serve_commands(options: McpServeOptions) -> int:
@@ -103,28 +106,44 @@ async def _serve_lines(serve: ServeLines, early: EarlyAnswer) -> None:
 
 async def _serve_http(serve: Serve, options: McpServeOptions, stop: Stop) -> int:
     try:
-        file, token = await asyncio.to_thread(_token)
         listener = socket.create_server(("127.0.0.1", options.port))
     except OSError as error:
         complain(f"Cannot listen on port {options.port} of this machine: {error.strerror or error}.")
         return exits.ERROR
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-    if options.json:
-        streams.result_json({"url": url, "token_file": str(file)})
-    else:
-        streams.result(f"Serving {url}. The token that programs send as `Authorization: Bearer …` is in {file}.")
-    await serve(listener, token, stop.asked)
+    port = listener.getsockname()[1]
+    file = Path(options.token_file or paths.data_dir() / f"mcp-token-{port}").absolute()
+    with listener:
+        try:
+            token = await asyncio.to_thread(_kept_token if options.token_file else _new_token, file)
+        except (OSError, ValueError) as error:
+            complain(f"Cannot use the token in {file}: {getattr(error, 'strerror', None) or error}.")
+            return exits.ERROR
+        url = f"http://127.0.0.1:{port}/mcp"
+        if options.json:
+            streams.result_json({"url": url, "token_file": str(file)})
+        else:
+            streams.result(f"Serving {url}. The token that programs send as `Authorization: Bearer …` is in {file}.")
+        try:
+            await serve(listener, token, stop.asked)
+        finally:
+            if not options.token_file:
+                await asyncio.to_thread(file.unlink, missing_ok=True)
     return exits.DONE
 
 
-def _token() -> tuple[Path, str]:
-    """The token and its file, 0600, made if there is none. Raises `OSError`."""
-    file = paths.data_dir() / "mcp-token"
-    try:
-        token = file.read_text("utf-8").strip()
-    except FileNotFoundError:
-        token = ""
-    if len(token) < 32:
-        token = secrets.token_urlsafe(32)
-        private_files.write_whole(file, f"{token}\n".encode(), sync=True)
-    return file, token
+def _new_token(file: Path) -> str:
+    """A token for this run alone, written there, 0600. Raises `OSError`."""
+    token = secrets.token_urlsafe(32)
+    private_files.write_whole(file, f"{token}\n".encode())
+    return token
+
+
+def _kept_token(file: Path) -> str:
+    """The token of a file that the person made. Raises `OSError`, `ValueError`."""
+    with file.open(encoding="ascii") as opened:
+        if os.fstat(opened.fileno()).st_mode & 0o077:
+            raise ValueError("others can read it: chmod 600 it")
+        token = opened.read(4_096).strip()
+    if len(token) < _SHORTEST_TOKEN or not token.isprintable() or " " in token:
+        raise ValueError(f"it must be one word of at least {_SHORTEST_TOKEN} characters")
+    return token

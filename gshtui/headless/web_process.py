@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import sys
@@ -32,17 +33,24 @@ def serve_window(options: WebOptions) -> int:
 
 async def _run(options: WebOptions, stop: Stop) -> int:
     from gshtui.system.environment import without_terminal
-    from gshtui.web.web_server import WebServer, WebServerError, size_text
+    from gshtui.web.web_server import WebAddress, WebServer, WebServerError, size_text
     from gshtui.web.web_window import WebWindow
 
     window = WebWindow((sys.executable, "-m", "gshtui"), without_terminal(os.environ), working_folder(), size_text)
-    server = WebServer(window, options.host, options.port)
-    try:
-        address = await server.open()
+
+    def show(address: WebAddress, before: str = "") -> None:
         if options.json:
             streams.result_json({"url": address.url, "viewer_url": address.viewer_url})
         else:
-            streams.result(f"Your window: {address.url}\nTo only look at it: {address.viewer_url}")
+            streams.result(f"{before}Your window: {address.url}\nTo only look at it: {address.viewer_url}")
+
+    def show_next(address: WebAddress) -> None:
+        with contextlib.suppress(OSError):  # nobody reads it, and the window goes on
+            show(address, "That link is used up. For another browser:\n")
+
+    server = WebServer(window, options.host, options.port, show_next)
+    try:
+        show(await server.open())
         await stop.asked.wait()
     except WebServerError as error:
         complain(error.message, error.hint)

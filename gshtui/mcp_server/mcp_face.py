@@ -22,6 +22,7 @@ from mcp_types import CLIENT_INFO_META_KEY
 from gshtui.commands.declaration import Effect
 from gshtui.mcp_server.mcp_greeting import INSTRUCTIONS, NAME, VERSION
 from gshtui.mcp_server.served_commands import ServedCommands
+from gshtui.system.local_address import LocalAddress
 from gshtui.system.tasks import cancel_and_wait, start_job
 
 _ALIVE_EVERY = 5.0
@@ -74,6 +75,8 @@ class McpFace:
         """Serve on a socket of this machine, until asked to stop, those who have the token."""
         import uvicorn  # not for a program that waits on our standard output
 
+        here = LocalAddress(*listener.getsockname()[:2])
+
         class SignallessServer(uvicorn.Server):
             """Leaves signals to the command that runs it."""
 
@@ -83,7 +86,7 @@ class McpFace:
                 yield
 
         _quiet()
-        app = with_token(cast("AsgiApp", self._server.streamable_http_app()), token)
+        app = guarded(cast("AsgiApp", self._server.streamable_http_app()), here, token)
         config = uvicorn.Config(
             cast("Any", app), log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=2
         )
@@ -147,24 +150,30 @@ def _client(context: ServerRequestContext[Any]) -> str:
     return str(cast("dict[str, Any]", info).get("name", "")) if isinstance(info, dict) else ""
 
 
-def with_token(app: AsgiApp, token: str) -> AsgiApp:
-    """The app for those alone who send this token."""
+def guarded(app: AsgiApp, here: LocalAddress, token: str) -> AsgiApp:
+    """The app for those alone who send this token, to its own name, and from no page of another server."""
     expected = f"Bearer {token}".encode()
 
-    async def guarded(scope: Scope, receive: Any, send: Any) -> None:
+    async def answer(scope: Scope, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
-        headers = cast("list[tuple[bytes, bytes]]", scope.get("headers", []))
-        given = next((value for name, value in headers if name.lower() == b"authorization"), b"")
-        if hmac.compare_digest(given, expected):
+        raw = cast("list[tuple[bytes, bytes]]", scope.get("headers", []))
+        headers = {name.decode("latin-1").title(): value.decode("latin-1") for name, value in raw}
+        if not here.is_ours(headers):
+            await _refuse(send, 403, "This is another server than the one that was asked for.")
+        elif not hmac.compare_digest(headers.get("Authorization", "").encode("latin-1"), expected):
+            await _refuse(send, 401, "The token is missing or wrong.", (b"www-authenticate", b"Bearer"))
+        else:
             await app(scope, receive, send)
-            return
-        head = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
-        await send({"type": "http.response.start", "status": 401, "headers": head})
-        await send({"type": "http.response.body", "body": b"The token is missing or wrong.\n"})
 
-    return guarded
+    return answer
+
+
+async def _refuse(send: Any, status: int, why: str, *more: tuple[bytes, bytes]) -> None:
+    head = [(b"content-type", b"text/plain"), *more]
+    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.body", "body": f"{why}\n".encode()})
 
 
 def _quiet() -> None:

@@ -1,66 +1,54 @@
-"""Who may see the window in a browser: whoever has the token, from a page of ours, under an address of ours. Pure.
+"""Who may see the window in a browser: whoever opened a link that nobody had opened before. Pure.
 
-A token makes the owner, another one a viewer, who sees and cannot type. Any page of the web can send requests to this
-machine, and any name can be made to mean it: so the token alone is not enough, and a missing one is never told apart
-from a wrong one.
+A link makes one browser the owner, another one a viewer, who sees and cannot type. A link works once: the browser gets
+a secret of its own for it, which it keeps as long as its tab and says at each connection. Nothing of this is a cookie,
+which a browser sends to every port of this machine, nor part of an address that is sent. A missing secret is never told
+apart from a wrong one.
 """
 
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Literal
 
 Role = Literal["owner", "viewer"]
-_NAMES = ("127.0.0.1", "localhost", "[::1]")
+PROTOCOL = "gsh-tui"
+"""What a page names as its websocket's protocol, beside its secrets."""
 
 
-@dataclass(frozen=True, slots=True)
 class WebAccess:
-    """The tokens of one run of the server, and the addresses under which it may be asked."""
+    """The secrets of one run of the server."""
 
-    port: int
-    owner: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    viewer: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    def __init__(self) -> None:
+        self._links: dict[Role, str] = {"owner": _secret("link"), "viewer": _secret("link")}
+        self._tabs: dict[Role, list[str]] = {"owner": [], "viewer": []}
 
-    @property
-    def hosts(self) -> frozenset[str]:
-        """What the `Host` of a request may be."""
-        return frozenset(f"{name}:{self.port}" for name in _NAMES)
+    def link(self, role: Role) -> str:
+        """The secret of the link that makes the next browser this."""
+        return self._links[role]
 
-    def cookie(self, role: Role) -> str:
-        """The cookie's name: a browser sends the cookies of all ports alike."""
-        return f"gsh-{self.port}-{role}"
+    def open(self, offered: Sequence[str], role: Role) -> str:
+        """Whether somebody who offers these secrets is this: the secret of their tab; empty: they are not.
 
-    def token(self, role: Role) -> str:
-        """The token that makes somebody this."""
-        return self.owner if role == "owner" else self.viewer
-
-    def is_token(self, given: str, role: Role) -> bool:
-        """Whether it is the token; takes as long for any wrong one of its length."""
-        return hmac.compare_digest(given.encode(errors="replace"), self.token(role).encode())
-
-    def is_ours(self, headers: Mapping[str, str], *, needs_origin: bool = False) -> bool:
-        """Whether a request names this server, and comes from no page of another one.
-
-        Args:
-            needs_origin: it must say where it comes from, as browsers do for a websocket.
+        A link that is used is used up.
         """
-        host = headers.get("Host", "")
-        if host not in self.hosts:
-            return False
-        origin = headers.get("Origin")
-        if origin is None:
-            return not needs_origin
-        return origin == f"http://{host}"
+        for tab in self._tabs[role]:
+            if _offers(offered, tab):
+                return tab
+        if not _offers(offered, self._links[role]):
+            return ""
+        self._links[role] = _secret("link")
+        tab = _secret("tab")
+        self._tabs[role].append(tab)
+        return tab
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address to listen on reaches this machine only."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _secret(kind: str) -> str:
+    return f"{kind}.{secrets.token_urlsafe(32)}"
+
+
+def _offers(offered: Sequence[str], secret: str) -> bool:
+    """Whether the secret is among these; each comparison takes as long for any wrong one of its length."""
+    return any(hmac.compare_digest(one.encode(errors="replace"), secret.encode()) for one in offered)

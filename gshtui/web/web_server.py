@@ -1,8 +1,9 @@
-"""The window in a browser, on this machine only: textual-serve's terminal and protocol, behind a token.
+"""The window in a browser, on this machine only: textual-serve's terminal and protocol, behind links that work once.
 
-Every request without the token, from another page, or under another name is refused in the same way; the pages load
-nothing from elsewhere. One browser types; those with the viewer's link see the same window. Raises `WebServerError`
-where it cannot listen.
+The pages are the same for everybody, and hold nothing; the window is behind their websocket. Every request from another
+page or under another name, and every websocket without a secret, is refused in the same way; the pages load nothing
+from elsewhere. One browser types; those with the viewer's link see the same window. Raises `WebServerError` where it
+cannot listen.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from typing import Any, cast
 from aiohttp import WSMsgType, web
 
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.local_address import LocalAddress, is_loopback
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.system.time_limit import time_limit
-from gshtui.web.web_access import Role, WebAccess, is_loopback
+from gshtui.web.web_access import PROTOCOL, Role, WebAccess
 from gshtui.web.web_window import Browser, WebWindow
 
 _HEARTBEAT = 15.0
@@ -35,6 +37,9 @@ _STOPS_WITHIN = 10.0
 _OWN = Path(__file__).parent
 _FONT = 16
 _CLOSED = "The window is closed here. Reload the page to open it again."
+_REFUSED = "This link was opened before, or is not valid. gsh-tui serve has printed a new one."
+_PAGES: dict[str, Role] = {"/": "owner", "/watch": "viewer"}
+_SOCKETS: dict[str, Role] = {"/ws": "owner", "/watch/ws": "viewer"}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -44,7 +49,7 @@ class WebServerError(ExpectedError):
 
 @dataclass(frozen=True, slots=True)
 class WebAddress:
-    """Where the window is: whoever has a link can use it."""
+    """Where the window is: the first who opens a link can use it."""
 
     url: str
     viewer_url: str
@@ -53,11 +58,22 @@ class WebAddress:
 class WebServer:
     """Listens between `open` and `close`."""
 
-    def __init__(self, window: WebWindow, host: str = "127.0.0.1", port: int = 0) -> None:
-        """`port`: 0: any free one."""
+    def __init__(
+        self,
+        window: WebWindow,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        opened: Callable[[WebAddress], None] = lambda _: None,
+    ) -> None:
+        """
+        Args:
+            port: 0: any free one.
+            opened: called with the new links each time that one was opened.
+        """
         self._window = window
         self._host, self._port = host, port
-        self._access = WebAccess(port)
+        self._opened = opened
+        self._access = WebAccess()
         self._runner: web.AppRunner | None = None
 
     async def open(self) -> WebAddress:
@@ -77,13 +93,20 @@ class WebServer:
                 "Choose another port with `--port`.",
             ) from error
         self._port = int(listening.getsockname()[1])
-        self._access = WebAccess(self._port)
         self._runner = web.AppRunner(self._make_app(), access_log=None, handle_signals=False, shutdown_timeout=2.0)
         await self._runner.setup()
         await web.SockSite(self._runner, listening).start()
-        name = f"[{self._host}]" if ":" in self._host and not self._host.startswith("[") else self._host
-        base = f"http://{name}:{self._port}"
-        return WebAddress(f"{base}/?token={self._access.owner}", f"{base}/watch?token={self._access.viewer}")
+        return self.address
+
+    @property
+    def address(self) -> WebAddress:
+        """The links that work now."""
+        base = f"http://{self._here.authority}"
+        return WebAddress(f"{base}/#{self._access.link('owner')}", f"{base}/watch#{self._access.link('viewer')}")
+
+    @property
+    def _here(self) -> LocalAddress:
+        return LocalAddress(self._host, self._port)
 
     async def close(self) -> None:
         """End the window, and listen no longer."""
@@ -109,12 +132,8 @@ class WebServer:
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse who may not ask, and say to browsers what the pages may do."""
-        is_socket = request.path in ("/ws", "/watch/ws")
-        role = self._role(request)
-        if not self._access.is_ours(request.headers, needs_origin=is_socket) or role is None:
-            return _with_headers(web.Response(status=403, text="This link is not valid.\n"), "")
-        if request.path in ("/", "/watch") and "token" in request.query:
-            return self._entrance(request.path, role)
+        if not self._here.is_ours(request.headers, needs_origin=request.path in _SOCKETS):
+            return _refusal()
         try:
             return _with_headers(await handler(request), request.host)
         except OSError as error:
@@ -122,34 +141,10 @@ class WebServer:
         except web.HTTPException as error:
             return _with_headers(web.Response(status=error.status, text=error.reason), "")
 
-    def _role(self, request: web.Request) -> Role | None:
-        """What the token of a request lets somebody be where it asks; `None`: nothing."""
-        watches = request.path.startswith("/watch")
-        if request.path in ("/", "/watch") and "token" in request.query:
-            role: Role = "viewer" if watches else "owner"
-            return role if self._access.is_token(request.query["token"], role) else None
-        allowed: tuple[Role, ...] = ("owner",)
-        if watches:
-            allowed = ("viewer",)
-        elif request.path.startswith("/static/"):
-            allowed = ("owner", "viewer")
-        for role in allowed:
-            if self._access.is_token(request.cookies.get(self._access.cookie(role), ""), role):
-                return role
-        return None
-
-    def _entrance(self, path: str, role: Role) -> web.Response:
-        """Keep the token in a cookie, so that it is neither in the address bar nor in the history."""
-        response = web.Response(status=303, headers={"Location": path})
-        response.set_cookie(
-            self._access.cookie(role), self._access.token(role), httponly=True, samesite="Strict", path="/"
-        )
-        return cast("web.Response", _with_headers(response, ""))
-
     async def _page(self, request: web.Request) -> web.Response:
-        watches = request.path == "/watch"
+        watches = _PAGES[request.path] == "viewer"
         nonce = secrets.token_urlsafe(16)
-        script = await asyncio.to_thread((_OWN / ("viewer.js" if watches else "owner.js")).read_text)
+        script = await asyncio.to_thread(_script, "viewer.js" if watches else "owner.js")
         page = Template(await asyncio.to_thread((_OWN / "page.html").read_text)).substitute(
             title="gsh-tui (viewing)" if watches else "gsh-tui",
             nonce=nonce,
@@ -157,20 +152,29 @@ class WebServer:
             socket=f"ws://{request.host}{'/watch/ws' if watches else '/ws'}",
             font=_FONT,
             closed=_CLOSED,
+            refused=_REFUSED,
         )
         response = web.Response(text=page, content_type="text/html")
         response.headers["X-Nonce"] = nonce
         return response
 
-    async def _serve_socket(self, request: web.Request) -> web.WebSocketResponse:
+    async def _serve_socket(self, request: web.Request) -> web.StreamResponse:
         """Show the window to one browser until either is gone."""
-        websocket = web.WebSocketResponse(heartbeat=_HEARTBEAT, max_msg_size=_LARGEST_MESSAGE)
+        role, before = _SOCKETS[request.path], self.address
+        offered = request.headers.get("Sec-WebSocket-Protocol", "")
+        tab = self._access.open([one.strip() for one in offered.split(",")], role)
+        if not tab:
+            return _refusal()
+        if self.address != before:
+            self._opened(self.address)
+        websocket = web.WebSocketResponse(heartbeat=_HEARTBEAT, max_msg_size=_LARGEST_MESSAGE, protocols=(PROTOCOL,))
         await websocket.prepare(request)
         browser = Browser(websocket)
+        browser.put(json.dumps(["tab", tab]))
         reading: asyncio.Task[Any] | None = None
         gone = asyncio.ensure_future(browser.gone.wait())
         try:
-            if request.path == "/ws":
+            if role == "owner":
                 await self._window.open_to(browser, (_number(request, "width", 80), _number(request, "height", 24)))
             elif not self._window.watch(browser):
                 return websocket
@@ -213,6 +217,15 @@ def _envelope(text: str) -> object:
 def _number(request: web.Request, name: str, default: int) -> int:
     given = request.query.get(name, "")
     return int(given) if given.isascii() and given.isdecimal() and len(given) < 6 else default
+
+
+def _script(name: str) -> str:
+    """What a page of ours does before and beside textual-serve's script."""
+    return (_OWN / "access.js").read_text() + (_OWN / name).read_text()
+
+
+def _refusal() -> web.StreamResponse:
+    return _with_headers(web.Response(status=403, text="This link is not valid.\n"), "")
 
 
 def _browser_files() -> Path:

@@ -154,7 +154,13 @@ async def test_two_programs_over_http_with_the_token_alone(tmp_path: Path) -> No
         async with httpx2.AsyncClient() as stranger:
             for headers in ({}, {"Authorization": "Bearer wrong"}):
                 assert (await stranger.post(told["url"], headers=headers, json={})).status_code == 401
-        with_token = {"Authorization": f"Bearer {token}"}
+            with_token = {"Authorization": f"Bearer {token}"}
+            for headers in (
+                {"Host": "127.0.0.1:1"}, {"Host": "evil.example"}, {"Host": "127.0.0.1"},
+                {"Origin": "http://127.0.0.1:1"}, {"Origin": "http://evil.example"}, {"Origin": "null"},
+            ):  # fmt: skip
+                answer = await stranger.post(told["url"], headers={**with_token, **headers}, json={})
+                assert answer.status_code == 403, headers
         async with (
             httpx2.AsyncClient(headers=with_token) as first_http,
             httpx2.AsyncClient(headers=with_token) as second_http,
@@ -165,3 +171,26 @@ async def test_two_programs_over_http_with_the_token_alone(tmp_path: Path) -> No
                 assert not (await client.call_tool("agent_ls", {})).is_error
         process.terminate()
         assert process.wait(20) in (0, 130, -15)
+        assert not file.exists(), "a token is for one run"
+
+
+async def test_a_token_over_http_is_new_at_each_start_unless_the_person_made_it(tmp_path: Path) -> None:
+    own = tmp_path / "token"
+    own.write_text("a-token-of-mine-that-is-long-enough-for-this\n")
+    own.chmod(0o600)
+    tokens: list[str] = []
+    for more in ((), (), ("--token-file", "token")):
+        with start_gsh("mcp", "serve", "--http", "--json", *more, cwd=tmp_path, stdin=subprocess.DEVNULL) as process:
+            assert process.stdout is not None
+            told = json.loads(process.stdout.readline())
+            tokens.append(Path(told["token_file"]).read_text("utf-8").strip())
+            async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {tokens[-1]}"}) as client:
+                assert (await client.post(told["url"], json={})).status_code not in (401, 403)
+            process.terminate()
+            process.wait(20)
+    assert len(set(tokens)) == 3 and tokens[-1] == own.read_text().strip()
+    for wrong, mode, why in (("short", 0o600, "at least 32"), (tokens[-1], 0o644, "chmod 600")):
+        own.write_text(wrong)
+        own.chmod(mode)
+        refused = run_gsh("mcp", "serve", "--http", "--token-file", "token", cwd=tmp_path)
+        assert refused.code == 1 and why in refused.err

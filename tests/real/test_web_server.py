@@ -13,9 +13,10 @@ from typing import Any
 import aiohttp
 import psutil
 import pytest
+from aiohttp import web
 
 from gshtui.web import web_window
-from gshtui.web.web_server import WebServer, WebServerError, size_text
+from gshtui.web.web_server import WebAddress, WebServer, WebServerError, size_text
 from gshtui.web.web_window import WebWindow
 from tests.kit.command import run_gsh, start_gsh
 from tests.kit.tmux import eventually
@@ -41,9 +42,12 @@ class Site:
     server: WebServer
     window: WebWindow
 
+    told: list[WebAddress]
+    """The links that were printed after one was opened."""
+
     @property
     def base(self) -> str:
-        return self.url.split("/?")[0]
+        return self.url.split("/#")[0]
 
     @property
     def program(self) -> int:
@@ -54,21 +58,43 @@ class Site:
 @asynccontextmanager
 async def site(folder: Path, line: str = ECHO) -> AsyncGenerator[Site]:
     window = WebWindow(("/bin/sh", "-c", line), {"PATH": "/usr/bin:/bin"}, folder, size_text)
-    server = WebServer(window)
+    told: list[WebAddress] = []
+    server = WebServer(window, opened=told.append)
     address = await server.open()
     try:
-        yield Site(address.url, address.viewer_url, server, window)
+        yield Site(address.url, address.viewer_url, server, window, told)
     finally:
         await server.close()
 
 
+class Tab:
+    """What a browser has after it opened a link: what its page keeps for this origin, and the cookies of the machine.
+
+    It says at a connection what our page does.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, link: str) -> None:
+        self.session = session
+        self.offered = ["gsh-tui", link.partition("#")[2]]
+
+    async def connect(self, url: str, origin: str, **options: Any) -> aiohttp.ClientWebSocketResponse:
+        """A websocket of the page."""
+        socket = await self.session.ws_connect(url, origin=origin, protocols=self.offered, **options)
+        assert socket.protocol == "gsh-tui"
+        kind, secret = json.loads((await socket.receive()).data)
+        assert kind == "tab"
+        self.offered = ["gsh-tui", secret]
+        return socket
+
+
 @asynccontextmanager
-async def browser(url: str) -> AsyncGenerator[aiohttp.ClientSession]:
-    """What a browser has after it opened a link: its cookies."""
+async def browser(url: str) -> AsyncGenerator[Tab]:
+    """A browser that opened a link."""
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
         async with session.get(url) as page:
             assert page.status == 200, await page.text()
-        yield session
+            assert "Set-Cookie" not in page.headers
+        yield Tab(session, url)
 
 
 class Terminal:
@@ -100,18 +126,18 @@ class Terminal:
                 pass
 
 
-async def opened(session: aiohttp.ClientSession, place: Site, path: str = "/ws?width=100&height=30") -> Terminal:
-    return Terminal(await session.ws_connect(place.base + path, origin=place.base))
+async def opened(tab: Tab, place: Site, path: str = "/ws?width=100&height=30") -> Terminal:
+    return Terminal(await tab.connect(place.base + path, place.base))
 
 
 async def test_the_one_with_the_link_types_and_its_size_is_the_window_s(tmp_path: Path) -> None:
     async with site(tmp_path) as place, browser(place.url) as session:
-        async with session.get(place.base) as page:
+        async with session.session.get(place.base) as page:
             text = await page.text()
-            assert place.url.split("token=")[1] not in text and "https://" not in text
+            assert place.url.split("#")[1] not in text and "https://" not in text
             assert "default-src 'none'" in page.headers["Content-Security-Policy"]
             assert page.headers["X-Frame-Options"] == "DENY" and page.headers["Cache-Control"] == "no-store"
-        async with session.get(f"{place.base}/static/js/textual.js") as script:
+        async with session.session.get(f"{place.base}/static/js/textual.js") as script:
             assert script.status == 200 and len(await script.read()) > 100_000
         terminal = await opened(session, place)
         await terminal.until(b"begin")
@@ -125,20 +151,65 @@ async def test_the_one_with_the_link_types_and_its_size_is_the_window_s(tmp_path
         assert ["pong", "12"] in terminal.told
 
 
-async def test_without_the_token_nothing_is_answered(tmp_path: Path) -> None:
+async def test_without_a_secret_there_is_no_window(tmp_path: Path) -> None:
     async with site(tmp_path) as place, aiohttp.ClientSession() as stranger:
-        for path in (
-            "/", "/watch", "/ws", "/watch/ws", "/static/js/textual.js", "/static", "/nothing", "/?token=", "/?token=x",
-            "/watch?token=x", "/static/../../../../etc/passwd", f"/watch?token={place.url.split('token=')[1]}",
-            f"/?token={place.viewer_url.split('token=')[1]}",
-        ):  # fmt: skip
+        for path in ("/nothing", "/static", "/static/../../../../etc/passwd", "/page.html"):
             async with stranger.get(place.base + path, allow_redirects=False) as answer:
-                assert answer.status == 403 and await answer.text() == "This link is not valid.\n", path
-        for path in ("/ws", "/watch/ws"):
+                assert answer.status in (403, 404) and len(await answer.read()) < 100, path
+        link, viewer = place.url.split("#")[1], place.viewer_url.split("#")[1]
+        for path, offered in (
+            ("/ws", ()), ("/ws", ("gsh-tui",)), ("/ws", ("gsh-tui", viewer)), ("/watch/ws", ("gsh-tui", link)),
+            (f"/ws?token={link}", ("gsh-tui",)), ("/ws", ("gsh-tui", link.partition(".")[2])),
+        ):  # fmt: skip
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-                await stranger.ws_connect(place.base + path, origin=place.base)
-            assert refused.value.status == 403
-        assert place.window._program is None
+                await stranger.ws_connect(place.base + path, origin=place.base, protocols=offered)
+            assert refused.value.status == 403, path
+        assert place.window._program is None and place.told == []
+
+
+async def test_a_link_works_once_and_the_next_one_is_told(tmp_path: Path) -> None:
+    async with site(tmp_path) as place, browser(place.url) as tab, browser(place.url) as late:
+        first = await opened(tab, place)
+        await first.until(b"begin")
+        with pytest.raises(aiohttp.WSServerHandshakeError):
+            await opened(late, place)
+        (links,) = place.told
+        assert links.url != place.url and links.viewer_url == place.viewer_url
+        await opened(tab, place)
+        assert len(place.told) == 1, "a reload uses no link"
+        async with browser(links.url) as other:
+            await opened(other, place)
+        assert len(place.told) == 2
+
+
+async def test_no_other_server_of_this_machine_gets_anything_that_opens_the_window(tmp_path: Path) -> None:
+    """A server on another port is the same site to a browser, and gets its cookies."""
+    heard: list[str] = []
+
+    async def listen(request: web.Request) -> web.Response:
+        heard.append(f"{request.raw_path} {dict(request.headers)}")
+        return web.Response(text="hello")
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", listen)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    other = web.TCPSite(runner, "127.0.0.1", 0)
+    await other.start()
+    assert runner.addresses
+    try:
+        async with site(tmp_path) as place, browser(place.url) as tab:
+            await (await opened(tab, place)).until(b"begin")
+            elsewhere = f"http://127.0.0.1:{runner.addresses[0][1]}"
+            async with tab.session.get(f"{elsewhere}/", headers={"Referer": place.base + "/"}) as answer:
+                assert answer.status == 200
+            assert len(heard) == 1 and "Cookie" not in heard[0]
+            secrets = [place.url.split("#")[1], *tab.offered[1:]]
+            assert not [one for one in secrets if one in heard[0]]
+            with pytest.raises(aiohttp.WSServerHandshakeError):
+                await tab.connect(f"{place.base}/ws", elsewhere)
+    finally:
+        await runner.cleanup()
 
 
 @pytest.mark.parametrize(
@@ -146,22 +217,23 @@ async def test_without_the_token_nothing_is_answered(tmp_path: Path) -> None:
     [
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
         {"Host": "evil.example"},
+        {"Host": "127.0.0.1:1"},
+        {"Host": "127.0.0.1:1", "Origin": "http://127.0.0.1:1"},
         {"Host": "evil.example", "Origin": "http://evil.example"},
         {},
     ],
 )
-async def test_another_page_gets_no_window_though_the_browser_sends_the_cookie(
-    tmp_path: Path, headers: dict[str, str]
-) -> None:
-    async with site(tmp_path) as place, browser(place.url) as session:
+async def test_another_page_gets_no_window_though_it_has_the_secret(tmp_path: Path, headers: dict[str, str]) -> None:
+    async with site(tmp_path) as place, browser(place.url) as tab:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-            await session.ws_connect(f"{place.base}/ws", headers=headers)
+            await tab.session.ws_connect(f"{place.base}/ws", headers=headers, protocols=tab.offered)
         assert refused.value.status == 403
         if "Host" in headers:
-            async with session.get(place.base, headers=headers) as answer:
+            async with tab.session.get(place.base, headers=headers) as answer:
                 assert answer.status == 403
-        assert place.window._program is None
+        assert place.window._program is None and place.told == []
 
 
 async def test_a_viewer_sees_the_same_window_and_cannot_type(tmp_path: Path) -> None:
@@ -178,8 +250,6 @@ async def test_a_viewer_sees_the_same_window_and_cannot_type(tmp_path: Path) -> 
         assert b"owned" not in await first.until(b"end") and b"size 3 3" not in await viewer.until(b"end")
         with pytest.raises(aiohttp.WSServerHandshakeError):
             await opened(guest, place)
-        async with guest.get(f"{place.base}/") as answer:
-            assert answer.status == 403
         await first.send("resize", {"width": 90, "height": 25})
         await viewer.until(b"size 25 90")
         assert ["window_size", {"width": 90, "height": 25}] in viewer.told
@@ -276,7 +346,7 @@ def test_the_command_prints_the_links_and_ends_when_asked(tmp_path: Path) -> Non
     with start_gsh("serve", "--web", "--json", cwd=tmp_path) as process:
         assert process.stdout is not None
         links = json.loads(process.stdout.readline())
-        assert links["url"].startswith("http://127.0.0.1:") and "/watch?token=" in links["viewer_url"]
+        assert links["url"].startswith("http://127.0.0.1:") and "/watch#link." in links["viewer_url"]
         process.terminate()
         assert process.wait(20) == 0
     for wrong in (("serve",), ("serve", "--web", "--ssh")):
