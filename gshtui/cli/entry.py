@@ -56,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         # A shell that is completing a word sets this variable, and click answers.
         completing = "_GSH_TUI_COMPLETE" in os.environ
-        if not completing and (why := _borrowed_home(arguments)):
+        if not completing and (why := _unusable_home() or _borrowed_home(arguments)):
             os.write(2, why.encode())
             return 1
         if not completing and arguments[:1] == ["shell"]:
@@ -85,6 +85,18 @@ def main(argv: list[str] | None = None) -> int:
         from gshtui.headless.crash import report_crash
 
         return report_crash(error)
+
+
+def _unusable_home() -> str:
+    """Why `HOME` is no home; empty: it is, or an empty one was taken out, as if nobody had set it."""
+    home = os.environ.get("HOME", "/")
+    if not home:
+        del os.environ["HOME"]
+    if not home or home.startswith("/"):
+        return ""
+    from gshtui.text.sanitise import one_line
+
+    return f"gsh-tui: HOME is “{one_line(home, 200)}”, which is not an absolute path; set it to your home folder.\n"
 
 
 def _borrowed_home(arguments: list[str]) -> str:

@@ -113,7 +113,7 @@ class Catalog:
         except RecursionError:
             problems.append(f"Cannot read {path}: it is nested too deeply.")
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            problems.append(f"Cannot read {path}: {error}.")
+            problems.append(f"Cannot read {path}: {getattr(error, 'strerror', '') or error}.")
         return cls.from_models([*mine, *models], problems)
 
     @classmethod

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import sys
 import time
 import traceback
@@ -142,11 +143,16 @@ def expected(error: BaseException) -> bool:
 
 _OUTSIDE = frozenset(
     (
-        *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE),
+        *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ESTALE),
         *(errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM),
     )
 )
 """What the system refuses whoever asks: a full or broken disk, missing rights, a limit."""
+_NO_MEMORY = ("There is not enough memory", "Close other programs, or raise the limit (`ulimit -v`).")
+_NO_PROCESS = (
+    "No more processes or threads can be started",
+    "Close other programs, or raise the limit (`ulimit -u`).",
+)
 
 
 def outside_failure(error: BaseException) -> tuple[str, str] | None:
@@ -157,7 +163,20 @@ def outside_failure(error: BaseException) -> tuple[str, str] | None:
         return found.pop() if len(found) == 1 else None
     if isinstance(error, ExpectedError):
         return _line(error.message).rstrip(".") or type(error).__name__, _line(error.hint)
-    if isinstance(error, OSError) and error.errno in _OUTSIDE:
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return _NO_MEMORY
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return _NO_PROCESS
+    if not isinstance(error, OSError):
+        return None
+    if error.errno is None and type(error).__module__.startswith("gshtui."):
+        return (_line(str(error)).rstrip("."), "") if str(error) else None  # raised on purpose, as a sentence
+    if error.errno == errno.EAGAIN and "subprocess" in place_of(error):
+        return _NO_PROCESS
+    if error.errno == errno.EMFILE:
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return f"Too many files are open: the limit is {most}", "Raise it with `ulimit -n 1024`."
+    if error.errno in _OUTSIDE:
         named = f" ({error.filename})" if isinstance(error.filename, str) else ""
         return _line(f"{error.strerror}{named}"), ""
     return None

@@ -208,3 +208,35 @@ def test_root_leaves_nothing_in_somebody_elses_home(
         assert f"{home} is the home of {pwd.getpwuid(somebody).pw_name}" in capfd.readouterr().err
     assert main(["shell", "init", "bash"]) == 0, "its hooks do nothing there, and say nothing at every start of a shell"
     assert not list(home.iterdir())
+
+
+NO_XDG = {f"XDG_{name}_HOME": "" for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+SURROUNDINGS = {
+    "relative home": {**NO_XDG, "HOME": "somewhere"},
+    "home is a file": {**NO_XDG, "HOME": "/etc/hosts"},
+    "nothing can be made at home": {**NO_XDG, "HOME": "/proc"},
+    "state folder cannot be made": {"XDG_STATE_HOME": "/proc"},
+    "configuration is in a file": {"XDG_CONFIG_HOME": "/etc/hosts"},
+    "no temporary folder": {"TMPDIR": "/nonexistent"},
+    "unknown locale": {"LC_ALL": "xx_YY.UTF-8", "LANG": "xx"},
+    "no locale": {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    "12 open files": {"LIMIT": "ulimit -n 12"},
+}
+
+
+@pytest.mark.parametrize("surroundings", SURROUNDINGS)
+def test_a_strange_place_is_told_as_such(surroundings: str, home: Home) -> None:
+    env = {**SURROUNDINGS[surroundings], "GSH_TEST": "1"}
+    limit = env.pop("LIMIT", ":")
+    for words in (["prompt", "hello"], ["doctor"]):
+        line = ["sh", "-c", f'{limit}; exec "$@"', "sh", *command(words)]
+        ran = subprocess.run(
+            line, env=environment(env), stdin=subprocess.DEVNULL, capture_output=True, timeout=DEADLINE
+        )
+        told = ran.stderr.decode() + ran.stdout.decode()
+        assert ran.returncode in (0, 1, 3), told
+        assert "inside gsh-tui" not in told
+        assert "internal error" not in told
+        assert "Traceback" not in told
+        assert "Error:" not in told
+        assert not list(home.path.rglob("crash-*.log")), told

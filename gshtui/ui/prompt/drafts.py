@@ -172,7 +172,8 @@ class DraftKeeper:
 
     def _fail(self, error: OSError) -> None:
         self._broken = True
-        self._failed(f"Drafts won't survive a crash of this window: {error.strerror or error}.")
+        why = (error.strerror or str(error)).rstrip(".")
+        self._failed(f"Drafts won't survive a crash of this window: {why}.")
 
 
 KEEP_AFTER = 0.4
