@@ -37,6 +37,7 @@ from gshtui.headless.text_editor import edit_text
 from gshtui.system.editor_command import EditorError
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.text.sanitise import one_line, visible
+from gshtui.text.terminal_sequences import is_letter
 
 _LINES = 60
 """Lines of a detail or a diff to show; further ones are only counted."""
@@ -177,9 +178,9 @@ class KeyReader:
         elif key in _CLEAR:
             self._say("\b \b" * len(self._reason))
             self._reason = ""
-        elif key.isprintable() and len(self._reason) < _REASON:
+        elif is_letter(key) and len(self._reason) < _REASON:
             self._reason += key
-            self._say(key)
+            self._say(visible(key))
         return None, rest
 
 

@@ -1,7 +1,8 @@
 """Reads keys from this process's terminal as they are pressed, while a question is open there.
 
-Owns the terminal's modes and restores them; discards what was typed before. Does not interpret keys. Blocks: for use in
-a thread, or in a command that does nothing else meanwhile.
+Owns the terminal's modes and restores them; discards what was typed before. Does not interpret keys, but gives no part
+of a sequence: its letters could be an answer. Blocks: for use in a thread, or in a command that does nothing else
+meanwhile.
 """
 
 from __future__ import annotations
@@ -12,13 +13,19 @@ import select
 import termios
 import time
 import tty
-from codecs import getincrementaldecoder
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
 from gshtui.guard.answer_keys import PAUSE, READ
 from gshtui.system.face_mark import mark_face
+from gshtui.text.terminal_sequences import (
+    PASTE_BEGINS,
+    PASTE_ENDS,
+    TerminalReader,
+    TerminalToken,
+    terminal_decoder,
+)
 
 _R = TypeVar("_R")
 _LOOK_EVERY = 0.1
@@ -34,7 +41,8 @@ class TerminalKeys:
         self._terminal = -1
         self._before: list[Any] = []
         self._came = False
-        self._decode = getincrementaldecoder("utf-8")("replace").decode
+        self._decode = terminal_decoder()
+        self._reader = TerminalReader()
 
     def __enter__(self) -> TerminalKeys:
         mark_face()
@@ -81,6 +89,7 @@ class TerminalKeys:
 
     def forget(self) -> None:
         """Discard what was typed but not yet read."""
+        self._reader = TerminalReader()
         with contextlib.suppress(termios.error):
             termios.tcflush(self._terminal, termios.TCIFLUSH)
 
@@ -96,11 +105,28 @@ class TerminalKeys:
     def read(self, timeout: float = _LOOK_EVERY) -> str | None:
         """One piece of input; `None` if none arrived in time, empty if the terminal is gone."""
         self._came = bool(select.select([self._terminal], [], [], timeout)[0])
+        now = time.monotonic()
         if not self._came:
-            return None
+            return _as_sent(self._reader.tick(now)) or None
         try:
             typed = os.read(self._terminal, 4_096)
         except BlockingIOError:
             self._came = False
             return None
-        return self._decode(typed) or None if typed else ""
+        return _as_sent(self._reader.feed(self._decode(typed), now)) or None if typed else ""
+
+
+def _as_sent(tokens: Sequence[TerminalToken]) -> str:
+    """What was sent, but for what the terminal says of itself."""
+    sent = ""
+    for token in tokens:
+        match token.kind:
+            case "alt":
+                sent += f"\x1b{token.text}"
+            case "paste":
+                sent += f"{PASTE_BEGINS}{token.text}{PASTE_ENDS}"
+            case "answer":
+                pass
+            case _:
+                sent += token.text
+    return sent

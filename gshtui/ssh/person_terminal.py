@@ -11,7 +11,7 @@ import codecs
 import contextlib
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, LiteralString, cast
 
@@ -23,6 +23,7 @@ from gshtui.system.tasks import attempt, cancel_and_wait, start_job
 from gshtui.system.time_limit import time_limit
 from gshtui.text.cells import width
 from gshtui.text.sanitise import CleanText, clean_lines, clean_text
+from gshtui.text.terminal_sequences import TerminalReader, is_letter, terminal_decoder
 
 LONGEST_LINE = 64 * 1024
 """Characters of a line; a longer one is refused."""
@@ -41,6 +42,13 @@ _AFTER_CRASH = (
 )
 """Gives the person an ordinary terminal again after a program that could not."""
 _TO_TABS = re.compile(r"[^\t]*\t|[^\t]+")
+_NO_LETTERS = re.compile(r"\r\n|[\x00-\x1f\x7f]")
+_EDITS = frozenset(
+    f"\x1b{key}" for key in ("[A", "OA", "[B", "OB", "[C", "OC", "[D", "OD", "[H", "[1~", "[F", "[4~", "[3~", "OM")
+)
+"""The sequences that the editor knows."""
+_INSERTS = "\x1d"
+"""Stands for a letter that the editor would refuse. No key of it is bound."""
 _COMPLETES_WITHIN = 2.0
 MOST_UNREAD = 2 * 1024 * 1024
 """Bytes of what others said that wait for somebody who does not read; then their shell is closed."""
@@ -65,7 +73,11 @@ class PersonTerminal:
         self.has_colours = self.has_screen and process.term_type != "dumb"
         self._lines: deque[str | LineRefused | None] = deque()
         self._came, self._taken = asyncio.Event(), asyncio.Event()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        lines = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._decode: Callable[[bytes], str] = terminal_decoder() if self.has_screen else lines
+        self._keys = TerminalReader()
+        self._inserts: Iterator[str] = iter(())
+        """Letters that the editor would refuse, one for each `_INSERTS`."""
         self._editor: SSHLineEditor | None = None
         self._rest = ""
         """Without a terminal: the beginning of a line."""
@@ -95,6 +107,7 @@ class PersonTerminal:
                 cast("Any", port), cast("Any", port), True, _HISTORY, LONGEST_TYPED + 1, kind, self.size[0]
             )
             self._editor.register_key("\t", self._note_tab)
+            self._editor.register_key(_INSERTS, self._insert)
         self._reader = start_job(self._read(), "input of a person over SSH")
 
     async def close(self) -> None:
@@ -238,7 +251,7 @@ class PersonTerminal:
             if self._program is not None:
                 await self._program.write(data)
                 continue
-            await self._take(self._decoder.decode(data))
+            await self._take(self._decode(data))
             while len(self._lines) > _MOST_WAITING:
                 self._taken.clear()
                 await self._taken.wait()
@@ -251,11 +264,17 @@ class PersonTerminal:
 
     async def _take(self, text: str) -> None:
         if self._editor is not None:
-            if self._prompt and text.isprintable():
-                self.on_typing()
-            for piece in _TO_TABS.findall(text):
-                self._editor.process_input(piece, None)
-                await self._complete()
+            now = asyncio.get_running_loop().time()
+            for token in [*self._keys.tick(now), *self._keys.feed(text, now)]:
+                match token.kind:
+                    case "text":
+                        await self._edit(token.text)
+                    case "paste":
+                        await self._edit(_NO_LETTERS.sub(" ", token.text))
+                    case "sequence" if token.text in _EDITS:
+                        self._editor.process_input(token.text, None)
+                    case _:
+                        pass
             return
         *whole, rest = text.split("\n")
         for line in whole:
@@ -268,6 +287,23 @@ class PersonTerminal:
             if len(self._rest) > LONGEST_LINE:
                 self.take_line(self._rest)
                 self._rest, self._refusing = "", True
+
+    async def _edit(self, text: str) -> None:
+        """Give the editor letters and control characters."""
+        if self._editor is None:
+            return
+        if self._prompt and text.isprintable():
+            self.on_typing()
+        for piece in _TO_TABS.findall(text):
+            refused = [letter for letter in piece if is_letter(letter) and not letter.isprintable()]
+            self._inserts = iter(refused)
+            clean = "".join(_INSERTS if letter in refused else letter for letter in piece.replace(_INSERTS, ""))
+            self._editor.process_input(clean, None)
+            await self._complete()
+
+    def _insert(self, line: str, place: int) -> tuple[str, int]:
+        letter = next(self._inserts, "") if len(line) <= LONGEST_TYPED else ""
+        return line[:place] + letter + line[place:], place + len(letter)
 
     def _end(self) -> None:
         if self._rest and not self._refusing:

@@ -51,6 +51,20 @@ def _edit(child: PtyChild) -> None:
         child.close()
 
 
+async def test_what_a_terminal_sends_besides_letters_is_not_typed_and_a_paste_is_not_sent(tmp_path: Path) -> None:
+    async with (
+        door_for(tmp_path, amy="talk", bo="talk") as door,
+        door.connect("amy") as connection,
+        connection.create_process(term_type="xterm", term_size=(80, 24)) as process,
+        visit(door, "bo") as bo,
+    ):
+        amy = Visitor(process)
+        await amy.until(":lobby> ")
+        process.stdin.write("\x1b[<64;10;12M\x1b]11;rgb:1/1/1\x07\x1b[1;1:3A\x1b[97;1:3u\x1b[200~say one\r")
+        process.stdin.write("two\x1b[201~ می\u200cخو c\u00a0d\x1b[Dx\n")
+        assert "one two می\u200cخو c\u00a0xd" in await bo.until("xd")
+
+
 async def test_exec_is_somebody_s_who_may_do_anything_and_needs_no_terminal(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     async with door_for(tmp_path, amy="talk", bo="all") as door, visit(door, "bo") as bo, visit(door, "amy") as amy:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from tests.bench.pty_probe import Probe
+from tests.kit.storms import seeds
+from tests.kit.terminal_bytes import DELAYS, quiet_sequence
 
 COVERS = ("gshtui.ui.kit.terminal_handoff",)
 
@@ -73,6 +77,35 @@ def test_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
         probe.write("c\r")
         [text] = submitted(probe, out, 1)
         assert text[0] == "a" and text.endswith("bc")
+
+
+@pytest.mark.parametrize("seed", seeds(6))
+def test_sequences_that_a_network_cuts_leave_what_is_typed_as_it_is(tmp_path: Path, seed: int) -> None:
+    random, out, typed = Random(seed), tmp_path / "out", ""
+    with window(out) as probe:
+        for number in range(20):
+            sent = quiet_sequence(random)
+            cut = random.randint(1, len(sent.data) - 2)
+            probe.write(sent.data[:cut])
+            ends = time.monotonic() + random.choice(DELAYS)
+            while (left := ends - time.monotonic()) > 0:  # the network, not a wait for the window
+                probe.read(min(left, 0.05))
+            probe.write(sent.data[cut:])
+            probe.write(f"<{number}>")
+            probe.wait_for(f"<{number}>")
+            typed += f"{(sent.pastes or '').strip()}<{number}>"
+        probe.write("\r")
+        assert submitted(probe, out, 1) == [typed.replace("\r", "\n")]
+
+
+def test_what_is_typed_and_cannot_be_seen_is_sent(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    text = "می\u200cخواهم a\u00a0b \u3000 s\u00adh\u2060y\u200b\u200f"
+    with window(out) as probe:
+        probe.write(f"{text}é")
+        probe.wait_for("é")
+        probe.write("\r")
+        assert submitted(probe, out, 1) == [f"{text}é"]
 
 
 def editor(tmp_path: Path, script: str) -> str:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from unittest.mock import patch
-
 from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 from textual.message import Message
 
-from gshtui.ui.kit.textual import input_parser
 from gshtui.ui.kit.textual.driver import free_alt_digits
 from gshtui.ui.kit.textual.input_parser import DrawsSixel, InputParser
-
-COVERS = ("gshtui.text.terminal_sequences",)
 
 STREAM = "ab\x1b[200~x\x1b[31mred\r\nend\x1b]0;t\x07 \x1b\x1b[\x1b[201~c\x1b\rd\x1b[A\x1b[200~\x1b[201~z"
 
@@ -47,9 +42,20 @@ def said(messages: list[Message]) -> list[str]:
     ]
 
 
-def pause(parser: InputParser) -> list[Message]:
-    with patch.object(input_parser, "ESCAPE_WAITS", -1):
-        return list(parser.tick())
+class Clock:
+    """A parser's time, which goes by when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.parser = InputParser(clock=lambda: self.now)
+
+    def wait(self, seconds: float = 2.0) -> list[Message]:
+        """What is clear when nothing comes for so long, and nothing more for as long."""
+        messages: list[Message] = []
+        for _ in range(2):
+            self.now += seconds
+            messages += self.parser.tick()
+        return messages
 
 
 @given(
@@ -65,15 +71,15 @@ def test_a_burst_is_the_keys_that_it_is_made_of(sent: list[str], sizes: list[int
             burst = ""
         burst += text
         expected += [TYPED.get(text) or SEQUENCES.get(text) or OPEN[text]] if text not in ANSWERS else [""]
-    parser, found, cuts = InputParser(), list[Message](), iter([*sizes, *[99] * 400])
+    clock, found, cuts = Clock(), list[Message](), iter([*sizes, *[99] * 400])
     for piece in (*pieces, burst):
         while piece:
             size = next(cuts)
-            found += parser.feed(piece[:size])
+            found += clock.parser.feed(piece[:size])
             piece = piece[size:]
-        found += pause(parser)
+        found += clock.wait()
     assert said(found) == [name for name in expected if name]
-    assert not parser.waits
+    assert not clock.parser.waits
 
 
 def test_an_escape_and_a_letter_are_two_keys_where_nothing_came_between_them_for_a_while() -> None:
@@ -98,20 +104,20 @@ def test_a_paste_is_text_however_it_is_cut(sizes: list[int]) -> None:
 
 @given(st.text(alphabet="\x1b[]OPM_Gx1;$?<>~u\\\x07\r", min_size=1, max_size=200))
 def test_what_no_terminal_sends_harms_nothing(text: str) -> None:
-    parser = InputParser()
-    found = [*parser.feed(text), *pause(parser)]
-    with patch.object(input_parser, "ANSWER_WAITS", -1):
-        found += parser.tick()  # an answer without an end is given up
+    clock = Clock()
+    parser = clock.parser
+    found = [*parser.feed(text), *clock.wait()]  # an answer without an end is given up
     typed = [message for message in found if isinstance(message, events.Key) and message.is_printable]
     assert "".join(message.character or "" for message in typed).isprintable()
     assert said(list(parser.feed("y"))) == ["y"]
 
 
 def test_a_lone_escape_is_a_key_in_the_end() -> None:
-    parser = InputParser()
+    clock = Clock()
+    parser = clock.parser
     assert list(parser.feed("\x1b")) == []
     assert parser.waits and list(parser.tick()) == []
-    assert said(pause(parser)) == ["escape"]
+    assert said(clock.wait(0.06)) == ["escape"]
     assert list(parser.feed("\x1b")) == []
     assert said(list(parser.feed(""))) == ["escape"]
 

@@ -69,7 +69,7 @@ def test_a_paste_is_one_text_and_known_as_one(cut: int) -> None:
 
 @given(st.lists(st.integers(1, 9), max_size=30))
 def test_what_the_terminal_says_of_itself_is_not_typed(sizes: list[int]) -> None:
-    sent = b"a\x1bP>|tmux 3.3a\x1b\\b\x1b]11;rgb:1e/1e/2e\x07\x1b[?62;22cc\x1b_Gi=31;OK\x1b\\\x1b\x1b[Dd\x1bPe"
+    sent = b"a\x1bP>|tmux 3.3a\x1b\\b\x1b]11;rgb:1e/1e/2e\x07\x1b[?62;22cc\x1b_Gi=31;OK\x1b\\\x1b\x1b[Dde"
     line, at = InputLine(), 0
     for size in [*sizes, len(sent)]:
         line.feed(sent[at : at + size])

@@ -87,4 +87,3 @@ async def test_a_terminal_that_does_not_know_the_protocol_says_nothing(monkeypat
 def test_what_nobody_asked_for_is_passed_over() -> None:
     parser = InputParser()
     assert list(parser.feed(say("DATA", b"rm -rf /", "text/plain"))) == []
-    assert parser._clipboard is None  # pyright: ignore[reportPrivateUsage]

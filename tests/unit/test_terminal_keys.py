@@ -30,6 +30,24 @@ def test_a_key_is_read_as_it_is_pressed(terminal: tuple[int, str]) -> None:
         assert keys.read(0.0) is None
 
 
+def test_a_part_of_a_sequence_is_no_key(terminal: tuple[int, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It could be the digit that answers."""
+    main, name = terminal
+    now = 0.0
+    monkeypatch.setattr(terminal_keys.time, "monotonic", lambda: now)
+    with TerminalKeys(name) as keys:
+        for cut in range(1, 6):
+            data = b"\x1b[1;5A"
+            for piece in (data[:cut], data[cut : cut + 1], data[cut + 1 :]):
+                os.write(main, piece)
+                found = keys.read(5.0) if piece else None
+                now += 0.9
+                found = found or keys.read(0.0)
+                assert found in (None, "\x1b", "\x1b[1;5A", "\x1b[1;5", "\x1b[1;"), (cut, piece)
+        os.write(main, b"1")
+        assert keys.read(5.0) == "1"
+
+
 def test_input_that_is_discarded_between_the_look_and_the_read_blocks_nothing(
     terminal: tuple[int, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,14 +6,12 @@ feeds it.
 
 from __future__ import annotations
 
-import codecs
 from dataclasses import dataclass
 from typing import Literal
 
 from gshtui.guard.answer_keys import AnswerKeys
-from gshtui.text.terminal_sequences import ANSWER, ANSWER_WAITS, ANSWERED, ESCAPE_WAITS, SEQUENCE, UNFINISHED
+from gshtui.text.terminal_sequences import TerminalReader, is_letter, terminal_decoder
 
-PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 MAX_INPUT = 1_000_000
 """Most characters the line can hold."""
 _MOVES = {
@@ -46,11 +44,8 @@ class InputLine:
         self.cursor = 0
         self.keys = keys or AnswerKeys()
         self._now = 0.0
-        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._held: str = ""
-        self._in_answer = False
-        """What the terminal says of itself is coming in."""
-        self._pasting = False
+        self._decode = terminal_decoder()
+        self._reader = TerminalReader()
         self._pasted = False
         self._about = ""
         self._seen = ""
@@ -65,68 +60,32 @@ class InputLine:
 
     def feed(self, data: bytes, at: float = 0.0) -> list[InputAction]:
         """Apply bytes from the terminal; returns the actions among them. `at`: the time, in seconds of any clock."""
-        if at - self._now > ANSWER_WAITS:
-            self._in_answer = False
-        if self._held == "\x1b" and at - self._now > ESCAPE_WAITS:
-            self._held = ""  # the escape key, which does nothing here
+        tokens = self._reader.tick(at)
         self._now = at
-        text, self._held = self._held + self._decode(data), ""
+        tokens += self._reader.feed(self._decode(data), at)
         wishes: list[InputAction] = []
-        while text:
-            if self._pasting:
-                text = self._paste(text)
-                continue
-            if self._in_answer:
-                text = self._skip_answer(text)
-                continue
-            if text[0] != "\x1b":
-                key = text[0]
-            elif UNFINISHED.fullmatch(text):
-                self._held = text
-                break
-            elif answer := ANSWER.match(text):
-                self._in_answer, text = True, text[answer.end() :]
-                continue
-            elif sequence := SEQUENCE.match(text):
-                key = sequence.group()
-            else:  # a key with alt, or an escape before another sequence
-                key = text[:1] if text[1] == "\x1b" else text[:2]
-            text = text[len(key) :]
-            if (wish := self._key(key)) is not None:
-                wishes.append(wish)
+        for token in tokens:
+            if token.kind == "paste":
+                self._begin_key()
+                self._insert(token.text, pasted=True)
+            elif token.kind in ("text", "sequence"):
+                for key in token.text if token.kind == "text" else (token.text,):
+                    if (wish := self._key(key)) is not None:
+                        wishes.append(wish)
         return wishes
 
-    def _skip_answer(self, text: str) -> str:
-        if (end := ANSWERED.search(text)) is None:
-            self._held = "\x1b" if text.endswith("\x1b") else ""
-            return ""
-        self._in_answer = False
-        return text[end.end() :]
-
-    def _paste(self, text: str) -> str:
-        end = text.find(PASTE_ENDS)
-        if end < 0:
-            # The end mark may arrive in two pieces: hold back what could be its beginning.
-            keep = next((n for n in range(len(PASTE_ENDS) - 1, 0, -1) if text.endswith(PASTE_ENDS[:n])), 0)
-            keep = keep or text.endswith("\r")  # perhaps half a newline
-            self._insert(text[: len(text) - keep], pasted=True)
-            self._held = text[len(text) - keep :]
-            return ""
-        self._insert(text[:end], pasted=True)
-        self._pasting = False
-        return text[end + len(PASTE_ENDS) :]
-
-    def _key(self, key: str) -> InputAction | None:
+    def _begin_key(self) -> None:
         if self.text:
             self.keys.continue_line(self._now)
             self._seen = ""
         else:
             self._seen = self.keys.begin_line(self._now)
-        if key == PASTE_BEGINS:
-            self._pasting = True
-        elif key == "\r":
+
+    def _key(self, key: str) -> InputAction | None:
+        self._begin_key()
+        if key == "\r":
             return self._submit()
-        elif key == "\n":
+        if key == "\n":
             self._insert("\n")
         elif key == "\x03":
             if self.text:
@@ -139,7 +98,7 @@ class InputLine:
             return InputAction("redraw")
         elif (move := _MOVES.get(key)) is not None:
             self._move(move)
-        elif key >= " " and key[0] != "\x1b":
+        elif is_letter(key):
             self._insert(key)
         return None
 

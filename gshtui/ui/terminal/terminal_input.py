@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from textual.keys import key_to_character
 
 from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.text.terminal_sequences import is_letter
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.ui.terminal.terminals import Terminal
 
@@ -59,7 +60,7 @@ _MODIFIERS = {"ctrl": "C", "alt": "M", "meta": "M", "shift": "S"}
 def key_text(key: str, character: str | None) -> str:
     """The text that a key types; empty: none."""
     modified = any(f"{modifier}+" in key for modifier in ("ctrl", "alt", "meta", "super", "hyper"))
-    return character if character and character.isprintable() and not modified else ""
+    return character if character and is_letter(character) and not modified else ""
 
 
 def key_name(key: str) -> str:

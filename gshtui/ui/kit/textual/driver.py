@@ -12,7 +12,6 @@ import os
 import select
 import selectors
 import signal
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import Context
@@ -29,7 +28,7 @@ from textual._parser import ParseError
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
-from gshtui.text.terminal_sequences import ESCAPE_WAITS
+from gshtui.text.terminal_sequences import ESCAPE_WAITS, terminal_decoder
 from gshtui.ui.kit.textual.input_parser import InputParser
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ class ReadingDriver(LinuxDriver):
     def run_input_thread(self) -> None:
         """Read, parse and pass on, until the driver stops or the loop takes over."""
         parser = self.parser = InputParser(self._debug)
-        self._decode = getincrementaldecoder("utf-8")("replace").decode
+        self._decode = terminal_decoder()
         for at, piece in enumerate(self.typed):
             if at:
                 self._pass_on(parser.pause())
