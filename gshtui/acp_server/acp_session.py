@@ -26,6 +26,7 @@ from gshtui.bus.events.agent_events import (
     InterruptRequested,
     ModelChanged,
     PromptSubmitted,
+    PromptWithdrawn,
     ToolFinished,
     ToolOutput,
     TurnFinished,
@@ -166,6 +167,10 @@ class AcpSession:
                     finished = self._turns.get(self._current)
                     if finished is not None and not finished.done():
                         finished.set_result(event)
+                case PromptWithdrawn():
+                    finished = self._turns.get(event.prompt)
+                    if finished is not None and not finished.done():
+                        finished.set_exception(ExpectedError(event.why or "The prompt was withdrawn."))
                 case _:
                     pass
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.agents.conversation import Conversation, answered_turn
 from gshtui.agents.hooks.agent_hooks import AgentHooks
-from gshtui.agents.loop import Turn, TurnLimit, request_draft, unlimited
+from gshtui.agents.loop import PromptRefused, Turn, TurnLimit, request_draft, unlimited
 from gshtui.agents.ports import InboxPrompt, ModelHandle, Record
 from gshtui.agents.prompt_inbox import INTENTS, PromptInbox
 from gshtui.agents.sessions import OpenedSession, OpenSessions
@@ -186,7 +186,7 @@ class Agent:
     def _turn_to(self, conversation: Conversation | None) -> None:
         self._conversation = conversation
         if conversation is not None:
-            self.engine.converse(conversation.session)
+            self.engine.converse(conversation.session, conversation.settle)
 
     def expect_prompt(self) -> None:
         """Its first prompt is on its way: it is not idle before that."""
@@ -351,6 +351,8 @@ class Agent:
             finished = self._ended(session, "interrupted")  # before the turn's first step
         except StoreError as error:  # not in another conversation instead
             self._inbox.refuse_one(prompt, f"The prompt was not sent: {error.message}", error.hint)
+        except PromptRefused as refused:
+            self._inbox.refuse_one(prompt, f"The prompt was not sent: {refused.why}", refused.hint)
         except Exception as error:  # our own fault, before the turn or while reporting its end
             fault = self._bus.report(f"the agent {self.name}", error, shown=True)
             finished = self._ended(session, "error", fault.failure("The prompt"), fault)

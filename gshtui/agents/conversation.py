@@ -1,26 +1,34 @@
 """One agent's conversation: an append-only log in memory and in its record, loaded when first needed.
-The record is the store, or memory only. A prompt that arrives twice is recognised by its entry in the log.
+
+The record is the store, or memory only. A prompt is part of the log once it is recorded, or not at all. An answer or a
+result that cannot be recorded is owed to the record: it is written before anything newer, and nothing is sent until
+then. A prompt that arrives twice is recognised by its entry in the log.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import cast, get_args
+import contextlib
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, cast, get_args
 
 import msgspec
 
 from gshtui.agents.ports import Record
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import MessageAppended, TurnFinished, TurnStarted
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message, Stop, Text, Thinking, ToolCall
 from gshtui.context.call_pairing import missing_results
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
-from gshtui.system.tasks import start_job
+from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 
 _KEPT_WITHIN = 1.0
 """Seconds after which what an answer has said is kept, whether it says more or not."""
+_OWED_AGAIN = 2.0
+"""Seconds between two attempts to write what is owed."""
 _UNKEPT = 60.0
 """Seconds until it is tried again after a failure: the record reports its own errors, and the answer goes on."""
 
@@ -106,7 +114,7 @@ def _stop(said: Sequence[Message]) -> Stop:
 
 
 class Conversation:
-    """The log of one session. Only its agent appends."""
+    """The log of one session. Only its agent appends. `close` it once nothing more is said in it."""
 
     def __init__(self, bus: Bus, record: Record, session: str, agent: str, *, fresh: bool) -> None:
         """`fresh`: the session is known to be empty, so there is nothing to load."""
@@ -116,25 +124,46 @@ class Conversation:
         self._bus = bus
         self._record = record
         self._messages: list[Message] | None = [] if fresh else None
+        self._owed: deque[Message] = deque()
+        """The newest of the log, oldest first, which the record does not have yet."""
+        self._writing = asyncio.Lock()
+        self._again: asyncio.Task[None] | None = None
 
     async def messages(self) -> list[Message]:
         """The whole log. The first call loads and repairs it."""
         if self._messages is None:
-            self._messages = await self._record.load(self.session)
-            await self._repair()
+            async with self._writing:
+                await self._loaded()
+        assert self._messages is not None
         return self._messages
+
+    @property
+    def owed(self) -> int:
+        """How many of the newest messages the record does not have yet."""
+        return len(self._owed)
 
     async def append(self, message: Message) -> None:
         """Add a message; returns when it is safe. An interrupt does not cut it in half.
 
         Raises:
-            StoreError: it could not be kept. It is part of the conversation in memory all the same.
+            StoreError: the record does not have it. A prompt is then not part of the conversation; what a model or a
+                tool said is, and is owed.
         """
-        (await self.messages()).append(message)
+        await self._whole(self._append(message))
+
+    async def settle(self) -> None:
+        """Write what is owed. Raises `StoreError`: nothing may be sent before that."""
+        if self._owed:
+            await self._whole(self._settle())
+
+    async def close(self) -> None:
+        """Write what is owed a last time; what cannot be written is told."""
+        await cancel_and_wait(self._again)
         try:
-            await asyncio.shield(self._record.append(self.session, message))
-        finally:
-            self._bus.publish(MessageAppended(agent=self._agent, session=self.session, message=message))
+            await self.settle()
+        except StoreError as error:
+            text = f"{self.owed} messages of this conversation could not be recorded: {error.message}"
+            self._bus.publish(Noticed(level="error", text=text, hint=error.hint, about=self._agent))
 
     async def save_partial(self, message: Message) -> None:
         """Keep an answer that still streams, against a crash."""
@@ -149,15 +178,76 @@ class Conversation:
         self.titled = True
         await self._record.set_title(self.session, title)
 
-    async def _repair(self) -> None:
-        assert self._messages is not None
-        known = {message.id for message in self._messages}
-        for partial in await self._record.partials(self.session):
-            if partial.id not in known and (kept := without_calls(partial)).blocks:
-                await self.append(msgspec.structs.replace(kept, stop="interrupted"))
-        closing = missing_results(self._messages)
-        if closing is not None:
-            await self.append(closing)
+    async def _whole(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do this to its end, also when interrupted: only then is it known what the record has."""
+        task = asyncio.get_running_loop().create_task(work, name=f"the log of {self._agent}")
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # also if interrupted twice
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait({task})
+            task.result()
+            raise
+
+    async def _append(self, message: Message) -> None:
+        async with self._writing:
+            log = await self._loaded()
+            if message.role == "user":
+                await self._write_owed()
+                await self._record.append(self.session, message)
+                log.append(message)
+                self.titled = True
+                self._publish(message)
+                return
+            log.append(message)
+            self._owed.append(message)
+            try:
+                await self._write_owed()
+            finally:
+                self._publish(message)
+
+    def _publish(self, message: Message) -> None:
+        self._bus.publish(MessageAppended(agent=self._agent, session=self.session, message=message))
+
+    async def _settle(self) -> None:
+        async with self._writing:
+            await self._write_owed()
+
+    async def _write_owed(self) -> None:
+        try:
+            while self._owed:
+                await self._record.append(self.session, self._owed[0])
+                self._owed.popleft()
+        except StoreError:
+            if self._again is None or self._again.done():
+                self._again = keep_on(self._write_later, f"what is owed to the record of {self._agent}")
+            raise
+
+    async def _write_later(self) -> None:
+        while self._owed:
+            await asyncio.sleep(_OWED_AGAIN)
+            with contextlib.suppress(StoreError):  # the record reports its own trouble
+                await self.settle()
+
+    async def _loaded(self) -> list[Message]:
+        """The log, read and repaired. A repair that cannot be recorded is owed, like what it repairs."""
+        if self._messages is None:
+            log = await self._record.load(self.session)
+            known = {message.id for message in log}
+            repairs: list[Message] = []
+            for partial in await self._record.partials(self.session):
+                if partial.id not in known and (kept := without_calls(partial)).blocks:
+                    repairs.append(msgspec.structs.replace(kept, stop="interrupted"))
+            if (closing := missing_results([*log, *repairs])) is not None:
+                repairs.append(closing)
+            log += repairs
+            self._messages = log
+            self._owed += repairs
+            with contextlib.suppress(StoreError):  # whoever sends something next is told
+                await self._write_owed()
+            for message in repairs:
+                self._publish(message)
+        return self._messages
 
 
 class AnswerKeeper:

@@ -27,7 +27,7 @@ from gshtui.bus.events.agent_events import (
     UsageReported,
 )
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.bus.messages import Medium, Message, Stop, Text, ToolResult, Usage, user_message
+from gshtui.bus.messages import Medium, Message, ResultStatus, Stop, Text, ToolResult, Usage, user_message
 from gshtui.context.call_pairing import distinct
 from gshtui.context.engine import ContextDraft, ContextEngine, Prepared
 from gshtui.context.views import ContextError
@@ -40,7 +40,9 @@ from gshtui.python.python_blocks import OUTPUT, is_block_call
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 
-_STILL_SHOWN = "The partial answer stays visible; send the prompt again."
+_OWED = "Nothing is lost: what was said is recorded as soon as that is possible. Then send `continue`."
+_FAULT = "The turn failed inside gsh-tui before this call had a result."
+_STOPPED = "The turn was stopped before this call ran."
 _WHOLE = ("end", "tool_use")
 """How an answer ends that the model ended itself."""
 
@@ -100,6 +102,15 @@ class TurnProgress:
     hint: str = ""
 
 
+class PromptRefused(Exception):
+    """A prompt that is not in the record, so nothing was sent and there is no turn."""
+
+    def __init__(self, why: str, hint: str = "") -> None:
+        super().__init__(why)
+        self.why = why
+        self.hint = hint
+
+
 BeforeEnd = Callable[[bool], Awaitable[str]]
 """(it has gone on already) → what is to be done before the turn ends; empty: it ends."""
 _SENT_BACK = 5
@@ -149,14 +160,20 @@ class Turn:
         return self._id
 
     async def run(self, prompt: InboxPrompt) -> TurnFinished:
-        """Answer the prompt. Returns the last event published; cancellation ends the turn as interrupted."""
+        """Answer the prompt. Returns the last event published; cancellation ends the turn as interrupted.
+
+        Raises:
+            PromptRefused: the prompt could not be recorded, or was interrupted before that.
+        """
         started, waited = time.monotonic(), self._toolbox.waited
+        await self._take_prompt(prompt)
         try:
             await self._run(prompt)
+            await self._close_calls(_STOPPED, "cancelled" if self._progress.stop == "interrupted" else "error")
         except Exception as error:  # a fault of ours: it costs this turn, and the agent goes on
             fault = self._bus.report(f"the turn of {self._agent}", error, shown=True)
             self._fail(fault.failure("The turn"), fault.kind, f"Send it again. {fault.details}".rstrip())
-            await self._close_calls()
+            await self._close_calls(_FAULT, "error")
         if self._toolbox.checkpoints is not None:
             await asyncio.shield(self._toolbox.checkpoints.end())
         p = self._progress
@@ -177,10 +194,34 @@ class Turn:
         self._bus.publish(finished)
         return finished
 
-    async def _run(self, prompt: InboxPrompt) -> None:
-        """The turn, up to what can be expected to happen."""
+    async def _take_prompt(self, prompt: InboxPrompt) -> None:
+        """Record the prompt and publish the start of its turn. Raises `PromptRefused`."""
         try:
             await self._record_prompt(prompt)
+        except (StoreError, ProviderError) as error:
+            raise PromptRefused(error.message, error.hint) from error
+        except asyncio.CancelledError:
+            if not any(message.id == prompt.id for message in await self._conversation.messages()):
+                raise PromptRefused("It was interrupted before that.") from None
+            self._progress.stop = "interrupted"
+        except Exception as error:
+            fault = self._bus.report(f"the prompt of {self._agent}", error, shown=True)
+            raise PromptRefused(fault.failure("It"), fault.details) from error
+        self._bus.publish(
+            TurnStarted(
+                agent=self._agent,
+                session=self._conversation.session,
+                turn=self._id,
+                prompt=prompt.id,
+                text=prompt.text,
+            )
+        )
+
+    async def _run(self, prompt: InboxPrompt) -> None:
+        """The turn, up to what can be expected to happen."""
+        if self._progress.stop == "interrupted":
+            return
+        try:
             if self._toolbox.checkpoints is not None:
                 self._toolbox.checkpoints.begin(self._conversation.session, prompt.id)
             await self._iterate()
@@ -197,22 +238,21 @@ class Turn:
         except ContextError as error:
             self._fail(error.message, "context", error.hint)
         except StoreError as error:
-            self._fail(error.message, "record", f"{error.hint} {_STILL_SHOWN}".lstrip())
+            self._fail(error.message, "record", f"{error.hint} {_OWED}".lstrip())
 
-    async def _close_calls(self) -> None:
+    async def _close_calls(self, why: str, status: ResultStatus) -> None:
         """Give every call of the last answer a result, so that the conversation can go on."""
         answer, self._open = self._open, None
         if answer is None:
             return
-        results = tuple(
-            ToolResult(call.id, call.name, "The turn failed inside gsh-tui before this call had a result.", "error")
-            for call in distinct(answer.calls)
-        )
+        results = tuple(ToolResult(call.id, call.name, why, status) for call in distinct(answer.calls))
         closing = self._results(answer, results)
         try:
             known = {message.id for message in await self._conversation.messages()}
             if answer.id in known and closing.id not in known:
                 await self._conversation.append(closing)
+        except StoreError:
+            return  # it is owed
         except Exception as error:  # the next request closes them
             self._bus.report(f"the record of {self._agent}", error, shown=True)
 
@@ -235,17 +275,6 @@ class Turn:
                 self._bus.publish(Noticed(level="warning", text=note, about=self._agent))
             message = user_message(prompt.text, id=prompt.id, turn=self._id, extra=(*media, *mentioned))
             await self._conversation.append(msgspec.structs.replace(message, agent=prompt.source))
-        if not self._conversation.titled:
-            await self._conversation.set_title(title_of(prompt.text))
-        self._bus.publish(
-            TurnStarted(
-                agent=self._agent,
-                session=self._conversation.session,
-                turn=self._id,
-                prompt=prompt.id,
-                text=prompt.text,
-            )
-        )
 
     async def _iterate(self) -> None:
         for iteration in range(1, self._max_iterations + 1):
@@ -392,7 +421,7 @@ class Turn:
             try:
                 await self._conversation.append(partial)
             except StoreError as error:
-                self._fail(error.message, "record", error.hint)
+                self._fail(error.message, "record", f"{error.hint} {_OWED}".lstrip())
 
     def _fail(self, error: str, kind: str, hint: str) -> None:
         p = self._progress
@@ -416,9 +445,3 @@ def request_draft(
     return ContextDraft(
         handle.provider, handle.model, selected.specs, turn, iteration, handle.max_output, selected.findable
     )
-
-
-def title_of(prompt: str) -> str:
-    """A conversation's title from its first prompt: its first line, 80 characters at most."""
-    first = " ".join(prompt.strip().split("\n", 1)[0].split())
-    return first if len(first) <= 80 else first[:79] + "…"

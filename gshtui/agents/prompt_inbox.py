@@ -95,13 +95,15 @@ class PromptInbox:
     def refuse(self, why: str, hint: str = "") -> None:
         """Withdraw every waiting prompt, and say why."""
         while self._prompts:
-            self._withdraw(self.pop())
+            self._withdraw(self.pop(), why)
         self._bus.publish(Noticed(level="warning", text=why, hint=hint, about=self._agent))
 
     def refuse_one(self, prompt: InboxPrompt, why: str, hint: str = "") -> None:
         """Withdraw a prompt that was taken, and say why."""
-        self._withdraw(prompt)
+        self._withdraw(prompt, why)
         self._bus.publish(Noticed(level="error", text=why, hint=hint, about=self._agent))
 
-    def _withdraw(self, prompt: InboxPrompt) -> None:
-        self._bus.publish(PromptWithdrawn(prompt=prompt.id, agent=self._agent, text=prompt.text))
+    def _withdraw(self, prompt: InboxPrompt, why: str = "") -> None:
+        self._bus.publish(
+            PromptWithdrawn(prompt=prompt.id, agent=self._agent, text=prompt.text, why=why, source=prompt.source)
+        )

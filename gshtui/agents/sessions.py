@@ -76,6 +76,8 @@ class OpenSessions:
         self._holds: dict[str, SessionHold] = {}
         self._followers: dict[str, asyncio.Task[None]] = {}
         self._open: dict[str, str] = {}
+        self._conversations: dict[str, Conversation] = {}
+        """Those that are written here, by agent."""
         self._keeps = keeps
         self._swept = False
         self._passing: set[str] = set()
@@ -125,8 +127,9 @@ class OpenSessions:
                 await self._store.sessions.set_passing(info.id)
         self._open[agent] = info.id
         conversation = None if held_by else Conversation(self._bus, self._record, info.id, agent, fresh=fresh)
-        if conversation is not None and info.title:
-            conversation.titled = True
+        if conversation is not None:
+            self._conversations[agent] = conversation
+            conversation.titled = conversation.titled or bool(info.title)
         self._bus.publish(
             SessionOpened(
                 session=info.id,
@@ -157,9 +160,11 @@ class OpenSessions:
     async def open_beside(self, session: str, agent: str) -> AsyncGenerator[Conversation]:
         """A conversation for one turn, while the agent's own stays open. Raises `StoreError`, such as `held`."""
         hold = None if self._store is None else await self._store.holds.acquire(session, self._where)
+        conversation = Conversation(self._bus, self._record, session, agent, fresh=False)
         try:
-            yield Conversation(self._bus, self._record, session, agent, fresh=False)
+            yield conversation
         finally:
+            await conversation.close()
             if hold is not None:
                 await hold.release()
 
@@ -169,6 +174,8 @@ class OpenSessions:
             return
         if (follower := self._followers.pop(agent, None)) is not None:
             follower.cancel()
+        if (conversation := self._conversations.pop(agent, None)) is not None:
+            await conversation.close()
         if (hold := self._holds.pop(agent, None)) is not None:
             await hold.release()
         self._bus.publish(SessionClosed(session=session, agent=agent))

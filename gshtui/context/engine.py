@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gshtui.bus.agent_data import EffortChoice
@@ -33,7 +33,7 @@ from gshtui.context.views import ContextError
 from gshtui.context.window_fit import CutPace, Shrinker, refusal, with_room
 from gshtui.providers.media_notes import media_rule
 from gshtui.providers.port import Provider, ToolSpec
-from gshtui.store.store_errors import StoreError
+from gshtui.store.store_errors import PASSING, StoreError
 from gshtui.text.truncation import shorten
 
 
@@ -87,6 +87,21 @@ class Prepared:
     key: str
 
 
+@dataclass(frozen=True, slots=True)
+class RequestOutcome:
+    """How a request ended; `sent` is the hash of what went out."""
+
+    iteration: str
+    usage: Usage | None = None
+    cost: float | None = None
+    error: str = ""
+    sent: str = ""
+
+
+async def _nothing_owed() -> None:
+    """For a conversation whose messages are all recorded."""
+
+
 class ContextEngine:
     """See the module's text. Call `converse` before anything else."""
 
@@ -117,14 +132,22 @@ class ContextEngine:
         self._restored: tuple[ContextPlan, Mapping[str, str]] | None = None
         self._offer = ToolOffer()
         self._filing = RequestRecorder(context_store)
+        self._settle: Callable[[], Awaitable[None]] = _nothing_owed
+        self._outcomes: deque[RequestOutcome] = deque()
+        """Those that the record does not have yet."""
         self._cutter: Cutter | None = None
         self.before_compaction: BeforeCompaction | None = None
         """Says why a conversation must not be compacted now; empty: it may be."""
         self.choose_small: ChooseSmall | None = None
         """The model that writes summaries; `None`: the agent's own."""
 
-    def converse(self, session: str) -> None:
-        """Switch to a conversation; it is read when first needed."""
+    def converse(self, session: str, settle: Callable[[], Awaitable[None]] = _nothing_owed) -> None:
+        """Switch to a conversation; it is read when first needed.
+
+        Args:
+            settle: has everything that was said in it recorded; nothing is sent before that. Raises `StoreError`.
+        """
+        self._settle = settle
         if session != self.session:
             self.session, self._cutter = session, None
 
@@ -178,6 +201,8 @@ class ContextEngine:
             StoreError: the record failed.
         """
         async with self._lock:
+            await self._settle()
+            await self._write_outcomes()
             await self._ready()
             if self._pace.turn != draft.turn:
                 await self._begin(messages, draft)
@@ -250,6 +275,7 @@ class ContextEngine:
         """Make the requested cuts now. Failures are published as `CutFailed`."""
         async with self._lock:
             try:
+                await self._settle()
                 await self._ready()
                 terms = await self._terms(messages, draft)
                 await self._grant(terms, Shrinker(self._bus, self.cutter, self._pace))
@@ -259,6 +285,8 @@ class ContextEngine:
     async def cut(self, messages: Sequence[Message], draft: ContextDraft, kind: CutKind, order: CutRequest) -> Receipt:
         """Make one cut now, or only preview it (`order.dry`). Raises `ContextError` and `StoreError`."""
         async with self._lock:
+            if not order.dry:
+                await self._settle()
             await self._ready()
             receipt = await self.cutter.cut(await self._terms(messages, draft), kind, order)
         if receipt is None:
@@ -330,7 +358,22 @@ class ContextEngine:
     async def _update(
         self, iteration: str, usage: Usage | None = None, cost: float | None = None, error: str = "", sent: str = ""
     ) -> None:
+        self._outcomes.append(RequestOutcome(iteration, usage, cost, error, sent))
         try:
-            await self._context_store.update_iteration(iteration, usage, cost, error, sent=sent)
+            await self._write_outcomes()
         except StoreError as failed:
             self._bus.publish(Noticed(level="warning", text=failed.message, hint=failed.hint, about=self.agent))
+
+    async def _write_outcomes(self) -> None:
+        """Record how requests ended; what cannot be recorded for the moment is, before the next request."""
+        while self._outcomes:
+            ended = self._outcomes[0]
+            try:
+                await self._context_store.update_iteration(
+                    ended.iteration, ended.usage, ended.cost, ended.error, sent=ended.sent
+                )
+            except StoreError as failed:
+                if failed.kind in PASSING:
+                    raise
+                self._bus.publish(Noticed(level="warning", text=failed.message, hint=failed.hint, about=self.agent))
+            self._outcomes.popleft()

@@ -24,6 +24,7 @@ from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     InterruptRequested,
     PromptSubmitted,
+    PromptWithdrawn,
     TurnFinished,
 )
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed
@@ -76,7 +77,8 @@ class AgentRunner:
         self._as_json = as_json
         self._snapshot = AgentSnapshot()
         self._end: asyncio.Future[AgentOutcome] = asyncio.get_running_loop().create_future()
-        self._last: TurnFinished | None = None
+        self._last: AgentOutcome | None = None
+        """How its last turn ended; `None`: nothing has, or the person interrupted it."""
         self._early: list[Event] | None = []
         """What a hub said before the agent could listen; `None` once it does."""
         self._bus = Bus()
@@ -96,7 +98,7 @@ class AgentRunner:
         bus.subscribe(_Relay(spec.agent, self._link, self._snapshot), name="link")
         if self._as_json:
             bus.subscribe(_print, name="standard output")
-        bus.subscribe(self._watch_turns, TurnFinished, AgentStatusChanged, name="life")
+        bus.subscribe(self._watch_turns, TurnFinished, PromptWithdrawn, AgentStatusChanged, name="life")
         bus.publish(
             AgentAdded(
                 agent=spec.agent, name=spec.name or spec.agent, kind="acp" if spec.request.acp else "native",
@@ -235,7 +237,9 @@ class AgentRunner:
             if getattr(event, "agent", "") != self._spec.agent:
                 continue
             if isinstance(event, TurnFinished):
-                self._last = event
+                self._last = outcome_of(event) if event.stop != "interrupted" else None
+            elif isinstance(event, PromptWithdrawn) and event.why:
+                self._last = AgentOutcome("failed", FAILED, event.why)
             elif isinstance(event, AgentStatusChanged) and event.status in ("idle", "failed"):
                 self._end_if_done()
 
@@ -243,12 +247,12 @@ class AgentRunner:
         """An agent that was started for one task ends when it is done, unless somebody goes on with it."""
         request, last = self._spec.request, self._last
         for_one_task = request.background or bool(request.parent)
-        if not for_one_task or last is None or last.stop == "interrupted" or self._end.done():
+        if not for_one_task or last is None or self._end.done():
             return
         agent = self._agent
         if agent is None or agent.working or agent.waiting or (self._pane is not None and self._pane.typed):
             return
-        self._end.set_result(outcome_of(last))
+        self._end.set_result(last)
 
     def _leave(self) -> None:
         """The person in its terminal wants it to end."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from gshtui.agents.loop import title_of
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.session_events import SessionTitled
+from gshtui.store.session_table import title_of
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError

@@ -20,7 +20,14 @@ from gshtui.agents.loop import unlimited
 from gshtui.agents.personas import Persona, load_personas
 from gshtui.agents.sessions import OpenSessions
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import AgentAdded, InterruptRequested, PromptSubmitted, TextDelta, TurnFinished
+from gshtui.bus.events.agent_events import (
+    AgentAdded,
+    InterruptRequested,
+    PromptSubmitted,
+    PromptWithdrawn,
+    TextDelta,
+    TurnFinished,
+)
 from gshtui.bus.events.fleet_events import AgentRemoved
 from gshtui.bus.messages import Stop
 from gshtui.commands import execution
@@ -169,7 +176,7 @@ class HubAgents:
     async def _answer(self, agent: Agent, request: AgentRequest) -> AgentAnswer:
         """Send the prompt, and wait for the end of its turn."""
         bus = self._hub.bus
-        finished: asyncio.Future[TurnFinished] = asyncio.get_running_loop().create_future()
+        finished: asyncio.Future[TurnFinished | PromptWithdrawn] = asyncio.get_running_loop().create_future()
 
         def listen(batch: Sequence[Event]) -> None:
             for event in batch:
@@ -177,10 +184,10 @@ class HubAgents:
                     continue
                 if isinstance(event, TextDelta):
                     request.output(event.text)
-                elif isinstance(event, TurnFinished) and not finished.done():
+                elif isinstance(event, TurnFinished | PromptWithdrawn) and not finished.done():
                     finished.set_result(event)
 
-        subscription = bus.subscribe(listen, TextDelta, TurnFinished, name=f"step {agent.name}")
+        subscription = bus.subscribe(listen, TextDelta, TurnFinished, PromptWithdrawn, name=f"step {agent.name}")
         try:
             bus.publish(PromptSubmitted(prompt=new_id(), agent=agent.name, text=request.prompt, source="workflow"))
             try:
@@ -191,6 +198,8 @@ class HubAgents:
                 raise
         finally:
             subscription.unsubscribe()
+        if isinstance(turn, PromptWithdrawn):
+            return AgentAnswer("", "failed", 1, turn.why or "its prompt was withdrawn", agent.name)
         if turn.stop == "interrupted":
             return AgentAnswer(turn.text, "cancelled", 130, "it was interrupted", agent.name)
         if turn.stop in _BROKEN:

@@ -7,6 +7,9 @@ import os
 FULL = os.environ.get("GSH_TEST_STORMS") == "full"
 
 
-def seeds(number: int) -> range:
-    """The seeds of a storm that has so many: the first third of them, and two at least, unless all are asked for."""
-    return range(number if FULL else max(2, number // 3))
+def seeds(number: int, by: int = 3) -> range:
+    """The seeds of a storm that has so many: the first third of them, and two at least, unless all are asked for.
+
+    `by`: a smaller part than a third, for a storm whose seeds take long.
+    """
+    return range(number if FULL else max(2, number // by))

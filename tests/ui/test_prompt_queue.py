@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from gshtui.bus.events.agent_events import PromptEdited, PromptEditRequested, PromptQueued, PromptWithdrawn, TurnStarted
+from gshtui.bus.events.agent_events import (
+    PromptEdited,
+    PromptEditRequested,
+    PromptQueued,
+    PromptSubmitted,
+    PromptWithdrawn,
+    TurnStarted,
+)
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from tests.kit.prompt_host import PromptHost
 
@@ -141,3 +148,18 @@ async def test_many_in_a_small_window() -> None:
         assert app.area.queue.region.height == 2
         assert "(+6 more)" in row(app, 1)
         assert app.area.input.region.bottom <= 14
+
+
+async def test_prompts_that_were_not_taken_come_back_in_their_order_before_what_is_being_written() -> None:
+    app = PromptHost(keep_drafts=False)
+    async with app.run_test() as pilot:
+        await pilot.press(*"half")
+        app.feed(*(PromptSubmitted(prompt=name, agent="main", text=f"do {name}") for name in "abc"))
+        for name in "ab":
+            app.feed(PromptWithdrawn(prompt=name, agent="main", text=f"do {name}", why="The disk is full."))
+            await pilot.pause()
+        assert app.area.input.text == "do a\n\ndo b\n\nhalf"
+        app.feed(PromptWithdrawn(prompt="c", agent="main", text="do c"))  # the person's own wish
+        app.feed(PromptWithdrawn(prompt="x", agent="main", text="do x", why="Full."))  # another window's
+        await pilot.pause()
+        assert app.area.input.text == "do a\n\ndo b\n\nhalf"

@@ -32,7 +32,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.messages import Message, Text
-from gshtui.providers.port import ProviderError
+from gshtui.providers.port import ProviderError, Request
 from gshtui.store.store_errors import StoreError
 from tests.kit.agent_harness import AgentHarness
 from tests.kit.scripted_provider import Hang, ScriptedProvider, tool_call
@@ -237,15 +237,78 @@ async def test_a_prompt_sent_while_a_conversation_is_opened_is_answered_in_that_
     assert (await refused).level == "warning"
 
 
-async def test_a_record_that_fails_stops_the_turn_before_the_model(harness: Open) -> None:
-    class Full(MemoryRecord):
-        async def append(self, session: str, message: Message) -> None:
-            raise StoreError("full", "The disk is full.")
+class Full(MemoryRecord):
+    """A record on a disk that is full for as long as `full` is set."""
 
-    here = await harness(ScriptedProvider(["never asked"]), record=Full())
-    finished = await here.run_turn("hello")
-    assert (finished.error, finished.error_kind) == ("The disk is full.", "record")
-    assert here.provider.requests == []
+    full = False
+
+    async def append(self, session: str, message: Message) -> None:
+        if self.full:
+            raise StoreError("full", "The disk is full.", hint="Free some space.")
+        await super().append(session, message)
+
+
+async def _refused(here: AgentHarness, text: str) -> PromptWithdrawn:
+    waiting = here.bus.wait_for(PromptWithdrawn, timeout=60)
+    id = await here.send_prompt(text)
+    withdrawn = await waiting
+    assert (withdrawn.prompt, withdrawn.text) == (id, text)
+    return withdrawn
+
+
+async def test_a_prompt_that_cannot_be_recorded_is_not_sent_and_comes_back(harness: Open) -> None:
+    record = Full()
+    here = await harness(ScriptedProvider(["I am here."], ["So am I."]), record=record)
+    await here.run_turn("hello")
+    record.full = True
+    assert (await _refused(here, "into the void")).why == "The prompt was not sent: The disk is full."
+    record.full = False
+    await here.run_turn("still there?")
+    said = [m.text for m in here.provider.requests[-1].messages]
+    assert "into the void" not in said and said == [m.text for m in await record.load("s1")][:-1]
+    assert "into the void" not in {m.text for m in (e.message for e in here.recorder.of(MessageAppended))}
+    assert [e.text for e in here.recorder.of(TurnStarted)] == ["hello", "still there?"]
+    assert here.recorder.of(AgentStatusChanged)[-1].status == "idle"
+
+
+@pytest.mark.parametrize("while_it", ["answers", "acts"])
+async def test_what_came_while_the_disk_was_full_is_recorded_before_anything_newer(
+    harness: Open, while_it: str
+) -> None:
+    record = Full()
+
+    def fill(request: Request) -> None:
+        if len(request.messages) == (1 if while_it == "answers" else 3):
+            record.full = True
+
+    act = [tool_call("look", "c1", text="once")]
+    script = ScriptedProvider(act, ["That was it."], ["Go on?"], ["Yes."], check=fill)
+    here = await harness(script, record=record)
+    finished = await here.run_turn("look")
+    assert (finished.stop, finished.error_kind, here.ran) == (
+        "error", "record", [] if while_it == "answers" else ["look once"],
+    )  # fmt: skip
+    kept = len(await record.load("s1"))
+    await _refused(here, "too early")
+    assert len(await record.load("s1")) == kept and len(script.requests) == (1 if while_it == "answers" else 2)
+    record.full = False
+    await here.run_turn("and now?")
+    log = await record.load("s1")
+    assert [m.id for m in script.requests[-1].messages] == [m.id for m in log][:-1], "a request is what the record has"
+    assert [m.role for m in log] == (
+        ["user", "assistant", "tool", "user", "assistant"]
+        if while_it == "answers"
+        else ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    )
+
+
+async def test_what_is_owed_is_recorded_when_the_conversation_is_closed(harness: Open) -> None:
+    record = Full()
+    here = await harness(ScriptedProvider(["Late."], check=lambda _: setattr(record, "full", True)), record=record)
+    await here.run_turn("hello")
+    record.full = False
+    await here.conversation.close()
+    assert [m.text for m in await record.load("s1")] == ["hello", "Late."]
 
 
 async def test_a_crash_in_mid_turn_is_repaired_when_opened(harness: Open) -> None:

@@ -68,6 +68,9 @@ class PromptWithdrawn(Event, frozen=True, kw_only=True):
     prompt: str
     agent: str
     text: str = ""
+    why: str = ""
+    """Why the agent did not take it; empty: somebody withdrew it."""
+    source: str = "person"
 
 
 class InterruptRequested(Event, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from gshtui.agents.conversation import Conversation, answered_turn, unanswered_prompt
-from gshtui.agents.loop import attachment_blocks, title_of
+from gshtui.agents.loop import PromptRefused, attachment_blocks
 from gshtui.agents.ports import InboxPrompt
 from gshtui.agents.prompt_inbox import INTENTS, PromptInbox
 from gshtui.bus.agent_data import ProgramCommand
@@ -36,7 +36,7 @@ from gshtui.bus.events.agent_events import (
     UsageReported,
 )
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.bus.messages import Document, Image, Message, ResultStatus, Stop, Usage, user_message
+from gshtui.bus.messages import Document, Image, Medium, Message, ResultStatus, Stop, Usage, user_message
 from gshtui.context.task_list import TaskError, TaskStore, written
 from gshtui.fleet.acp.acp_files import AcpFiles, AcpTerminals
 from gshtui.fleet.acp.acp_options import AcpProgramOptions
@@ -286,6 +286,8 @@ class AcpAgent:
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) is None or task.cancelling():
                 raise
+        except PromptRefused as refused:
+            self._inbox.refuse_one(prompt, f"The prompt was not sent: {refused.why}", refused.hint)
         except Exception as error:  # a fault of ours costs this turn
             fault = self._bus.report(f"the turn of {self.name}", error, shown=True)
             text = fault.failure("The turn")
@@ -301,8 +303,12 @@ class AcpAgent:
         self._publish_status("failed" if failed else "idle", finished.error if finished is not None else "")
 
     async def _take_turn(self, prompt: InboxPrompt) -> TurnFinished:
+        """Run the prompt's turn. Raises `PromptRefused`."""
         started, turn = time.monotonic(), new_id()
-        messages = await self._conversation.messages()
+        try:
+            messages = await self._conversation.messages()
+        except StoreError as error:
+            raise PromptRefused(error.message, error.hint) from error
         before = answered_turn(self.name, self.session, messages, prompt.id)
         if before is not None:  # its outcome is told again to those who missed it
             for event in before:
@@ -310,6 +316,7 @@ class AcpAgent:
             return before[1]
         again = unanswered_prompt(messages, prompt.id)
         turn = again.turn if again is not None and again.turn else turn
+        extra = await self._record_prompt(prompt, turn, recorded=again is not None)
         stop: Stop = "end"
         error: ExpectedError | None = None
         usage = self._told_usage = Usage()
@@ -317,8 +324,7 @@ class AcpAgent:
             self._bus, self.name, self._conversation, turn, self._program, self._options.value("model")
         )
         try:
-            blocks = await self._record_prompt(prompt, turn, recorded=again is not None)
-            answer = await self._prompt(blocks)
+            answer = await self._prompt(await self._blocks(prompt, extra))
             stop = _STOPS.get(str(answer.get("stopReason")), "end")
             usage = usage_of(answer)
         except asyncio.CancelledError:
@@ -350,18 +356,29 @@ class AcpAgent:
         self._bus.publish(finished)
         return finished
 
-    async def _record_prompt(self, prompt: InboxPrompt, turn: str, *, recorded: bool) -> list[dict[str, Any]]:
-        """Record the prompt and publish the start of its turn; its blocks for the program."""
-        extra = await asyncio.to_thread(attachment_blocks, prompt.attachments)
-        if not recorded:
-            message = user_message(prompt.text, id=prompt.id, turn=turn, extra=extra)
-            await self._conversation.append(msgspec.structs.replace(message, agent=prompt.source))
-        if not self._conversation.titled:
-            await self._conversation.set_title(title_of(prompt.text))
+    async def _record_prompt(self, prompt: InboxPrompt, turn: str, *, recorded: bool) -> Sequence[Medium]:
+        """Record the prompt and publish the start of its turn; its files. Raises `PromptRefused`."""
+        try:
+            extra = await asyncio.to_thread(attachment_blocks, prompt.attachments)
+            if recorded:
+                await self._conversation.settle()
+            else:
+                message = user_message(prompt.text, id=prompt.id, turn=turn, extra=extra)
+                await self._conversation.append(msgspec.structs.replace(message, agent=prompt.source))
+        except (StoreError, ProviderError) as error:
+            raise PromptRefused(error.message, error.hint) from error
+        except asyncio.CancelledError:
+            if any(message.id == prompt.id for message in await self._conversation.messages()):
+                raise
+            raise PromptRefused("It was interrupted before that.") from None
         self._bus.publish(
             TurnStarted(agent=self.name, session=self.session, turn=turn, prompt=prompt.id, text=prompt.text)
         )
         self._publish_status("thinking")
+        return extra
+
+    async def _blocks(self, prompt: InboxPrompt, extra: Sequence[Medium]) -> list[dict[str, Any]]:
+        """The prompt as the program takes it."""
         blocks: list[dict[str, Any]] = [{"type": "text", "text": prompt.text}]
         if self._forgotten:
             said = told_before([one for one in await self._conversation.messages() if one.id != prompt.id])

@@ -251,4 +251,4 @@ class ConversationFeature(Feature):
             return
         from gshtui.fleet.agent_calls import SendToAgent
 
-        self.window.perform(SendToAgent(agent=prompt.agent, text=prompt.text))
+        self.window.perform(SendToAgent(agent=prompt.agent, text=prompt.text), unsent=prompt.text)

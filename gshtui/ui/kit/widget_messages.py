@@ -36,9 +36,11 @@ class CommandLine(Message):
 class CommandCall(Message):
     """Run a command by its parameters as the person: ask what it asks, and show its outcome."""
 
-    def __init__(self, parameters: Returns[object]) -> None:
+    def __init__(self, parameters: Returns[object], unsent: str = "") -> None:
+        """`unsent`: goes back into the input if the command fails."""
         super().__init__()
         self.parameters = parameters
+        self.unsent = unsent
 
 
 class FeatureMessage(Message):

@@ -66,7 +66,7 @@ class WorkbenchPort(Protocol):
         """Publish an intent; notify the person if there is no hub."""
         ...
 
-    def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None) -> None:
+    def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None, *, unsent: str = "") -> None:
         """Run a command by its parameters: ask what it asks, and show its outcome.
 
         Args:
@@ -80,6 +80,10 @@ class WorkbenchPort(Protocol):
 
     async def result_of(self, parameters: Returns[R]) -> R | None:
         """The result of a command that lists something; `None`: unavailable."""
+        ...
+
+    def give_back(self, text: str) -> None:
+        """Put a prompt that was not sent into the input again."""
         ...
 
     def write(self, text: str) -> None:

@@ -19,7 +19,14 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import PromptEdited, PromptEditRequested, PromptQueued, PromptWithdrawn, TurnStarted
+from gshtui.bus.events.agent_events import (
+    PromptEdited,
+    PromptEditRequested,
+    PromptQueued,
+    PromptSubmitted,
+    PromptWithdrawn,
+    TurnStarted,
+)
 from gshtui.ui.kit.bound_keys import BoundKeys
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.key_table import bind
@@ -79,7 +86,7 @@ BUTTONS = " edit  withdraw "
 class QueuePane(Widget, can_focus=True):
     """One line for each waiting prompt; hidden while none waits."""
 
-    CONSUMES: ClassVar[tuple[type[Event], ...]] = QUEUE_EVENTS
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (*QUEUE_EVENTS, PromptSubmitted)
     COMPONENT_CLASSES: ClassVar[set[str]] = {"queue--number", "queue--text", "queue--chosen", "queue--button"}
     BINDINGS = [
         bind("queue.up", "move(-1)"),
@@ -96,6 +103,14 @@ class QueuePane(Widget, can_focus=True):
             super().__init__()
             self.waiting = waiting
 
+    class Refused(Message):
+        """An agent did not take a prompt that was sent from this window."""
+
+        def __init__(self, prompt: str, text: str) -> None:
+            super().__init__()
+            self.prompt = prompt
+            self.text = text
+
     class Changed(Message):
         """The waiting prompts changed."""
 
@@ -111,6 +126,8 @@ class QueuePane(Widget, can_focus=True):
         self._home = home
         self._typed = typed
         self._keys = BoundKeys()
+        self._sent: set[str] = set()
+        """Prompts from this window that no agent has taken yet."""
         self._chosen = 0
         self._top = 0
         self.display = False
@@ -119,6 +136,7 @@ class QueuePane(Widget, can_focus=True):
         """Take the events of one frame."""
         before = self.state
         for event in events:
+            self._follow(event)
             self.state = reduce_queue(self.state, event)
         if self.state is before:
             return
@@ -128,6 +146,19 @@ class QueuePane(Widget, can_focus=True):
             self.action_back()
         self.draw()
         self.post_message(self.Changed(self.state))
+
+    def _follow(self, event: Event) -> None:
+        match event:
+            case PromptSubmitted(source="person"):
+                self._sent.add(event.prompt)
+            case PromptWithdrawn() if event.prompt in self._sent:
+                self._sent.discard(event.prompt)
+                if event.why:
+                    self.post_message(self.Refused(event.prompt, event.text))
+            case TurnStarted():
+                self._sent.discard(event.prompt)
+            case _:
+                pass
 
     def draw(self) -> None:
         """Take a row per waiting prompt, as far as the window has room; none in a tiny one."""

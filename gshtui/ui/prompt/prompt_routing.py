@@ -88,11 +88,11 @@ def sent_as(target: ToAgent | ToLanguage | ToLog | ToShell, addressee: Addressee
     if isinstance(target, ToAgent) and addressee.call:
         from gshtui.calls.call_values import PostMessage
 
-        return CommandCall(PostMessage(call=addressee.call, text=target.text))
+        return CommandCall(PostMessage(call=addressee.call, text=target.text), target.text)
     if isinstance(target, ToAgent) and addressee.program:
         from gshtui.fleet.agent_calls import SendToAgent
 
-        return CommandCall(SendToAgent(agent=addressee.agent, text=target.text))
+        return CommandCall(SendToAgent(agent=addressee.agent, text=target.text), target.text)
     if isinstance(target, ToAgent):
         from gshtui.media.mentions import attachments
 

@@ -309,7 +309,7 @@ class Workbench(ThemedApp[int], AppBase):
 
     @on(CommandCall)
     def _call(self, message: CommandCall) -> None:
-        self.perform(message.parameters)
+        self.perform(message.parameters, unsent=message.unsent)
 
     @on(Deck.Turned)
     def _turned(self) -> None:
@@ -416,10 +416,10 @@ class Workbench(ThemedApp[int], AppBase):
         """Run a line of the command language in a worker: ask what it asks, and show its outcome."""
         self.attend(self.runner.run_line(line), group="commands", words=f"Running /{line.removeprefix('/')}")
 
-    def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None) -> None:
+    def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None, *, unsent: str = "") -> None:
         """Run a command by its parameters in a worker: ask what it asks, and show its outcome."""
         words = f"Running /{parameters.words()}"
-        self.attend(self.runner.run_value(parameters, then=then), group="commands", words=words)
+        self.attend(self.runner.run_value(parameters, then=then, unsent=unsent), group="commands", words=words)
 
     def follow(self, work: asyncio.Future[Any], words: str) -> None:
         for status in self.bench.query(PromptStatus):
@@ -458,6 +458,10 @@ class Workbench(ThemedApp[int], AppBase):
         """The one of our own agents that prompts go to, or else the one in front."""
         addressee = self.bench.addressee
         return self.front if addressee.program else addressee.agent
+
+    def give_back(self, text: str) -> None:
+        """Put a prompt that was not sent into the input again."""
+        self.bench.centre.give_back(text)
 
     def write(self, text: str) -> None:
         """Put text into the input for the person to finish."""

@@ -52,6 +52,7 @@ class _Run:
     title: str
     typed: bool
     then: Callable[[], None] | None
+    unsent: str = ""
 
 
 def _slashed(line: str) -> str:
@@ -107,14 +108,17 @@ class CommandRunner:
         elif value is not None:
             await self.run_value(value, line)
 
-    async def run_value(self, value: Returns[object], line: str = "", then: Callable[[], None] | None = None) -> None:
+    async def run_value(
+        self, value: Returns[object], line: str = "", then: Callable[[], None] | None = None, unsent: str = ""
+    ) -> None:
         """Run a command by its parameters, after asking the person if needed, and show its outcome.
 
         Args:
             line: what the person typed, if anything: its outcome is then shown in the conversation.
             then: called once it has run or failed; not if the person said no.
+            unsent: goes back into the input if it fails.
         """
-        run = _Run(line or value.words(), bool(line), then)
+        run = _Run(line or value.words(), bool(line), then, unsent)
         try:
             await self._app.bridge.running()
             if value in self._preparing:
@@ -125,7 +129,7 @@ class CommandRunner:
             finally:
                 self._preparing.remove(value)
         except Exception as error:
-            self._failed(run.title, error, typed=run.typed)
+            self._failed(run.title, error, typed=run.typed, unsent=run.unsent)
             return
         if question is None:
             await self._run(value, run)
@@ -147,12 +151,12 @@ class CommandRunner:
             outcome = await self._app.bridge.run(parameters)
         except Unconfirmed as error:
             if again is None:
-                self._failed(run.title, error, typed=run.typed)
+                self._failed(run.title, error, typed=run.typed, unsent=run.unsent)
             else:  # something has come up since the question
-                await self.run_value(again, run.title if run.typed else "", run.then)
+                await self.run_value(again, run.title if run.typed else "", run.then, run.unsent)
                 return
         except Exception as error:
-            self._failed(run.title, error, typed=run.typed)
+            self._failed(run.title, error, typed=run.typed, unsent=run.unsent)
         else:
             self._show(run.title, outcome, typed=run.typed)
         if run.then is not None:
@@ -259,7 +263,9 @@ class CommandRunner:
         known = self._app.bridge.registry
         return _NAMED.sub(lambda found: f"`/{found[1]}" if known and found[1] in known else found[0], text)
 
-    def _failed(self, title: str, error: Exception, *, typed: bool) -> None:
+    def _failed(self, title: str, error: Exception, *, typed: bool, unsent: str = "") -> None:
+        if unsent:
+            self._app.give_back(unsent)
         if isinstance(error, CommandError):
             if error.shown:
                 return

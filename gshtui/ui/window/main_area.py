@@ -60,6 +60,10 @@ def _unaddressed(_: Addressee) -> None:
     return None
 
 
+def _unwritten(_: str) -> None:
+    return None
+
+
 def _nothing_waits(_: str) -> Sequence[Event]:
     return ()
 
@@ -86,6 +90,8 @@ class MainArea(msgspec.Struct, frozen=True):
     """Called with who gets the prompts."""
     take_back: Callable[[str], Sequence[Event]] = _nothing_waits
     """Puts the person's prompts that wait for an agent into the input; gives the intents that withdraw them."""
+    give_back: Callable[[str], None] = _unwritten
+    """Puts a prompt that was not sent into the input."""
     connect: Callable[[], None] = _nothing
     """Called once the hub is up: connects the input's completion and history."""
 
@@ -185,6 +191,8 @@ class PromptArea(Vertical):
         self.tasks = TasksStrip(agent)
         self.queue = QueuePane(home=self._input, typed=self._type)
         self.status = PromptStatus(self.input, agent, now)
+        self._given_back = ""
+        """The prompts that came back last."""
 
     def address(self, addressee: Addressee) -> None:
         """Prompts go to this agent, and the line below says what it does."""
@@ -204,6 +212,14 @@ class PromptArea(Vertical):
             what = "The queued prompt is" if len(waiting) == 1 else f"The {len(waiting)} queued prompts are"
             self.notify(f"{what} in the input again.", timeout=4, markup=False)
         return [PromptEditRequested(prompt=one.prompt, agent=agent) for one in waiting]
+
+    def give_back(self, text: str) -> None:
+        """Put a prompt that was not sent into the input: behind others that came back, before what is being written."""
+        value = self.input.value
+        before = self._given_back if value.startswith(self._given_back) else ""
+        rest = value.removeprefix(before).removeprefix("\n\n")
+        self._given_back = f"{before}\n\n{text}" if before else text
+        self.input.place(f"{self._given_back}\n\n{rest}" if rest else self._given_back)
 
     def compose(self) -> ComposeResult:
         """The parts, from top to bottom."""
@@ -304,6 +320,14 @@ class PromptArea(Vertical):
         message.stop()
         self.status.draw()
 
+    def on_queue_pane_refused(self, message: QueuePane.Refused) -> None:
+        """A prompt comes back; the one being edited is in the input already."""
+        message.stop()
+        if self.input.editing == message.prompt:
+            self.input.end_edit(keep_text=True)
+        else:
+            self.give_back(message.text)
+
     def on_queue_pane_changed(self, message: QueuePane.Changed) -> None:
         """The prompt being edited may have been started meanwhile."""
         message.stop()
@@ -344,6 +368,7 @@ def make_main_area(bridge: Bridge, now: Callable[[], float]) -> MainArea:
         scrolls=area.scrolls,
         address=area.address,
         take_back=area.take_back,
+        give_back=area.give_back,
         connect=connect,
     )
 
