@@ -20,6 +20,8 @@ from hypothesis import HealthCheck, settings
 from tests.kit.home import Home, end_servers, made_up_home, servers_left
 from tests.kit.loopback_only import loopback_only
 
+pytest_plugins = ["tests.kit.worker_faults"]
+
 settings.register_profile(
     "house",
     deadline=None,  # how long an example takes says more about the machine than about the code
