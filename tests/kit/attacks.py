@@ -1,12 +1,13 @@
 """The worst cases of a regular expression, derived from the expression itself, and what they cost.
 
 An attack is a beginning, a piece that is repeated, and an end that does not fit. The pieces are words of the
-expression's own alphabet: what each of its repetitions may hold, and what leads up to it. What an attack costs is
-measured as growth of processor time with the length, never as time.
+expression's own alphabet: what each of its repetitions may hold, and what leads up to it. The verdict is whether a
+match over a long text ends within a limit: linear work takes a hundredth of it, and quadratic work a hundred times it.
 """
 
 from __future__ import annotations
 
+import heapq
 import re
 import re._constants as sre  # pyright: ignore[reportMissingImports]
 import re._parser as parser  # pyright: ignore[reportMissingImports]
@@ -17,14 +18,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-SHORT, LONG = 750, 3_000
-"""Characters of a first look at each attack."""
-LONGEST = 100_000
-"""Characters of the last look, at the worst of them."""
-WITHIN = 0.4
-"""Seconds of processor time after which a look is given up; a linear one takes milliseconds."""
-_NOISE = 0.0005
-"""Seconds below which growth says nothing."""
+LONG, AT_ONCE = 3_000, 0.25
+"""Characters of a first look at each attack, and the seconds of processor time after which it is given up."""
+LONGEST, WITHIN = 400_000, 1.0
+"""The same of the look that decides."""
+WORST = 3
+"""Attacks that get it: those that took longest at first."""
 _VARIANTS = 6
 _MOST = 80
 _COMMON = " \t\n\r-_./:\\\"'`*|#<>[](){}=,;~\x1b\x07aA0é日\u200b\0"
@@ -88,47 +87,46 @@ def superlinear(expression: re.Pattern[Any], run: Callable[[Any], object]) -> At
     """An attack whose cost grows faster than its length; `None` when there is none."""
     binary = isinstance(expression.pattern, bytes)
 
-    def cost(attack: Attack, length: int) -> float:
+    def cost(attack: Attack, length: int, within: float) -> float:
         text: Any = attack.text(max(1, length // len(attack.pump)))
-        return _timed(run, text.encode("latin-1", "replace") if binary else text)
-
-    def grows(attack: Attack, length: int) -> bool:
-        """Whether eight times the length costs much more than eight times as much."""
-        for _ in range(3):  # a busy machine may slow one look down, not three
-            long = cost(attack, length * 8)
-            if long < 24 * max(_NOISE / 8, cost(attack, length)):
-                return False
-        return True
+        return _timed(run, text.encode("latin-1", "replace") if binary else text, within)
 
     ranked: list[tuple[float, Attack]] = []
     for attack in attacks(expression):
-        spent = cost(attack, LONG)
+        spent = cost(attack, LONG, AT_ONCE)
         if spent == float("inf"):
             return attack
         ranked.append((spent, attack))
-        if spent > max(_NOISE, 7 * cost(attack, SHORT)) and grows(attack, SHORT):
+    for _, attack in heapq.nlargest(WORST, ranked, key=lambda pair: pair[0]):
+        if cost(attack, LONGEST, WITHIN) == float("inf"):
             return attack
-    worst = max(ranked, key=lambda pair: pair[0], default=(0.0, None))[1]
-    return worst if worst is not None and grows(worst, LONGEST // 8) else None
+    return None
 
 
 class _Enough(Exception):
     """The look takes too long."""
 
 
-def _timed(run: Callable[[Any], object], text: Any) -> float:
-    def enough(*_: object) -> None:
-        raise _Enough
+def _timed(run: Callable[[Any], object], text: Any, within: float) -> float:
+    """Seconds of processor time; infinity where the limit ended it. Runs in the first thread, which gets the signal."""
+    running = True
 
-    signal.signal(signal.SIGPROF, enough)
-    signal.setitimer(signal.ITIMER_PROF, WITHIN)
+    def enough(*_: object) -> None:
+        if running:  # a signal that comes late costs nobody anything
+            raise _Enough
+
+    before = signal.signal(signal.SIGPROF, enough)
+    signal.setitimer(signal.ITIMER_PROF, within)
     start = time.thread_time()
     try:
         run(text)
+        running = False
     except _Enough:
         return float("inf")
     finally:
+        running = False
         signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
     return time.thread_time() - start
 
 

@@ -54,7 +54,7 @@ def program_folder(home: Home, *more: str) -> Path:
     for name in (*_USUAL, *more):
         if (found := shutil.which(name)) is not None:
             (folder / name).symlink_to(found)
-    assert all((folder / name).exists() for name in more), f"`.ci/setup` installs {', '.join(more)}"
+    assert all((folder / name).exists() for name in more), f"`.ci/setup --tests` installs {', '.join(more)}"
     return folder
 
 

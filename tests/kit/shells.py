@@ -19,7 +19,7 @@ _PROMPT = re.compile(rb"<<(\d+)>>")
 def zsh() -> str:
     """The zsh of this machine."""
     found = shutil.which("zsh")
-    assert found, "these tests need zsh; .ci/setup installs it"
+    assert found, "these tests need zsh; `.ci/setup` installs it"
     return found
 
 
