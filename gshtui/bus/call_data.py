@@ -31,6 +31,11 @@ class Principal:
     """The widest mode for what it asks of agents; `None`: for an agent its own, for a person each agent's."""
 
     @property
+    def is_guest(self) -> bool:
+        """Whether it is a person from elsewhere who may only talk."""
+        return not self.is_agent and self.mode is not None
+
+    @property
     def role(self) -> CallRole:
         return "assistant" if self.is_agent else "user"
 

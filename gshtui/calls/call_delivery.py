@@ -40,8 +40,12 @@ class Recipient:
 class CallPost(Protocol):
     """Finds agents, and delivers messages to them. Its methods raise `CommandError`."""
 
-    async def find(self, wanted: str, sender: str) -> Recipient:
-        """The agent of this id or name, which can be in a call."""
+    async def find(self, wanted: str, sender: str, *, starts: bool) -> Recipient:
+        """The agent of this id or name, which can be in a call.
+
+        Args:
+            starts: one that the settings name is started if it does not run.
+        """
         ...
 
     async def everyone(self) -> list[Recipient]:
@@ -63,6 +67,11 @@ class CallPost(Protocol):
 
 Summarised = Callable[[CallInfo, int], Awaitable[CallInfo]]
 """The call with a summary up to a message, as far as a model writes one in time."""
+
+
+def _is_a_person_s(message: CallMessage) -> bool:
+    """Whether somebody said it who may do anything: no agent, and no guest."""
+    return message.role == "user" and not message.mode
 
 
 class CallDelivery:
@@ -87,7 +96,7 @@ class CallDelivery:
         settled: list[CallAsk] = []
         for ask in message.asks:
             try:
-                recipient = await self._post.find(ask.member, message.author)
+                recipient = await self._post.find(ask.member, message.author, starts=_is_a_person_s(message))
                 if not recipient.own and await self._is_unjudged(message):
                     raise CommandError(
                         f"{recipient.name} is a program with rights of its own, and no person has agreed to ask it."

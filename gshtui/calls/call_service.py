@@ -180,7 +180,7 @@ class CallService:
     async def invite(self, agent: str, name: str, who: Principal) -> tuple[CallInfo, Recipient]:
         """Bring an agent into a call, which is from then on the one that it is in. Raises `CommandError`."""
         call = await self.find(name, who)
-        found = await self._post.find(agent, who.id)
+        found = await self._post.find(agent, who.id, starts=not (who.is_agent or who.is_guest))
         try:
             member = CallMember(member=found.id, name=found.name, is_agent=True)
             if call.name == LOBBY or not await self._store.calls.add_member(call.name, member):

@@ -173,7 +173,7 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
             positions=("call", "topic"), family="calls", complete=family.complete,
         ),
         Command(
-            "join", "Enter a call, and talk there from now on", JoinParameters, family.join, access=human,
+            "join", "Enter a call, and talk there from now on", JoinParameters, family.join, guests=True, access=human,
             effect=Effect.WRITE, positions=("call",), family="calls", complete=family.complete,
             actions=(
                 Action(JoinCall, CallInfo, family.join_call, _render_joined, access=human, effect=Effect.WRITE),
@@ -181,17 +181,17 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
             bind=lambda given: JoinCall(call=given.call),
         ),
         Command(
-            "leave", "Leave a call, and be in the lobby again", LeaveParameters, family.leave, access=human,
-            effect=Effect.WRITE, positions=("call",), family="calls", complete=family.complete,
+            "leave", "Leave a call, and be in the lobby again", LeaveParameters, family.leave, guests=True,
+            access=human, effect=Effect.WRITE, positions=("call",), family="calls", complete=family.complete,
         ),
         Command(
             "calls", "The calls: list, show, search, export, remove, and what their agents are told", CallsParameters,
-            calls.handle, effect=Effect.WRITE, positions=("action", "call", "text"), family="calls",
+            calls.handle, guests=True, effect=Effect.WRITE, positions=("action", "call", "text"), family="calls",
             description="List the calls, the shared rooms of people and agents; `show` one, or `search` in it.",
             tool=True, assess=family.assess_look, complete=family.complete, actions=actions, bind=_bound, opens="calls",
         ),
         Command(
-            "topic", "Show or set the topic of a call", TopicParameters, family.topic, access=human,
+            "topic", "Show or set the topic of a call", TopicParameters, family.topic, access=human, guests=True,
             effect=Effect.WRITE, positions=("set",), family="calls", complete=family.complete,
         ),
         Command(
@@ -199,7 +199,7 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
             effect=Effect.WRITE, positions=("agent", "call"), family="calls", complete=family.complete,
         ),
         Command(
-            "history", "What was said in a call", CallHistoryParameters, family.history, positions=("n",),
+            "history", "What was said in a call", CallHistoryParameters, family.history, guests=True, positions=("n",),
             family="calls", tool=True, assess=family.assess_history, complete=family.complete,
         ),
     ]  # fmt: skip

@@ -161,13 +161,8 @@ class Caller:
 
     name: str = "person"
     is_agent: bool = False
-    commands: frozenset[str] | None = None
-    """Names of the only commands that a guest may run; `None`: all that people or agents may."""
-
-    @property
-    def is_guest(self) -> bool:
-        """Whether it is a person from elsewhere who may only talk."""
-        return self.commands is not None
+    is_guest: bool = False
+    """A person from elsewhere who may only talk: `Command.guests`."""
 
 
 def _silent(_: str) -> None:
@@ -481,6 +476,8 @@ class Command(Generic[P]):
     parameters: type[P]
     handler: Handler[P]
     access: Access = Access.SHARED
+    guests: bool = False
+    """People from elsewhere who may only talk may run it, too; its handler sees to what they reach."""
     effect: Effect = Effect.READ
     positions: tuple[str, ...] = ()
     """Positional parameters, in order; the last one takes several words if it is text, and see `Mark.VERBATIM`."""

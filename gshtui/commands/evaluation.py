@@ -26,7 +26,7 @@ from gshtui.commands.execution import bound_parameters, run_asked, run_parsed
 from gshtui.commands.language import bind, check_stage, located, read_line
 from gshtui.commands.line_syntax import Pipeline, Script, SourceSpan, Stage, substitutions
 from gshtui.commands.line_values import LineValue
-from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.commands.registry import AnyCommand, Registry, may_run, refused
 from gshtui.text.sanitise import one_line
 
 Ask = Callable[[Question], Awaitable[bool]]
@@ -113,6 +113,8 @@ class _Evaluation:
         return outcome
 
     async def _stage(self, stage: Stage, piped: LineValue | None) -> Outcome:
+        if stage.name in self.registry and not may_run(self.registry.get(stage.name), self.invocation.caller):
+            raise located(refused(stage.name, self.invocation.caller), self.script.source, stage.span)
         results: dict[SourceSpan, LineValue] = {}
         for argument in stage.arguments:
             for inner in substitutions(argument.value):

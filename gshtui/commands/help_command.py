@@ -158,6 +158,7 @@ def commands(registry: Registry) -> list[AnyCommand]:
             "List the commands, or explain one",
             HelpParameters,
             run,
+            guests=True,
             positions=("command",),
             aliases=("?",),
             family="workbench",

@@ -217,9 +217,9 @@ def commands(registry: Registry, real_path: RealPath = path_on_disk) -> list[Any
     lines = _Lines(registry)
     programs = _Programs(real_path)
     return [
-        Command("echo", "Print a message", EchoParameters, _echo, positions=("message",), family=LANGUAGE),
+        Command("echo", "Print a message", EchoParameters, _echo, guests=True, positions=("message",), family=LANGUAGE),
         Command(
-            "env", "Show or set the variables of this conversation", EnvParameters, _env,
+            "env", "Show or set the variables of this conversation", EnvParameters, _env, guests=True,
             positions=("name", "value"), family=LANGUAGE, complete=_complete_variables,
         ),
         Command(

@@ -271,7 +271,7 @@ def returned(parameters: type[Any]) -> Any:
 
 def may_run(command: AnyCommand, caller: Caller) -> bool:
     """Whether access allows it at all; the guard decides whether a run needs approval."""
-    if caller.commands is not None and command.name not in caller.commands:
+    if caller.is_guest and not command.guests:
         return False
     return not (caller.is_agent and command.access is Access.HUMAN_ONLY)
 

@@ -225,13 +225,21 @@ def commands(
             "agents", "List the agents with status, model, context and cost", NoParameters, agents, family="agents"
         ),
         Command(
-            "who", "Who is here, or in a call", WhoParameters, who, positions=("call",), family="agents", complete=rooms
+            "who",
+            "Who is here, or in a call",
+            WhoParameters,
+            who,
+            guests=True,
+            positions=("call",),
+            family="agents",
+            complete=rooms,
         ),
         Command(
             "status",
             "What an agent is doing, and where its status comes from",
             StatusParameters,
             status,
+            guests=True,
             positions=at,
             family="agents",
             complete=names,

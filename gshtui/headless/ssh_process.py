@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gshtui.commands.shell_form import ALL_COMMANDS
 from gshtui.headless import exits, streams
 from gshtui.headless.command_hub import load_settings, running_hub
 from gshtui.headless.outcomes import error_code, outcome_code
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from gshtui.guard.people import AuthorizedPerson
     from gshtui.ssh.person_shell import LineEnd
 
-_PARTS = frozenset({"store", "fleet"})
 _WORKBENCH = (sys.executable, "-m", "gshtui")
 
 
@@ -71,13 +71,13 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
     own = loaded.settings.ssh
     host, port = options.host or own.host, own.port if options.port is None else options.port
     here = HubOptions(
-        cwd=Path.cwd(), loaded=loaded, respondent="nobody", parts=_PARTS, visiting=True, where="gsh-tui serve"
+        cwd=Path.cwd(), loaded=loaded, respondent="nobody", parts=ALL_COMMANDS, visiting=True, where="gsh-tui serve"
     )
     async with running_hub(here) as hub:
         await hub.start()
         for failed in hub.failed.values():
             complain(f"{failed.part}: {failed.why}", failed.hint)
-        if hub.failed or hub.make_calls is None:
+        if "store" in hub.failed or "fleet" in hub.failed or hub.make_calls is None:
             return exits.ERROR
         calls = hub.make_calls()
 

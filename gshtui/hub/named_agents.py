@@ -1,6 +1,6 @@
 """The agents that people name in the settings (`[agents.claude]`): each starts in a terminal when it is first wanted.
 
-Only what the person at the keyboard says starts one; an agent or a guest reaches those that run already.
+Only what a person with all rights says starts one; an agent or a guest reaches those that run already.
 """
 
 from __future__ import annotations

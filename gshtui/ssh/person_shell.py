@@ -35,13 +35,13 @@ from gshtui.commands.declaration import (
     Outcome,
     ProgramView,
     Question,
-    Unconfirmed,
     UsageError,
 )
 from gshtui.commands.evaluation import asking, run_line
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import read_line
 from gshtui.commands.line_values import Variables
+from gshtui.commands.registry import may_run
 from gshtui.guard.people import AuthorizedPerson
 from gshtui.hub.hub import Hub
 from gshtui.ssh.person_terminal import LineRefused, PersonTerminal
@@ -53,10 +53,6 @@ from gshtui.text.sanitise import CleanText, clean_text, coloured, one_line, plai
 from gshtui.text.terminal_markdown import markdown_lines
 from gshtui.text.verbatim import bare
 
-GUEST_COMMANDS = frozenset(
-    {"calls", "echo", "env", "help", "history", "join", "leave", "pwd", "say", "status", "talk", "topic", "wall", "who"}
-)
-"""What somebody with the right to talk may run."""
 MOST_LINES = 60
 """Lines of a guest within a minute."""
 WORKBENCH = "workbench"
@@ -83,7 +79,7 @@ def _nothing() -> None:
 
 def caller_of(person: AuthorizedPerson) -> Caller:
     """On whose behalf a person's commands run, and which these may be."""
-    return Caller(person.name, commands=GUEST_COMMANDS if person.rights == "talk" else None)
+    return Caller(person.name, is_guest=person.rights == "talk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +227,9 @@ class PersonShell:
             self._answers.clear()
 
     def _invocation(self) -> Invocation:
-        invocation = self._hub.invocation(self._caller)
-        return replace(
-            invocation,
-            variables=self._variables,
-            run_stage=asking(self._hub.registry, self._ask, run_parsed),
-        )
+        """How lines run here; without a terminal nobody is asked, and what loses something refuses."""
+        ask = asking(self._hub.registry, self._ask, run_parsed) if self._terminal.has_screen else None
+        return replace(self._hub.invocation(self._caller), variables=self._variables, run_stage=ask)
 
     async def _open_workbench(self) -> None:
         """The window, for somebody who may start any program anyway."""
@@ -279,9 +272,7 @@ class PersonShell:
     async def _ask(self, question: Question) -> bool:
         for text in (question.title, question.text, *question.losses, question.note):
             if text:
-                self._terminal.note(plain(text), "\n")
-        if not self._terminal.has_screen:
-            raise Unconfirmed("Nobody is asked without a terminal, so it was not run.", hint="Connect with `ssh -t`.")
+                self._terminal.show(plain(text), "\n")
         answer = await self._read_line(clean_text(one_line(question.yes), "? [y/N] "))
         return (answer or "").strip().lower() in _YES
 
@@ -393,8 +384,11 @@ class PersonShell:
     async def _complete(self, line: str, place: int) -> tuple[str, int] | None:
         """Complete what stands before the cursor as far as all that fits begins alike; else show what fits."""
         found = await complete(self._hub.registry, self._invocation(), line, place)
-        allowed = self._caller.commands
-        found = [one for one in found if one.kind != "command" or allowed is None or one.value.strip() in allowed]
+        registry = self._hub.registry
+        found = [
+            one for one in found
+            if one.kind != "command" or may_run(registry.get(one.value.strip()), self._caller)
+        ]  # fmt: skip
         if not found:
             return None
         start, end = found[0].start, found[0].end

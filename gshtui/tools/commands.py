@@ -108,12 +108,28 @@ def _viewing(tools: _Tools) -> list[Command[Any]]:
     views = tools.views
 
     def command(
-        name: str, summary: str, parameters: Any, handler: Any, assess: Any, *places: str, effect: Effect = Effect.READ
+        name: str,
+        summary: str,
+        parameters: Any,
+        handler: Any,
+        assess: Any,
+        *places: str,
+        effect: Effect = Effect.READ,
+        guests: bool = False,
     ) -> Command[Any]:
         return Command(
-            name, summary, parameters, handler, effect=effect, positions=places, family="files", tool=True,
-            assess=assess, complete=views.complete,
-        )  # fmt: skip
+            name,
+            summary,
+            parameters,
+            handler,
+            guests=guests,
+            effect=effect,
+            positions=places,
+            family="files",
+            tool=True,
+            assess=assess,
+            complete=views.complete,
+        )
 
     return [
         command("cat", "Show files whole", CatParameters, views.cat, views.assess_cat, "path"),
@@ -123,7 +139,7 @@ def _viewing(tools: _Tools) -> list[Command[Any]]:
         command(  # a write, so that the calls behind it in an answer wait for it
             "cd", "Work in another folder", CdParameters, views.cd, views.assess_cd, "to", effect=Effect.WRITE
         ),
-        command("pwd", "Print the working folder", PwdParameters, views.pwd, views.assess_nothing),
+        command("pwd", "Print the working folder", PwdParameters, views.pwd, views.assess_nothing, guests=True),
     ]
 
 

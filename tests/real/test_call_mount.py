@@ -20,7 +20,7 @@ from gshtui.vfs.virtual_path import VirtualPath
 from tests.kit.configuration import made_project
 from tests.real.test_virtual_files import Files
 
-AGENT, OTHER, GUEST = Caller("0001", is_agent=True), Caller("0002", is_agent=True), Caller("bo", commands=frozenset())
+AGENT, OTHER, GUEST = Caller("0001", is_agent=True), Caller("0002", is_agent=True), Caller("bo", is_guest=True)
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ AMY = Principal("person", "amy")
 class NoPost:
     """Nobody can be asked anything."""
 
-    async def find(self, wanted: str, sender: str) -> Recipient:
+    async def find(self, wanted: str, sender: str, *, starts: bool) -> Recipient:
         raise CommandError(f"There is no agent {wanted!r}.")
 
     async def everyone(self) -> list[Recipient]:

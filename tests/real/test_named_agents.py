@@ -160,6 +160,44 @@ async def test_people_over_ssh_talk_to_an_agent_that_runs(place: Place, monkeypa
     assert server.refused == []
 
 
+async def test_who_may_do_anything_over_ssh_has_the_whole_product(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seed's own session: a room whose agent the invitation starts, and what that agent is sent."""
+    async with loopback("anthropic", [[Say("We use winnow.")]], repeat=True) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        async with door_for(place.project, bo="all") as door, visit(door, "bo") as bo:
+            await bo.run("create call=hr")
+            await bo.run("join call=hr")
+            assert "claude is in the call hr" in await bo.run("invite agent=claude")
+            await place.row(lambda row: bool(row.pane), id="0001")
+            await bo.run("remember agent=claude key=parser value=winnow")
+            assert "We use winnow." in await bo.run("talk to=claude message='which parser?' timeout_s=60")
+            assert "context/" in (await bo.run("ls path=/")).split("\n")
+            assert "claude" in await bo.run("ls /context") and "full.ctx" in await bo.run("ls /context/claude")
+            assert "winnow" in await bo.run("cat /context/claude/memory.ctx")
+            assert "parser.mem" in await bo.run("context agent=claude section=memory")
+            await bo.run("remember agent=reader key=parser value=nom")
+            both = "diff <(cat /context/claude/memory.ctx) <(echo none)"
+            assert "winnow" in await bo.run(both)
+            for line in (
+                "context agent=claude", "timeline agent=claude", "whatif agent=claude", "carry agent=claude", "model",
+                "effort", "mode", "workflow ls", "pin 1", "unpin 1", "restore 1", "tune",
+                "compact agent=nobody", "model nosuch", "session ls", "mail ls", "logs", "rewind",
+            ):  # fmt: skip
+                said = await bo.run(line)
+                here = await asyncio.to_thread(run_gsh, "run", line, cwd=place.project)
+                words = (here.out or here.err).removeprefix("gsh-tui: ").split("\n")[0].split("`")[0].strip()
+                assert words in said and "no command" not in said.lower(), (line, said, words)
+            assert "It was requested" in await bo.run("clear_context agent=claude")
+            assert "clear" in await bo.run("undo agent=claude")
+            out, err, code = await door.sftp("bo", "ls /context", "get /context/claude/full.ctx")
+            assert code == 0 and "/context/claude" in out, err
+            assert "winnow" in (place.project / "full.ctx").read_text()
+    assert server.refused == []
+
+
 def _talk(terminal: PtyChild) -> None:
     terminal.read_until(lambda: b":audio" in terminal.output)
     terminal.write(b"talk to=claude\r")

@@ -9,15 +9,24 @@ import os
 import re
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import asyncssh
 import pytest
 
+from gshtui.commands.declaration import Caller, NotAllowed, Outcome, UsageError
+from gshtui.commands.evaluation import run_line
+from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.commands.shell_form import ALL_COMMANDS
 from gshtui.guard.people import new_person, people_file, read_people, write_people
+from gshtui.hub.composition import build_hub
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
+from gshtui.settings.loader import load
 from gshtui.ssh.ssh_server import MOST_PENDING_HERE
-from tests.kit.command import run_gsh, start_gsh
+from tests.kit.command import ROOT, run_gsh, start_gsh
 from tests.kit.door import Visitor, door_for, reopened, visit
 from tests.kit.home import Home
 
@@ -84,6 +93,47 @@ async def test_two_people_hear_each_other_at_once_and_a_guest_can_only_talk(tmp_
         assert "obey" not in await bo.run("calls show audio")
 
 
+async def test_a_guest_runs_what_the_guide_names_and_nothing_else(tmp_path: Path) -> None:
+    """Each command there is, by each of its names, in each place of a line; nothing of a refused line runs."""
+    guide = (ROOT / ".github" / "guides" / "serving.md").read_text("utf-8")
+    hub = build_hub(
+        HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=ALL_COMMANDS, visiting=True, respondent="nobody")
+    )
+    await hub.start()
+    ran: list[str] = []
+    try:
+
+        def recording(command: AnyCommand) -> AnyCommand:
+            async def run(*_: Any) -> Outcome:
+                ran.append(command.name)
+                return Outcome(text="ran")
+
+            return replace(command, handler=run, bind=None, actions=())
+
+        registry = Registry([recording(command) for command in hub.registry])
+        guest = hub.invocation(Caller("amy", is_guest=True))
+        refused = 0
+        for command in list(registry):
+            for word in (command.name, *command.aliases):
+                lines = (word, f"/{word}", f"who; {word}", f"who | {word}", f"say message=$({word})", f"echo <({word})")
+                for line in () if command.guests else lines:
+                    with pytest.raises(UsageError):
+                        await run_line(registry, line, guest)
+                    assert ran == [], line
+                    refused += 1
+                if not command.guests:
+                    with pytest.raises(NotAllowed):
+                        await run_line(registry, word, guest)
+        assert refused > 400
+        named = re.search(r"to agents too: `([^`]+)`", guide)
+        assert named is not None
+        assert {command.name for command in registry if command.guests} == set(named[1].split())
+        inside = {one["name"] for one in (await hub.run("help", Caller("amy", is_guest=True))).data}
+        assert inside == set(named[1].split())
+    finally:
+        await hub.stop()
+
+
 SCRIPTS: dict[str, tuple[str, str, str, int]] = {
     # name: rights, lines, what exactly is on standard output, exit code
     "a result alone": ("all", "echo hello", "hello\n", 0),
@@ -94,7 +144,6 @@ SCRIPTS: dict[str, tuple[str, str, str, int]] = {
     "not allowed": ("talk", "bash ls", "", 4),
     "not allowed, of what is allowed in part": ("talk", "calls rm audio", "", 4),
     "not allowed, inside of a value": ("talk", "say message=$(bash ls)", "", 4),
-    "nobody to ask": ("all", "create call=audio\ncalls rm audio", "{any}", 4),
     "a program's own": ("all", "exec cmd='echo out; exit 7'", "out\r\n", 7),
     "the last line counts": ("talk", "bash ls\necho done", "done\n", 0),
     "leaving counts for nothing": ("talk", "bash ls\nexit\necho done", "", 4),
@@ -116,8 +165,7 @@ async def test_a_script_gets_results_alone_and_how_it_ended(tmp_path: Path) -> N
         for name, (rights, lines, out, code) in SCRIPTS.items():
             done = await run("bo" if rights == "all" else "amy", f"{lines}\n" if lines else "")
             assert done.returncode == code, (name, done.stdout, done.stderr)
-            if out != "{any}":
-                assert done.stdout.decode() == out, name
+            assert done.stdout.decode() == out, name
             assert bool(done.stderr) == bool(code) or name == "the last line counts", (name, done.stderr)
         refused = await run("amy", "", "workbench")
         assert refused.returncode == 4 and b"You may not open the workbench" in refused.stderr

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, GuardMode
 from gshtui.bus.call_data import CallAsk, CallMessage
-from gshtui.bus.letter import PERSON
 from gshtui.calls.call_delivery import Recipient
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError
@@ -39,9 +38,9 @@ class CallMail:
         self._room = room
         self._programs = programs or (room.programs if room is not None else Programs())
 
-    async def find(self, wanted: str, sender: str) -> Recipient:
+    async def find(self, wanted: str, sender: str, *, starts: bool) -> Recipient:
         """The agent of this id or name. Raises `CommandError`, also for a shell or an interpreter."""
-        return (await self._address(wanted, sender, starts=sender == PERSON))[1]
+        return (await self._address(wanted, sender, starts=starts))[1]
 
     async def everyone(self) -> list[Recipient]:
         """Those that live here, and those in terminals, whatever their folder. Raises `CommandError`."""

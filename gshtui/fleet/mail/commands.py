@@ -295,17 +295,17 @@ def commands(
     family = _Family(outbox, store, room, courier, calls)
     speaking = [
         Command(
-            "say", "Say something in a call, or to one agent", SayParameters, family.say_message, effect=Effect.EXECUTE,
-            positions=("message",), description=SAY, details=SAY_DETAILS,
+            "say", "Say something in a call, or to one agent", SayParameters, family.say_message, guests=True,
+            effect=Effect.EXECUTE, positions=("message",), description=SAY, details=SAY_DETAILS,
             family="agents", tool=True, always_offered=True, assess=family.assess,
         ),
         Command(
-            "talk", "Ask an agent something and wait for its answer", TalkParameters, family.talk,
+            "talk", "Ask an agent something and wait for its answer", TalkParameters, family.talk, guests=True,
             effect=Effect.EXECUTE, positions=("to", "message"), description=TALK, details=TALK_DETAILS,
             family="agents", tool=True, always_offered=True, assess=family.assess,
         ),
         Command(
-            "wall", "Put one message to every agent in the call", WallParameters, family.wall,
+            "wall", "Put one message to every agent in the call", WallParameters, family.wall, guests=True,
             effect=Effect.EXECUTE, positions=("message",), description=WALL, family="agents", tool=True,
             assess=family.assess_wall,
         ),
