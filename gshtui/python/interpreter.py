@@ -32,6 +32,7 @@ from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ObeyedFiles, ProjectSandbox
+    from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal
     from gshtui.guard.sandbox.sandbox_run import SandboxRun
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -116,6 +117,8 @@ class BlockEnd:
     """Why it has ended, as a clause."""
     moved: tuple[str, ...] = ()
     """What the block made that other programs would obey, and where it is kept now."""
+    refused: tuple[SandboxRefusal, ...] = ()
+    """What the sandbox refused to the block, as far as the sandbox itself knows."""
 
 
 class Interpreter:
@@ -131,8 +134,10 @@ class Interpreter:
         mark: str,
         answer: Answer,
         surroundings: contextlib.AsyncExitStack,
+        sandboxed: SandboxRun | None = None,
     ) -> None:
         self.options = options
+        self._sandboxed = sandboxed
         self.output = output
         """The descriptor from which what it prints is read; it does not block."""
         self.names: list[str] = []
@@ -199,6 +204,7 @@ class Interpreter:
         except OSError as error:
             why = f"nothing was run: what it makes cannot be noted: {error.strerror or error}"
             return BlockEnd("ended", None, 0.0, self.alive, why)
+        before = self._refusals()
         started = asyncio.get_running_loop().time()
         try:
             end = await self._run(code, name, limit, cancelled)
@@ -211,7 +217,11 @@ class Interpreter:
         seconds = asyncio.get_running_loop().time() - started
         if end.done is not None:
             self.names = end.done.names
-        return BlockEnd(end.state, end.done, seconds, self.alive, end.why, moved)
+        refused = tuple(each for each in self._refusals() if each not in before)
+        return BlockEnd(end.state, end.done, seconds, self.alive, end.why, moved, refused)
+
+    def _refusals(self) -> list[SandboxRefusal]:
+        return [] if self._sandboxed is None else self._sandboxed.refusals
 
     async def _run(self, code: str, name: str, limit: float, cancelled: asyncio.Event | None) -> BlockEnd:
         try:
@@ -483,7 +493,7 @@ async def start_interpreter(options: InterpreterOptions, answer: Answer) -> Inte
     os.set_blocking(read_end, False)
     own_owner.setblocking(False)
     streams = await asyncio.open_connection(sock=own_channel, limit=1 << 20)
-    made = Interpreter(process, options, streams, own_owner, read_end, mark, answer, surroundings)
+    made = Interpreter(process, options, streams, own_owner, read_end, mark, answer, surroundings, run)
     try:
         await made.ready()
     except InterpreterError as error:

@@ -12,6 +12,7 @@ import binascii
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from gshtui.tools.command_output import Capture, Spool, output_text, show_output
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ProjectSandbox
+    from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal
     from gshtui.guard.sandbox.sandboxes import Sandboxes
 
 _SMALL = 100
@@ -156,9 +158,11 @@ class PythonTool:
                     capture.close()
                 figures = end.done.figures if end.done is not None else []
                 kept, drawings = await asyncio.to_thread(self._keep_figures, figures)
-                notes = "\n".join([*news, *_notes(end, interpreter, limit, capture.fault, kept)])
+                refused = await asyncio.to_thread(_refused, spool, end, interpreter)
+                told = [f"[the sandbox: {each.sentence}]" for each in refused[:5]]
+                notes = "\n".join([*news, *_notes(end, interpreter, limit, capture.fault, kept), *told])
                 most = invocation.limit(self.max_output_bytes)
-                outcome = await asyncio.to_thread(_outcome, spool, end, interpreter, notes, most, kept)
+                outcome = await asyncio.to_thread(_outcome, spool, end, interpreter, notes, most, kept, refused)
                 return replace(outcome, drawings=drawings), end
             finally:
                 spool.close()
@@ -215,8 +219,27 @@ def _error_name(end: BlockEnd) -> str:
     return {"timeout": "a time-out", "interrupted": "an interrupt"}.get(end.state, "the end of the interpreter")
 
 
+def _refused(spool: Spool, end: BlockEnd, interpreter: Interpreter) -> list[SandboxRefusal]:
+    """What the sandbox refused to a block, also where it went on. Blocks for a moment."""
+    sandbox = interpreter.options.sandbox
+    if sandbox is None:
+        return []
+    from gshtui.guard.sandbox.sandbox_refusal import refusals_in
+
+    folder = interpreter.options.folder
+    printed = output_text(spool)[0] + (f"\n{_error_text(end.done)}" if end.done is not None and not end.done.ok else "")
+    told = refusals_in(printed, network=True, is_read_only=partial(sandbox.is_read_only, folder=folder))
+    return [*end.refused, *told]
+
+
 def _outcome(
-    spool: Spool, end: BlockEnd, interpreter: Interpreter, notes: str, most: int, figures: Sequence[str]
+    spool: Spool,
+    end: BlockEnd,
+    interpreter: Interpreter,
+    notes: str,
+    most: int,
+    figures: Sequence[str],
+    refused: Sequence[SandboxRefusal],
 ) -> Outcome:
     printed, gap, size = output_text(spool)
     done = end.done
@@ -246,6 +269,7 @@ def _outcome(
             "seconds": round(end.seconds, 3),
             "sandboxed": interpreter.options.sandbox is not None,
             "alive": end.alive,
+            "refused": [{"kind": each.kind, "subject": each.subject, "allow": each.allow} for each in refused],
         },
         sandbox=None if interpreter.options.sandbox is None else SandboxUse(),
         text=seen.text,

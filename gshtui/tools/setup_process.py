@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,10 +107,10 @@ async def _ended_in(
     finally:  # also of one that was cancelled
         moved = await asyncio.shield(asyncio.to_thread(_taken_out, sandbox, absent))
     found = {each.subject: each for each in run.refusals}
-    if done.code:
-        networked = sandbox.network or bool(sandbox.hosts)
-        for each in refusals_in(done.printed.decode("utf-8", "replace"), network=networked):
-            found.setdefault(each.subject, each)
+    networked = sandbox.network or bool(sandbox.hosts)
+    walls = None if done.code else partial(sandbox.is_read_only, folder=folder)
+    for each in refusals_in(done.printed.decode("utf-8", "replace"), network=networked, is_read_only=walls):
+        found.setdefault(each.subject, each)
     sentences = [f"{REFUSED}{each.sentence}." for each in list(found.values())[:_MOST]]
     return replace(done, sandbox=f"It ran in the sandbox: {sandbox.reach}.", refused=(*sentences, *moved))
 

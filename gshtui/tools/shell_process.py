@@ -12,8 +12,9 @@ import enum
 import signal
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -60,6 +61,8 @@ class Run:
     """What the sandbox refused to it."""
     read_in: Path | None = None
     """Where it started, if it is a line that only reads, in a sandbox of its own."""
+    walls: Callable[[str], bool] | None = None
+    """Whether what it named so can only be read there; `None`: it ran in no sandbox, or one in which nothing can."""
     began: bool = True
     """The command itself was started, not only its sandbox."""
 
@@ -69,14 +72,28 @@ class Run:
         return self.code if self.code >= 0 else 128 - self.code
 
     def with_refusals_in(self, output: str) -> Run:
-        """The run with the refusals that only its output tells of, where it failed in the sandbox."""
-        if not (self.sandboxed and self.code):
-            return self
-        from gshtui.guard.sandbox.sandbox_refusal import hidden_in, refusals_in
+        """The run with the refusals that only its output tells of. Blocks for a moment.
 
+        Of a run that succeeded, a message counts only if what it names can be shown to be read-only there.
+        """
+        if not self.sandboxed or (not self.code and self.walls is None):
+            return self
+        from gshtui.guard.sandbox.sandbox_refusal import NETWORK, hidden_in, refusals_in
+
+        if self.read_in is not None:
+            told = hidden_in(output, self.read_in)
+        else:
+            told = refusals_in(output, network=self.networked, is_read_only=None if self.code else self.walls)
         known = {each.subject for each in self.refused}
-        told = refusals_in(output, network=self.networked) if self.read_in is None else hidden_in(output, self.read_in)
-        return replace(self, refused=[*self.refused, *(each for each in told if each.subject not in known)])
+        found = [*self.refused, *(each for each in told if each.subject not in known)]
+        if any(each.kind == "host" and each.subject != NETWORK for each in found):
+            found = [each for each in found if each.subject != NETWORK]  # it is named
+        return replace(self, refused=found)
+
+    @property
+    def refused_writes(self) -> list[SandboxRefusal]:
+        """What it could not write, so that it has not done all that it was to do, whatever its exit code."""
+        return [each for each in self.refused if each.kind in ("path", "limit")]
 
     @property
     def sandbox_use(self) -> SandboxUse | None:
@@ -119,7 +136,11 @@ async def run_in_sandbox(
         moved = await asyncio.shield(asyncio.to_thread(_taken_out, sandbox, absent))
     networked = sandbox.network or bool(sandbox.hosts)
     return replace(
-        done, sandboxed=sandbox.reach, networked=networked, moved=[f"{path.name} → {path}" for path in moved]
+        done,
+        sandboxed=sandbox.reach,
+        networked=networked,
+        moved=[f"{path.name} → {path}" for path in moved],
+        walls=partial(sandbox.is_read_only, folder=start.folder),
     )
 
 

@@ -361,10 +361,12 @@ async def _captured(
     finally:
         out.close()
         err.close()
-    run = run.with_refusals_in(f"{stdout}\n{stderr}")
+    run = await asyncio.to_thread(run.with_refusals_in, f"{stdout}\n{stderr}")
     code = run.shell_code
+    notes = [f"the sandbox: {each.sentence}" for each in run.refused[:3]]
+    if not code and run.refused_writes:
+        code = 1  # it ended with 0, but what it was to do is not done
     state: StepState = "failed" if code else "done"
-    notes: list[str] = [f"the sandbox: {each.sentence}" for each in run.refused[:3]] if code else []
     if run.end is End.TIMEOUT:
         state, code = "timeout", 124
         others = f", with {', '.join(run.ended[:3])}" if run.ended else ""

@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from gshtui.guard import sensitive_paths
-from gshtui.guard.obeyed_files import AT_TOP
+from gshtui.guard.obeyed_files import ANYWHERE, AT_TOP
 from gshtui.guard.sandbox import seatbelt
 from gshtui.guard.sandbox.nested_files import NestedFiles
 from gshtui.guard.sandbox.open_run import OpenRun, RunNote, move_out
@@ -154,7 +154,13 @@ class ProjectSandbox:
         return path
 
     def command(
-        self, argv: Sequence[str], folder: Path, environ: Mapping[str, str], status: int = -1
+        self,
+        argv: Sequence[str],
+        folder: Path,
+        environ: Mapping[str, str],
+        *,
+        status: int = -1,
+        begins: tuple[int, int] | None = None,
     ) -> SandboxedCommand:
         """The command line that runs `argv` in here. Start it with an empty environment, for bubblewrap keeps its own.
 
@@ -164,6 +170,7 @@ class ProjectSandbox:
             folder: where it starts.
             environ: what the command gets of variables.
             status: a descriptor to which bubblewrap writes what becomes of it, as JSON; not needed, if negative.
+            begins: one to which it writes the id of the first process, and one that this process waits to be told on.
 
         Raises:
             OSError: too many descriptors are open.
@@ -178,7 +185,9 @@ class ProjectSandbox:
         options = [*self.options(), "--seccomp", str(descriptors[0]), "--chdir", str(folder)]
         if status >= 0:
             options += ["--json-status-fd", str(status)]
-        for name, value in {**environ, "TMPDIR": "/tmp", "XDG_CACHE_HOME": "/tmp/.cache"}.items():
+        if begins is not None:
+            options += ["--info-fd", str(begins[0]), "--block-fd", str(begins[1])]
+        for name, value in {**in_english(environ), "TMPDIR": "/tmp", "XDG_CACHE_HOME": "/tmp/.cache"}.items():
             options += ["--setenv", name, value]
         try:
             descriptors.append(_memory(b"".join(os.fsencode(option) + b"\0" for option in options)))
@@ -271,6 +280,24 @@ class ProjectSandbox:
         """What other programs obey at the top of the project and of the other folders looked after, there or not."""
         tops = dict.fromkeys((self.project, *(nested.root for nested in self.nested)))
         return [*(top / name for top in tops for name in AT_TOP), *self.by_git]
+
+    def is_read_only(self, named: str, folder: Path) -> bool:
+        """Whether a command that started in this folder cannot write what it named so. Blocks for a moment.
+
+        Where it had gone from there is not known: a relative name counts that leads to what is protected anywhere.
+        """
+        path = Path(named)
+        if not ANYWHERE.isdisjoint(path.parts) and not path.is_absolute():
+            return True
+        real = Path(os.path.realpath(folder / path))
+        written = (*(() if self.read_only else (self.project,)), *self.writable)
+        place = next((place for place in written if real.is_relative_to(place)), None)
+        if place is None:
+            return (path.is_absolute() or ".." in path.parts) and not _is_own(real)
+        inner = real.relative_to(place)
+        return not ANYWHERE.isdisjoint(inner.parts) or any(
+            kept.exists() and real.is_relative_to(kept) for kept in self._obeyed()
+        )
 
     def absent(self) -> ObeyedFiles:
         """What other programs would obey and could be put there. Close it by `take_out`. Blocks for a moment.
@@ -365,6 +392,15 @@ class ProjectSandbox:
         for nested in self.nested:
             nested.forget(path for path in paths if path.is_relative_to(nested.root))
         self.runs.took(paths)
+
+
+def in_english(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables with messages in English, by which refusals are known; all else of the language stays."""
+    found = {name: value for name, value in environ.items() if name != "LANGUAGE"}
+    if everything := found.get("LC_ALL"):
+        found = {name: value for name, value in found.items() if not name.startswith("LC_")}
+        found["LANG"] = everything
+    return {**found, "LC_MESSAGES": "C"}
 
 
 def _is_own(path: Path) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,6 +15,7 @@ from typing import Literal
 from gshtui.text.host_rules import host_rule
 from gshtui.text.sanitise import literal, one_line
 
+NETWORK = "the network"
 _MOST, _LINES = 5, 2000
 _MISSING = (": No such file or directory", ": Permission denied", ": Not a directory")
 _READ_ONLY = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
@@ -76,29 +78,48 @@ def refused_limit(key: str, what: str) -> SandboxRefusal:
     return SandboxRefusal("limit", f"sandbox.{key}", f"{what}; `[sandbox] {key}` raises it")
 
 
-def refusals_in(output: str, *, network: bool) -> list[SandboxRefusal]:
+def refused_network(tries: int) -> SandboxRefusal:
+    """What the kernel counted of attempts to leave a sandbox without a network."""
+    times = "once" if tries == 1 else f"{tries} times"
+    return SandboxRefusal("host", NETWORK, f"it tried {times} to reach what is outside; `[sandbox] hosts` allows hosts")
+
+
+def refusals_in(
+    output: str, *, network: bool, is_read_only: Callable[[str], bool] | None = None
+) -> list[SandboxRefusal]:
     """What a command's own messages say of it.
 
     Args:
         output: what it printed; the last lines are read.
         network: whether the network was there, or a proxy that knows better.
+        is_read_only: whether the sandbox lets nobody write what these words name. With it, only that counts, and hosts
+            do not: a command that succeeded may print such messages of something else.
     """
     found: dict[str, SandboxRefusal] = {}
     for line in output.split("\n")[-_LINES:]:
         if len(line) > 4096:
             continue
-        if _READ_ONLY.search(line):
-            named = _QUOTED.search(line) or _PATH.search(line)
-            path = one_line(literal(named[1]), 300) if named else "a file"
+        if _READ_ONLY.search(line) and (path := _refused_path(line, is_read_only)):
             allow = "`[sandbox] writable_paths` with its folder allows it"
             if ".git" in path.split("/"):
                 allow = "git's own files can only be read here; the tool `git_commit` commits"
             found.setdefault(path, SandboxRefusal("path", path, allow))
-        if not network and (host := _UNKNOWN_HOST.search(line)):
+        if not network and is_read_only is None and (host := _UNKNOWN_HOST.search(line)):
             found.setdefault(host[1].lower(), refused_host(host[1].lower()))
         if len(found) >= _MOST:
             break
     return list(found.values())
+
+
+def _refused_path(line: str, is_read_only: Callable[[str], bool] | None) -> str:
+    """The path in a message; of several, the first that can only be read. Empty: there is none that counts."""
+    before = _READ_ONLY.split(line, maxsplit=1)[0].rstrip(" :(")
+    named = [*_QUOTED.findall(line), before.rpartition(": ")[2], *_PATH.findall(line)]
+    if is_read_only is not None:
+        named = [each for each in named if each and "\0" not in each and is_read_only(each)]
+    else:
+        named = [*_QUOTED.findall(line), *_PATH.findall(line), "a file"]
+    return one_line(literal(named[0]), 300) if named else ""
 
 
 def hidden_in(output: str, folder: Path) -> list[SandboxRefusal]:

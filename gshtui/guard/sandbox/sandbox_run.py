@@ -11,7 +11,9 @@ What runs longer than one call (an interpreter, a server of tools) is held in th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import re
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,11 +23,13 @@ from types import TracebackType
 
 from gshtui.guard.sandbox.control_group import ControlGroup, make_group
 from gshtui.guard.sandbox.host_proxy import PORT, HostProxy
+from gshtui.guard.sandbox.network_count import NetworkCount
 from gshtui.guard.sandbox.sandbox import PYTHON, ProjectSandbox
-from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal, refused_host, refused_limit
+from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal, refused_host, refused_limit, refused_network
 from gshtui.guard.sandbox.sandbox_watch import SandboxWatch
 from gshtui.system.tasks import cancel_and_wait, start_job
 
+_FIRST_PROCESS = re.compile(rb'"child-pid": ([0-9]{1,9})')
 _SCRIPT = Path(__file__).with_name("network_start.py")
 _AT = f"http://127.0.0.1:{PORT}"
 _PROXY = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), _AT)
@@ -59,6 +63,9 @@ class SandboxRun:
     argv: tuple[str, ...] = ()
     descriptors: tuple[int, ...] = ()
     _status: int = field(default=-1, repr=False)
+    _begins: tuple[int, int] | None = field(default=None, repr=False)
+    """What is read of the first process, and what lets it go on."""
+    _network: NetworkCount | None = field(default=None, repr=False)
     _crowded: bool = field(default=False, repr=False)
     _group: ControlGroup | None = field(default=None, repr=False)
     _watch: SandboxWatch | None = field(default=None, repr=False)
@@ -84,7 +91,13 @@ class SandboxRun:
                 self._status, told = os.pipe()
                 os.set_blocking(self._status, False)
                 far = (*far, told)
-            inside = sandbox.command(wanted, self.folder, environ, told)
+            begins = None
+            if sys.platform == "linux" and not sandbox.network and sandbox.view is None:
+                read_end, begun = os.pipe()
+                waits, write_end = os.pipe()
+                self._begins, begins, far = (read_end, write_end), (begun, waits), (*far, begun, waits)
+                os.set_blocking(read_end, False)
+            inside = sandbox.command(wanted, self.folder, environ, status=told, begins=begins)
         except BaseException:
             self.descriptors = far
             await self.close()
@@ -98,12 +111,32 @@ class SandboxRun:
     def started(self, pid: int) -> None:
         """It has been started, with this id: from now on it is served, and watched."""
         self._close_descriptors()
+        if self._begins is not None:
+            asyncio.get_running_loop().add_reader(self._begins[0], self._count_network)
         if self.watched:
             self._watch = SandboxWatch(pid, self.sandbox.limits, self.sandbox.project)
             self._watch.start()
         if self._near is not None:
             self._proxy = HostProxy(self.sandbox.hosts)
             self._serving = start_job(self._serve(self._near, self._proxy), "the sandbox's way to its hosts")
+
+    def _count_network(self) -> None:
+        """The first process is there, and waits until its network is looked at."""
+        if self._begins is None:
+            return
+        asyncio.get_running_loop().remove_reader(self._begins[0])
+        with contextlib.suppress(OSError):
+            if found := _FIRST_PROCESS.search(os.read(self._begins[0], 4096)):
+                self._network = NetworkCount(int(found[1]))
+        with contextlib.suppress(OSError):  # it has ended
+            os.write(self._begins[1], b"g")
+
+    def _let_begin(self) -> None:
+        if self._begins is not None:
+            asyncio.get_running_loop().remove_reader(self._begins[0])
+            for descriptor in self._begins:
+                os.close(descriptor)
+            self._begins = None
 
     async def _serve(self, near: socket.socket, proxy: HostProxy) -> None:
         listener = await _received(near)
@@ -115,6 +148,8 @@ class SandboxRun:
         """What it was refused up to now, as far as this process knows."""
         hosts = self._proxy.refused if self._proxy is not None else {}
         found = [refused_host(subject, why) for subject, why in hosts.items()]
+        if self._network is not None and (tries := self._network.refused()):
+            found.append(refused_network(tries))
         if self._watch is not None and self._watch.over is not None:
             found.append(refused_limit(*self._watch.over))
         elif self._crowded or (self._group is not None and self._group.refused()):
@@ -133,6 +168,9 @@ class SandboxRun:
     async def close(self) -> None:
         """End what serves it."""
         self._close_descriptors()
+        self._let_begin()
+        if self._network is not None:
+            self._network.close()
         if self._status >= 0:
             os.close(self._status)
             self._status = -1
