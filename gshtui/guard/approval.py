@@ -211,7 +211,15 @@ class Gate:
         """Publish that a call may run though nobody was asked."""
         request = self._request(call, assessment)
         self._bus.publish(
-            ApprovalSettled(approval=request.approval, agent=call.agent, call=call.id, decision="once", by=by)
+            ApprovalSettled(
+                approval=request.approval,
+                agent=call.agent,
+                call=call.id,
+                decision="once",
+                by=by,
+                tool=call.tool,
+                subject=request.subject,
+            )
         )
         return Verdict(True, sandboxed=sandboxed, by=by)
 
@@ -328,6 +336,8 @@ class Gate:
                 decision=decision,
                 reason=said or reason,
                 by=by,
+                tool=request.tool,
+                subject=request.subject,
             )
         )
         return Verdict(False, reason, by="" if by == "person" else by)

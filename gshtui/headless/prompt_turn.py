@@ -214,6 +214,8 @@ async def _expanded(hub: Hub, text: str) -> tuple[str, tuple[str, ...]] | int:
         outcome = await hub.run(line)
     except CommandError as error:
         complain(error.message, error.hint)
+        if error.data == {"kind": "denied"}:
+            return exits.DENIED
         return exits.USAGE if isinstance(error, UsageError) else exits.ERROR
     intent = outcome.intent
     return (intent.text, intent.attachments) if isinstance(intent, PromptSubmitted) else (text, ())

@@ -118,7 +118,8 @@ def _called(event: ToolFinished, started: ToolStarted | None) -> Record:
 
 def _settled(event: ApprovalSettled, started: ToolStarted | None) -> Record:
     """What became of a call that a person, a rule, a mode or the sandbox decided on; `by` says which."""
-    about = {} if started is None else {"tool": started.tool, "subject": shorten(started.subject, LONGEST)}
+    tool, subject = (event.tool, event.subject) if started is None else (started.tool, started.subject)
+    about = {"tool": tool, "subject": shorten(subject, LONGEST)} if tool else {}
     return _of("approval", event, call=event.call, **about, decision=event.decision, by=event.by, reason=event.reason)
 
 

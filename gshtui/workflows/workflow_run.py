@@ -306,9 +306,7 @@ class WorkflowRun:
             if attempt > 1:
                 self._publish_start(step, attempt)
             result = msgspec.structs.replace(await self._attempt(step), attempts=attempt)
-            if result.state == "denied":
-                return msgspec.structs.replace(result, continued=step.on_failure == "continue")
-            if result.state in ("done", "cancelled") or self._cancelled.is_set():
+            if result.state in ("done", "denied", "cancelled") or self._cancelled.is_set():
                 return result
             if step.on_failure == "retry" and attempt <= step.retry.max:
                 await self._pause(step, attempt)

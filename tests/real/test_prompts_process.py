@@ -38,7 +38,7 @@ def test_a_command_inside_passes_the_guard(tmp_path: Path, home: Home) -> None:
     project = made_project(tmp_path / "project")
     keep(home, "touching", "!{touch made.txt} go")
     ran = run_gsh("prompt", "--prompt", "touching", cwd=project)
-    assert ran.code == 1
+    assert ran.code == 4
     assert "was not allowed" in ran.err
     assert not (project / "made.txt").exists()
 

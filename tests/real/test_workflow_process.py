@@ -114,6 +114,29 @@ async def test_a_step_asks_an_agent_by_its_persona_or_its_name(project: Path, ho
     assert "in rhymes" in bodies[1] and "Be brief." not in bodies[1]
 
 
+@pytest.mark.parametrize("command", ["make test", "echo hello"])
+async def test_what_was_not_allowed_is_no_failure_to_explain(project: Path, home: Home, command: str) -> None:
+    async with loopback("anthropic", [[Say("invented")]]) as server:
+        env = variables("anthropic", server.url)
+        words = ("workflow", "run", "explain-failure", "--command", command)
+        ran = await asyncio.to_thread(run_gsh, *words, cwd=project, env=env)
+        assert (ran.code, server.requests) == (4, []), ran.err
+    logged = run_gsh("logs", "--type", "approval", cwd=project)
+    assert 'bash: bash -c "$command" 2>&1 -> nobody by guard' in logged.out, logged.out
+
+
+def test_a_step_that_was_not_allowed_ends_the_run_whatever_it_says_of_failures(project: Path, home: Home) -> None:
+    for failure in ("continue", "ask", "retry", "exit"):
+        workflow(
+            home,
+            f"      - {{on_failure: {failure}, shell: {{command: touch made.txt}}}}\n"
+            "      - shell: {command: touch after}\n",
+        )
+        ran = run_gsh("workflow", "run", "made", cwd=project)
+        assert ran.code == 4, (failure, ran.err)
+    assert not (project / "made.txt").exists() and not (project / "after").exists()
+
+
 def test_nothing_runs_unasked_without_a_person(project: Path, home: Home) -> None:
     workflow(home, "      - shell: {command: 'touch made.txt'}\n")
     ran = run_gsh("workflow", "run", "made", cwd=project)

@@ -133,7 +133,8 @@ async def _output(prompt: KeptPrompt, command: str, given: GivenArguments, use_t
     if answer.status != "ok":
         what = "was not allowed" if answer.status == "denied" else "failed"
         said = one_line(answer.content, 300)
-        raise PromptError(f"The command {one_line(command, 100)!r} of the prompt {prompt.name} {what}: {said}")
+        named = f"The command {one_line(command, 100)!r} of the prompt {prompt.name}"
+        raise PromptError(f"{named} {what}: {said}", kind="denied" if answer.status == "denied" else None)
     return answer.content.rstrip("\n")
 
 
@@ -152,7 +153,8 @@ async def _content(prompt: KeptPrompt, file: str, use_tool: UseTool) -> str:
     if answer.status != "ok":
         what = "may not be read" if answer.status == "denied" else "cannot be read"
         said = one_line(answer.content, 300)
-        raise PromptError(f"The file {one_line(file, 200)} of the prompt {prompt.name} {what}: {said}")
+        named = f"The file {one_line(file, 200)} of the prompt {prompt.name}"
+        raise PromptError(f"{named} {what}: {said}", kind="denied" if answer.status == "denied" else None)
     return f"`{file.strip()}`:\n{answer.content}"
 
 

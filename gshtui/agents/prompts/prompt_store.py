@@ -44,7 +44,14 @@ _KEYS = frozenset(
 
 
 class PromptError(ExpectedError):
-    """A prompt is not available, or cannot be made. One sentence; `hint` says what to do."""
+    """A prompt is not available, or cannot be made. One sentence; `hint` says what to do.
+
+    `kind`: `denied` where what it needs was not allowed.
+    """
+
+    def __init__(self, message: str, hint: str = "", *, kind: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.kind = kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,9 @@ class ApprovalSettled(Event, frozen=True, kw_only=True):
     decision: Literal["once", "session", "always", "deny", "withdrawn", "timeout", "nobody"]
     reason: str = ""
     by: str = "person"
+    tool: str = ""
+    """What was decided on, and in one line its subject: also of calls that no agent makes, such as a workflow's."""
+    subject: str = ""
 
 
 class ModeChangeRequested(Event, frozen=True, kw_only=True):
