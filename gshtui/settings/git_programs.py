@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import shlex
 import stat
 import subprocess
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +53,12 @@ _RUNS = {
 """By section, the variables whose value is a program or leads to one."""
 _ADDRESSES = ("remote", "url", "submodule")
 """Sections with addresses, in which `ext::` stands before a command."""
+_INTERPRETER = re.compile(
+    r"(?:ba|da|z|k|a|fi)?sh|\.|source|(?:python|pypy|node|ruby|perl|php|lua)[\d.]*|deno|bun|tsx|run|make"
+)
+_WRAPPERS = frozenset(("exec", "env", "nice", "nohup", "time", "sudo", "command", "!", "if", "while", "until"))
+_BEGIN = frozenset((*";&|(){}", "do", "then", "else", "elif"))
+_SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}=")
 _BOOLEANS = frozenset({"", "true", "false", "yes", "no", "on", "off", "0", "1"})
 
 
@@ -102,26 +111,61 @@ def git_programs(root: Path) -> list[GitProgram]:
     return [*keys, *_hooks(root, hooks)]
 
 
-def configured_files(root: Path) -> tuple[list[Path], Path | None]:
-    """Which files git reads its configuration from, and the folder of hooks that this names instead of its own.
+@dataclass(frozen=True, slots=True)
+class ConfiguredFiles:
+    """What git's configuration of a folder says of files.
 
-    Blocks for a moment; never raises. Where git cannot be asked, there is neither.
+    Attributes:
+        files: from which it is read.
+        hooks: the folder of hooks that it names instead of git's own.
+        programs: the programs and scripts that it runs, by their paths, there or not.
     """
+
+    files: list[Path]
+    hooks: Path | None
+    programs: list[Path]
+
+
+def configured_files(root: Path) -> ConfiguredFiles:
+    """What is configured there. Blocks for a moment; never raises. Where git cannot be asked, there is nothing."""
     fields = _git(root, "config", "--list", "--show-origin", "--includes", "-z").split(b"\0")
     files: dict[Path, None] = {}
     hooks: Path | None = None
+    programs: dict[Path, None] = {}
     for origin, entry in zip(fields[::2], fields[1::2], strict=False):
         if origin.startswith(b"file:"):
             files[Path(os.path.normpath(root / os.fsdecode(origin.removeprefix(b"file:"))))] = None
         key, _, value = entry.partition(b"\n")
         if key == b"core.hookspath" and value:
             hooks = Path(os.path.normpath(root / _expanded(os.fsdecode(value))))
-    return list(files), hooks
+        elif _runs(key.decode("utf-8", "backslashreplace"), value.decode("utf-8", "backslashreplace")):
+            programs |= dict.fromkeys(_paths_in(root, os.fsdecode(value)))
+    return ConfiguredFiles(list(files), hooks, list(programs))
+
+
+def _paths_in(root: Path, command: str) -> Iterator[Path]:
+    """The programs and scripts of a command, as paths: git runs it at the top of the working tree."""
+    text = re.sub(r"([;&|(){}])", r" \1 ", command[:_LONGEST].lstrip().removeprefix("!"))
+    try:
+        words = shlex.split(text)
+    except ValueError:  # an unclosed quote
+        words = text.split()
+    begins, script = True, False
+    for word in words:
+        if word in _BEGIN:
+            begins, script = True, False
+        elif word.startswith("-") or (begins and (_SETTING.match(word) or word in _WRAPPERS)):
+            continue
+        elif begins or script:
+            path = Path(os.path.normpath(root / _expanded(word.replace("\0", ""))))
+            if (script or "/" in word) and not path.is_dir():
+                yield path
+            begins, script = False, begins and bool(_INTERPRETER.fullmatch(word.rpartition("/")[2]))
 
 
 def hooks_in_force(root: Path) -> frozenset[str]:
     """Names of the hooks that git runs in this folder, wherever they are kept. Blocks for a moment; never raises."""
-    _, folder = configured_files(root)
+    folder = configured_files(root).hooks
     if folder is None:
         place = _git(root, "rev-parse", "--git-common-dir")
         folder = Path(os.path.normpath(root / os.fsdecode(place.removesuffix(b"\n")))) / "hooks"

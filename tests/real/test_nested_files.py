@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import subprocess
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,19 @@ from typing import Any
 import pytest
 
 from gshtui.commands.declaration import Outcome
+from gshtui.guard import obeyed_files
 from gshtui.guard.sandbox import nested_files
 from gshtui.guard.sandbox.nested_files import NestedFiles, runs_programs
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.tools.workspace import ToolConfig
+from tests.kit.home import Home
 from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness
 
 COVERS = (
     "gshtui.guard.obeyed_files",
-    "gshtui.guard.sandbox.git_obeyed",
+    "gshtui.guard.sandbox.named_files",
     "gshtui.guard.sandbox.overlapping_runs",
 )
 
@@ -86,6 +89,10 @@ async def in_sandbox(harness: ToolHarness, command: str, script: str = "run.sh",
         ("echo '[toolchain]' >rust-toolchain.toml", "rust-toolchain.toml"),
         ("echo 'pre-commit:' >lefthook-local.yml", "lefthook-local.yml"),
         ("mkdir .githooks && echo x >.githooks/pre-commit", ".githooks"),
+        ("mkdir -p web && echo '{}' >web/opencode.jsonc", "web/opencode.jsonc"),
+        ("mkdir -p web/mise && echo x >web/mise/config.toml", "web/mise/config.toml"),
+        ("echo x >mise.production.toml", "mise.production.toml"),
+        ("git init -q --bare x && mv x .hg", ".hg"),
         ("mkdir -p .config/mise && echo x >.config/mise/config.toml", ".config/mise"),
         (
             "git init -q sub && { seq 1 30000 | sed 's/^/#/'; printf '[core]\\nfsmonitor=x\\n'; } >sub/.git/config",
@@ -149,6 +156,69 @@ async def test_hooks_in_the_projects_top_and_included_configurations_are_protect
     assert not (project / "pre-commit").exists()
     assert (project / "other").exists()
     assert "alias" not in (project / "shared.gitconfig").read_text("utf-8")
+
+
+SCRIPTS = {
+    "filter.x.clean": "sh tools/clean.sh %f",
+    "filter.x.process": "tools/process --fast",
+    "diff.x.textconv": "python3 tools/text.py",
+    "merge.x.driver": "./tools/merge %O %A %B",
+    "core.fsmonitor": "tools/watch",
+    "gpg.program": "tools/sign",
+    "alias.up": "!f() { env A=b bash tools/up.sh src/part; }; f",
+}
+
+
+async def test_programs_that_git_s_configuration_names_are_protected_and_their_operands_not(
+    harness: ToolHarness, project: Path
+) -> None:
+    for key, value in SCRIPTS.items():
+        git(project, "config", key, value)
+    (project / "tools").mkdir()
+    names = ("clean.sh", "process", "text.py", "merge", "watch", "sign", "up.sh")
+    for name in names[:4]:
+        (project / "tools" / name).write_text("mine\n", "utf-8")
+    line = f"cd tools; for one in {' '.join(names)} lib.sh; do echo evil >$one; done; echo x >../src/part/a.txt"
+    done = await in_sandbox(harness, line)
+    assert sorted(path.name for path in (project / "tools").iterdir()) == sorted((*names[:4], "lib.sh")), done.text
+    assert {(project / "tools" / name).read_text("utf-8") for name in names[:4]} == {"mine\n"}
+    assert (project / "src" / "part" / "a.txt").read_text("utf-8") == "x\n"
+
+
+async def test_what_is_loaded_on_entering_the_folder_is_protected(harness: ToolHarness, project: Path) -> None:
+    (project / ".envrc").write_text("dotenv\nsource_env_if_exists env/local.sh\nexport A=b\n", "utf-8")
+    (project / "mise.toml").write_text("[env]\n_.file = '.env.mise'\n_.source = ['env/a.sh', \"env/b.sh\"]\n", "utf-8")
+    (project / "env").mkdir()
+    (project / "env" / "a.sh").write_text("mine\n", "utf-8")
+    names = (".env", ".env.mise", "env/local.sh", "env/a.sh", "env/b.sh", "env/other.sh")
+    done = await in_sandbox(harness, f"for one in {' '.join(names)}; do echo evil >$one; done")
+    assert [name for name in names if (project / name).exists()] == ["env/a.sh", "env/other.sh"], done.text
+    assert (project / "env" / "a.sh").read_text("utf-8") == "mine\n"
+
+
+async def test_a_start_up_file_that_is_a_link_into_the_project_can_only_be_read(
+    harness: ToolHarness, project: Path, home: Home
+) -> None:
+    (project / "zshrc").write_text("mine\n", "utf-8")
+    (home.path / ".zshrc").symlink_to(project / "zshrc")
+    done = await in_sandbox(harness, "echo evil >zshrc")
+    assert "Read-only" in done.text and (project / "zshrc").read_text("utf-8") == "mine\n"
+
+
+def test_each_program_has_its_own_documentation_and_each_name_one_meaning() -> None:
+    tables = tomllib.loads(Path(obeyed_files.__file__).with_suffix(".toml").read_text("utf-8"))["program"]
+    assert len({table["name"] for table in tables}) == len(tables)
+    names = [name for table in tables for name in (*table.get("anywhere", ()), *table.get("top", ()))]
+    assert sorted(names) == sorted(set(names))
+    for table in tables:
+        assert table["source"].startswith("https://") and set(table) <= {"name", "source", "anywhere", "top"}, table
+        for name in (*table.get("anywhere", ()), *table.get("top", ())):
+            made = name.replace("*", "x") + ("x" if name.endswith("/") else "")
+            assert obeyed_files.is_obeyed(f"/project/{made}") or name in (".git/", ".gsh/"), name
+            assert "*" not in name.rpartition("/")[0] and name.count("/") <= 2, name
+            if name in table.get("anywhere", ()):
+                folder, _, last = f"sub/{name.rstrip('/')}".replace("*", "x").rpartition("/")
+                assert obeyed_files.is_obeyed_anywhere(last, folder.rpartition("/")[2]), name
 
 
 async def test_what_build_tools_obey_is_content_like_any_source(harness: ToolHarness, project: Path) -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gshtui.guard.obeyed_files import ANYWHERE, has_obeyed_ending, is_obeyed_anywhere
+from gshtui.guard.obeyed_files import ANYWHERE, has_obeyed_pattern, is_obeyed_anywhere
 
 _PASSED = frozenset(("node_modules", "site-packages", ".venv", "venv", "__pycache__", ".tox", ".nox", *ANYWHERE))
 _MOST = 20_000
@@ -148,7 +148,8 @@ class NestedFiles:
             head = f"{self._project}/HEAD"
             for path in self._known():
                 if str(Path(path).parent) == self._project and path in self._inside[self._project]:
-                    own = not has_obeyed_ending(path)  # the project itself looks like a repository: HEAD makes it one
+                    # Where the project itself looks like a repository, HEAD makes it one.
+                    own = not has_obeyed_pattern(Path(path).name)
                     if own and (path != head or head in before.trusted or head in before.others):
                         continue
                 found = _identity(path)
@@ -307,11 +308,11 @@ class NestedFiles:
             settled = found[2] < time.time_ns() - _SLACK
             self._folders[folder] = found if settled else (*found[:2], -1)
             obeyed: list[str] = []
-            entries = _entries(folder)
+            entries, own = _entries(folder), folder.rpartition("/")[2]
             self._linking.discard(folder)
             for name, is_folder, is_link in entries:
-                if is_obeyed_anywhere(name):
-                    if folder != self._project or has_obeyed_ending(name):
+                if is_obeyed_anywhere(name, own):
+                    if folder != self._project or has_obeyed_pattern(name):
                         obeyed.append(f"{folder}/{name}")
                     continue
                 if name in _PASSED:
@@ -358,7 +359,7 @@ class NestedFiles:
             return False
         if found.name == ".git" and found.is_file() and not found.is_symlink():
             return _is_ours(found, Path(self._project))
-        if found.name != ".git" and is_obeyed_anywhere(found.name):
+        if found.name != ".git" and is_obeyed_anywhere(found.name, found.parent.name):
             return False
         return found.is_dir() and not found.is_symlink() and not runs_programs(found)
 

@@ -98,7 +98,7 @@ class ProjectSandbox:
         nested: what is known of the subfolders of the project and of the other writable folders; in those that are not
             here, nothing is looked after.
         runs: the commands of the project that run at the same time.
-        by_git: files and folders of the project that git obeys because its configuration names them.
+        named: files and folders of the project that are obeyed because a configuration names them.
     """
 
     program: str
@@ -114,7 +114,7 @@ class ProjectSandbox:
     view: ReadingView | None = None
     nested: tuple[NestedFiles, ...] = ()
     runs: OverlappingRuns = field(default_factory=OverlappingRuns)
-    by_git: tuple[Path, ...] = ()
+    named: tuple[Path, ...] = ()
 
     @property
     def reach(self) -> str:
@@ -279,7 +279,7 @@ class ProjectSandbox:
     def _obeyed(self) -> list[Path]:
         """What other programs obey at the top of the project and of the other folders looked after, there or not."""
         tops = dict.fromkeys((self.project, *(nested.root for nested in self.nested)))
-        return [*(top / name for top in tops for name in AT_TOP), *self.by_git]
+        return [*(top / name for top in tops for name in AT_TOP), *self.named]
 
     def is_read_only(self, named: str, folder: Path) -> bool:
         """Whether a command that started in this folder cannot write what it named so. Blocks for a moment.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gshtui.guard.sandbox.git_obeyed import GitObeyed
+from gshtui.guard.sandbox.named_files import NamedFiles
 from gshtui.guard.sandbox.nested_files import NestedFiles
 from gshtui.guard.sandbox.open_run import clean_cut_off_runs
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
@@ -38,7 +38,7 @@ class Sandboxes:
     own: tuple[Path, ...]
     notice: Callable[[str], None] = field(default=lambda _text: None, repr=False)
     _granted: dict[str, HostRules] = field(default_factory=dict[str, HostRules], repr=False)
-    _by_git: dict[Path, GitObeyed] = field(default_factory=dict[Path, GitObeyed], repr=False)
+    _named: dict[Path, NamedFiles] = field(default_factory=dict[Path, NamedFiles], repr=False)
     _nested: dict[Path, NestedFiles] = field(default_factory=dict[Path, NestedFiles], repr=False)
     _runs: dict[Path, OverlappingRuns] = field(default_factory=dict[Path, OverlappingRuns], repr=False)
     _tried: asyncio.Task[str | None] | None = field(default=None, repr=False)
@@ -167,7 +167,7 @@ class Sandboxes:
             nested=tuple(self._nested.setdefault(folder, NestedFiles(folder)) for folder in writable),
             runs=self._runs.setdefault(project, OverlappingRuns()),
             hosts=HostRules.parse(settings.hosts) | self._granted.get(session, HostRules()),
-            by_git=self._by_git.setdefault(project, GitObeyed(project)).paths(),
+            named=self._named.setdefault(project, NamedFiles(project)).paths(),
         )
 
 
