@@ -146,6 +146,13 @@ class Agent:
         self._subscription.unsubscribe()
         await cancel_and_wait(self._inbox.turn, within=timeout)
         await cancel_and_wait(self._life, within=timeout)
+        if self._toolbox.checkpoints is not None:
+            await self._toolbox.checkpoints.close()
+
+    async def settle(self) -> None:
+        """Return once the files are kept as its last turn has left them."""
+        if self._toolbox.checkpoints is not None:
+            await self._toolbox.checkpoints.settled()
 
     def converse(self, conversation: Conversation | None) -> None:
         """Open this conversation; `None`: it is read-only, and prompts are refused.

@@ -1,86 +1,190 @@
 """Checkpoints of the files that an agent works on: before each turn, and after one that may have changed any.
 
-The one before is taken while the model thinks; a call that is no read waits for it. What fails costs no turn: it is
-said once, and the conversation goes on without.
+They are taken one after the other beside the turns; no prompt waits for one. A call that may change anything waits for
+those that are not done, but not for long: what is late by then is not kept, and the person is told. A call that names
+the files it changes waits for none: these are kept by themselves. What fails costs no turn: it is said once.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from gshtui.settings import paths
 from gshtui.store.checkpoint_table import CheckpointTable, Kind
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.faults import in_one_line, outside_failure
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.tools.shadow_repository import ShadowRepository
+from gshtui.tools.shadow_repository import KeptFile, ShadowRepository, read_kept
+
+NoticeLevel = Literal["info", "warning"]
 
 _DAYS = 30
 """Checkpoints are kept so long."""
 _LONGEST = 20.0
-"""Seconds that a call waits for the checkpoint before it."""
+"""Seconds that a call waits for the checkpoints before it, and the end of an agent for the last one."""
+_SHORT = 2.0
+"""Seconds that the end of an agent waits for one that nothing depends on."""
+_MANY = 20_000
+"""New files of which a person is told that they are being kept."""
+
+
+@dataclass(slots=True, eq=False)
+class _Moment:
+    """A checkpoint that is being taken. `originals`: files as they were, which have been changed in the meantime."""
+
+    kind: Kind
+    session: str
+    prompt: str
+    originals: dict[str, KeptFile | None] = field(default_factory=dict[str, "KeptFile | None"])
+    late: bool = False
+    """What it shows may have been changed in the meantime, nobody knows where."""
 
 
 class Checkpoints:
     """Those of one agent, in one folder."""
 
-    def __init__(self, folder: Path, table: CheckpointTable, notice: Callable[[str, str], None]) -> None:
-        """`notice` is called with what went wrong and what to do about it."""
+    def __init__(self, folder: Path, table: CheckpointTable, notice: Callable[[NoticeLevel, str, str], None]) -> None:
+        """`notice` is called with what a person should know and what to do about it."""
         self.shadow = ShadowRepository(folder)
         self._folder = folder
         self._table = table
         self._notice = notice
         self._failed = ""
-        self._before: asyncio.Task[None] | None = None
+        self._moments: list[_Moment] = []
+        """Those that are not done, oldest first."""
+        self._job: asyncio.Task[None] | None = None
+        """The last one to be started; it waits for those before it."""
         self._at = ("", "")
         self._may_have_changed = False
-        self._tidied = False
+        self._tidied = self._announced = False
+        self._progress = (0, 0)
+        self._news = asyncio.Event()
 
     def begin(self, session: str, prompt: str) -> None:
         """A turn begins: take the checkpoint before it, without waiting."""
         self._at, self._may_have_changed = (session, prompt), False
-        self._before = None if self._failed else start_job(self._take("before"), "a checkpoint")
+        self._start("before")
 
-    async def ready(self) -> None:
-        """Return once the files are kept as they were before the turn: what follows may change them."""
+    async def ready(self, files: Sequence[str] | None, tell: Callable[[str], None]) -> None:
+        """Return once the files are kept as they were: what follows may change them.
+
+        Args:
+            files: all that it may change; `None`: anything.
+            tell: called with what it waits for, each time there is news.
+        """
         self._may_have_changed = True
-        if self._before is not None:
-            await asyncio.wait({self._before}, timeout=_LONGEST)
+        if not self._moments:
+            return
+        if files is not None:
+            kept = await asyncio.to_thread(self._read, [Path(file) for file in files])
+            for moment in self._moments:
+                moment.originals = kept | moment.originals
+            return
+        until = asyncio.get_running_loop().time() + _LONGEST
+        while self._job is not None and self._moments and (left := until - asyncio.get_running_loop().time()) > 0:
+            self._news.clear()
+            done, total = self._progress
+            if total:
+                tell(f"the files are being kept for `rewind`: {done:,} of {total:,}")
+            news = asyncio.ensure_future(self._news.wait())
+            await asyncio.wait({self._job, news}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            news.cancel()
+        late = [moment for moment in self._moments if not moment.late]
+        for moment in late:
+            moment.late = True
+        if late:
+            done, total = self._progress
+            many = f": {done:,} of {total:,} files are" if total else ", and is"
+            text = f"The checkpoint of this folder takes long{many} kept, so the work goes on without it."
+            self._notice("warning", text, "`rewind` cannot restore the files of this moment.")
 
-    async def end(self) -> None:
+    def end(self) -> None:
         """The turn has ended: take the checkpoint after it, if anything may have changed."""
-        before, self._before = self._before, None
-        if before is not None:
-            await asyncio.wait({before}, timeout=_LONGEST)
-            if not before.done():
-                await cancel_and_wait(before)
-        if self._may_have_changed and not self._failed and self._at[0]:
-            await self._take("after")
+        if self._may_have_changed and self._at[0]:
+            self._start("after")
         self._at = ("", "")
         if not self._tidied and not self._failed:
             self._tidied = True
-            await self._tidy()
+            self._job = start_job(self._tidy(self._job), "forgetting old checkpoints")
 
-    async def _take(self, kind: Kind) -> None:
-        session, prompt = self._at
+    async def settled(self) -> None:
+        """Return once no checkpoint is being taken."""
+        while self._job is not None and not self._job.done():
+            await asyncio.wait({self._job})
+
+    async def close(self) -> None:
+        """End: what a turn has changed is still kept, anything else only if that is quick."""
+        job = self._job
+        if job is not None and not job.done():
+            matters = any(moment.kind == "after" and not moment.late for moment in self._moments)
+            await asyncio.wait({job}, timeout=_LONGEST if matters else _SHORT)
+            await cancel_and_wait(job)
+
+    def _start(self, kind: Kind) -> None:
+        if self._failed:
+            return
+        moment = _Moment(kind, *self._at)
+        self._moments.append(moment)
+        self._job = start_job(self._take(moment, self._job), "a checkpoint")
+
+    async def _take(self, moment: _Moment, before: asyncio.Task[None] | None) -> None:
         try:
-            tree = await self.shadow.record_files()
-            await self._table.add(session, prompt, kind, str(self._folder), tree)
+            await _after(before)
+            tree = await self.shadow.record_files(self._heard)
+            if moment.originals:
+                tree = await self.shadow.with_files(tree, moment.originals)
+            if not moment.late:
+                await self._table.add(moment.session, moment.prompt, moment.kind, str(self._folder), tree)
         except (ExpectedError, OSError) as error:
             if not self._failed:
                 why, hint = outside_failure(error) or (in_one_line(error), "")
                 self._failed = why
-                self._notice(f"`rewind` cannot restore files here: {why}.", hint)
+                self._notice("warning", f"`rewind` cannot restore files here: {why}.", hint)
+        finally:
+            self._moments.remove(moment)
+            self._progress = (0, 0)
 
-    async def _tidy(self) -> None:
+    def _heard(self, done: int, total: int) -> None:
+        """So many new files of so many are kept."""
+        if total >= _MANY and not self._announced:
+            self._announced = True
+            text = f"{total:,} files of this folder are being kept for `rewind`, beside the work."
+            self._notice("info", text, "`[agent] checkpoints = false` turns that off.")
+        self._progress = (done, total)
+        self._news.set()
+
+    def _read(self, files: Sequence[Path]) -> dict[str, KeptFile | None]:
+        """These files as they are; those that a checkpoint leaves out are left out. Blocks."""
+        found: dict[str, KeptFile | None] = {}
+        for path in files:
+            if self.shadow.covers(path):
+                with contextlib.suppress(OSError):
+                    found[str(path.relative_to(self._folder))] = read_kept(path)
+        return found
+
+    async def _tidy(self, before: asyncio.Task[None] | None) -> None:
         try:
+            await _after(before)
             await self._table.forget_old(str(self._folder), time.time() - _DAYS * 86_400)
             await self.shadow.tidy(await self._table.trees(str(self._folder)))
         except (ExpectedError, OSError):
             return  # the next process tries again
+
+
+async def _after(job: asyncio.Task[None] | None) -> None:
+    """Wait for the one before. Cancelled, this ends that one as well."""
+    if job is not None and not job.done():
+        try:
+            await asyncio.wait({job})
+        except asyncio.CancelledError:
+            await cancel_and_wait(job)
+            raise
 
 
 def is_kept(folder: Path) -> bool:

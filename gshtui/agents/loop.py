@@ -175,7 +175,7 @@ class Turn:
             self._fail(fault.failure("The turn"), fault.kind, f"Send it again. {fault.details}".rstrip())
             await self._close_calls(_FAULT, "error")
         if self._toolbox.checkpoints is not None:
-            await asyncio.shield(self._toolbox.checkpoints.end())
+            self._toolbox.checkpoints.end()
         p = self._progress
         finished = TurnFinished(
             agent=self._agent,

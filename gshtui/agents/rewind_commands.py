@@ -46,6 +46,8 @@ _TOAST = 8.0
 """Seconds for which a window says what became of the files: the conversation that it opens does not tell."""
 IsWorking = Callable[[str], bool]
 """Whether a turn of an agent of this process runs."""
+Settle = Callable[[], Awaitable[None]]
+"""Waits until the files are kept as the last turns of this process left them."""
 ForkWorktree = Callable[[Path, str], Awaitable[Path]]
 """(folder, branch) → the new worktree's folder. Raises `CommandError`."""
 
@@ -130,9 +132,9 @@ class ForkConversation(Parameters, Returns[ForkedSession]):
     )
 
 
-def commands(store: Store, is_working: IsWorking, fork_worktree: ForkWorktree) -> list[AnyCommand]:
+def commands(store: Store, is_working: IsWorking, settle: Settle, fork_worktree: ForkWorktree) -> list[AnyCommand]:
     """All three, on this store."""
-    family = _Family(store, is_working, fork_worktree)
+    family = _Family(store, is_working, settle, fork_worktree)
     human, write = Access.HUMAN_ONLY, Effect.WRITE
     rewind = Action(
         RewindConversation, RewindResult, family.rewind, _render_rewind, family.ask_rewind, access=human, effect=write
@@ -179,9 +181,10 @@ def commands(store: Store, is_working: IsWorking, fork_worktree: ForkWorktree) -
 class _Family:
     """The handlers."""
 
-    def __init__(self, store: Store, is_working: IsWorking, fork_worktree: ForkWorktree) -> None:
+    def __init__(self, store: Store, is_working: IsWorking, settle: Settle, fork_worktree: ForkWorktree) -> None:
         self._store = store
         self._is_working = is_working
+        self._settle = settle
         self._fork_worktree = fork_worktree
 
     async def rewind(self, invocation: Invocation, parameters: RewindConversation) -> RewindResult:
@@ -258,6 +261,7 @@ class _Family:
 
     async def _opened(self, invocation: Invocation, name: str) -> tuple[SessionInfo, Rewinder]:
         """The conversation, and what goes back in it."""
+        await self._settle()
         name = name or invocation.session
         if name and name != "latest":
             info = await self._store.sessions.find(name, str(invocation.cwd))

@@ -179,8 +179,6 @@ class Toolbox:
         try:
             blocks = {call.id: f"{message}-results/{number}" for number, call in enumerate(calls)}
             for group in self._groups(calls):
-                if self.checkpoints is not None and not all(map(self._is_read, group)):
-                    await self.checkpoints.ready()
                 async with asyncio.TaskGroup() as tasks:
                     for call in group:
                         tasks.create_task(self._run_one(call, session, message, blocks[call.id], results))
@@ -296,6 +294,8 @@ class Toolbox:
         hooked = HookVerdict()
         try:
             command = self._usable(call)
+            if self._hooks is not None and self._hooks.act_on(call.name):
+                await self._keep_files(command, None)  # hooks are programs, which may change any
             if self._hooks is not None:
                 hooked = await self._hooks.before_tool(self._agent, session, call.id, call.name, call.arguments)
             if hooked.denied:
@@ -323,6 +323,7 @@ class Toolbox:
             verdict = await self._gate.review(asked, assessment)
         if not verdict.allowed:
             return ToolResult(call.id, call.name, verdict.reason, status="denied")
+        await self._keep_files(command, assessment.changes)
         doing = f"{call.name} {assessment.subject}".strip()
         invocation = replace(invocation, sandboxed=verdict.sandboxed)
         outcome, seconds = await self._run(command, parameters, invocation, doing)
@@ -366,6 +367,14 @@ class Toolbox:
             return result
         note = "\n\n".join(f"[a hook of the person says: {text}]" for text in said)
         return msgspec.structs.replace(result, content=f"{result.content}\n\n{note}")
+
+    async def _keep_files(self, command: AnyCommand, files: Sequence[str] | None) -> None:
+        """Have the files kept as they are, as far as the call may change them. `None`: any."""
+        if self.checkpoints is not None and command.effect is not Effect.READ:
+            status = AgentStatusChanged(agent=self._agent, status="tool")
+            await self.checkpoints.ready(
+                files, lambda doing: self._bus.publish(msgspec.structs.replace(status, doing=doing))
+            )
 
     async def _run(
         self, command: AnyCommand, parameters: Any, invocation: Invocation, doing: str

@@ -390,6 +390,8 @@ class Assessment:
     warnings: tuple[str, ...] = ()
     why: str = ""
     """Why it is not `inside`, as the end of a sentence; empty: it reaches outside the project."""
+    changes: tuple[str, ...] | None = None
+    """All files that it changes, if it changes no others; `None`: it may change any."""
     sandbox: bool = False
     """It can run in the sandbox, which keeps it inside. The tool says so only where the sandbox holds."""
     reach: str = ""

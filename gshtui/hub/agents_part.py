@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gshtui.agents.agent import Agent, LocalRoster
 from gshtui.agents.agent_factory import AgentCharacter, AgentSurroundings, make_agent
-from gshtui.agents.checkpoints import Checkpoints, is_kept
+from gshtui.agents.checkpoints import Checkpoints, NoticeLevel, is_kept
 from gshtui.agents.loop import unlimited
 from gshtui.agents.memory.memory_section import MemorySection
 from gshtui.agents.sessions import OpenSessions
@@ -146,8 +146,8 @@ def checkpoints_of(hub: Hub, agent: str) -> Checkpoints | None:
     if store is None or not hub.settings.agent.checkpoints or not is_kept(project):
         return None
 
-    def notice(text: str, hint: str) -> None:
-        hub.bus.publish(Noticed(level="warning", text=text, hint=hint, about=agent))
+    def notice(level: NoticeLevel, text: str, hint: str) -> None:
+        hub.bus.publish(Noticed(level=level, text=text, hint=hint, about=agent))
 
     return Checkpoints(project, store.checkpoints, notice)
 

@@ -457,6 +457,7 @@ class CommandOffers:
         owners: Callable[[], MemoryOwners],
         ask: Callable[[str, str, int], Awaitable[str]],
         is_working: Callable[[str], bool],
+        settle_agents: Callable[[], Awaitable[None]],
     ) -> None:
         """The commands on the record alone.
 
@@ -468,6 +469,7 @@ class CommandOffers:
             owners: whose memories agents have.
             ask: asks the small model.
             is_working: whether a turn of an agent of this process is in progress.
+            settle_agents: waits until the files are kept as the last turns of this process left them.
         """
         self._store = store
 
@@ -528,7 +530,7 @@ class CommandOffers:
             async def forked(folder: Path, branch: str) -> Path:
                 return Path((await fork_worktree(folder, branch)).path)
 
-            return commands(store, is_working, forked)
+            return commands(store, is_working, settle_agents, forked)
 
         self._offer("session resume", sessions)
         self._offer("rewind redo fork", rewinds)

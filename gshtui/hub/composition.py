@@ -63,7 +63,7 @@ async def start_store(hub: Hub) -> None:
     hub.offers.offer_hooks(lambda: _hook_commands(hub))
     hub.offers.offer_record(
         hub.store, hub.project, hub.session_of, hub.sync_shells, hub.sync_programs, hub.open_approvals,
-        hub.memory_owners, hub.small_model.ask, hub.is_working,
+        hub.memory_owners, hub.small_model.ask, hub.is_working, hub.settle_agents,
     )  # fmt: skip
 
 

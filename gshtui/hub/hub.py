@@ -376,6 +376,11 @@ class Hub:
         agent = self.local_agent(name)
         return agent is not None and agent.working
 
+    async def settle_agents(self) -> None:
+        """Return once the files are kept as the last turns of this process's agents have left them."""
+        for agent in self.roster or ():
+            await agent.settle()
+
     def session_of(self, name: str) -> str:
         """The own conversation of an agent of this process; empty: there is none."""
         agent = self.local_agent(name)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import os
 import stat
 import zlib
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -25,6 +26,7 @@ from gshtui.system.expected_error import ExpectedError, ProgramMissing
 from gshtui.system.file_lock import LockHeld, file_lock
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line
+from gshtui.tools import shadow_seed
 from gshtui.tools.git import git
 
 FOLDER = "checkpoints"
@@ -36,6 +38,8 @@ MOST_FILES = 200_000
 _WITHIN = 120.0
 """Seconds for one call of git."""
 _LOCKED = 10.0
+_PART = 4_000
+"""New files that are taken in at once."""
 _UNBORN = "ref: refs/heads/none"
 _UNREAD = "not read"
 """Is in no HEAD, not even in an empty one."""
@@ -75,6 +79,14 @@ _COMMIT = "tree {}\nauthor gsh <gsh> 0 +0000\ncommitter gsh <gsh> 0 +0000\n\n"
 _ALWAYS_LEFT_OUT = "/.gsh/worktrees/\n.git\n"
 
 
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file as it was. `mode`: as git has it."""
+
+    mode: int
+    data: bytes
+
+
 class ShadowError(ExpectedError):
     """The files cannot be looked at or restored; the text is one sentence."""
 
@@ -98,30 +110,106 @@ class ShadowRepository:
         self._head = (_UNREAD, "")
         """The commit that HEAD names, and its tree: what the index was when it was last recorded."""
 
-    async def record_files(self) -> str:
-        """The tree of the files as they are now.
+    async def record_files(self, heard: Callable[[int, int], None] = lambda done, total: None) -> str:
+        """The tree of the files as they are now. Many new ones are taken in by parts, which stay if this is cancelled.
+
+        Args:
+            heard: called with how many of how many new files are there by then.
 
         Raises:
             ShadowError: git is missing, too much is new, or the folder cannot be read.
         """
         async with self._turn():
-            head = await self._head_tree()
-            changed, staged = await self._changed()
-            if changed:
-                gone, there = await asyncio.to_thread(self._sorted, changed)
-                # What has gone makes room first: a folder may be where a file was, and the other way round.
-                if gone:
-                    await self._git("update-index", "-z", "--force-remove", "--stdin", given=_joined(gone))
-                if there:
-                    await self._git(
-                        "update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=_joined(there)
-                    )
-                staged = staged or bool(gone or there)
-            tree = head if head and not staged else await self._record_index()
-            ref = self._path / "refs" / "gsh" / tree
-            if not ref.exists():
-                await asyncio.to_thread(_write_ref, ref, tree)
-            return tree
+            gone, there, staged = await self._look()
+            if len(there) <= _PART:
+                return await self._take_in(gone, there, staged=staged)
+            await self._add_to_index(gone, ())
+        for start in range(0, len(there), _PART):
+            heard(start, len(there))
+            async with self._turn():  # others may look in between
+                await self._add_to_index((), there[start : start + _PART])
+        async with self._turn():
+            return await self._take_in(*(await self._look())[:2], staged=True)
+
+    async def _look(self) -> tuple[list[str], list[str], bool]:
+        """(what is no longer kept, what is new or changed, whether the index differs from HEAD already)"""
+        if not await self._head_tree() and not self._path.joinpath("index").exists():
+            await self._seed()
+        changed, staged = await self._changed()
+        gone, there = await asyncio.to_thread(self._sorted, changed) if changed else ([], [])
+        return gone, there, staged
+
+    async def _seed(self) -> None:
+        """Begin with what the person's own repository has, where that can be had."""
+        try:
+            if await shadow_seed.seed(self._path, self.folder, self._git, MOST_BYTES):
+                return
+        except (ExpectedError, OSError, ValueError):
+            pass  # every file is read instead
+        for path in (self._path / "index", self._path / "index.lock"):
+            await asyncio.to_thread(path.unlink, missing_ok=True)
+
+    async def _add_to_index(self, gone: Sequence[str], there: Sequence[str]) -> None:
+        # What has gone makes room first: a folder may be where a file was, and the other way round.
+        if gone:
+            await self._git("update-index", "-z", "--force-remove", "--stdin", given=_joined(gone))
+        if there:
+            await self._git("update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=_joined(there))
+
+    async def _take_in(self, gone: Sequence[str], there: Sequence[str], *, staged: bool) -> str:
+        """The tree of the index, with these changes."""
+        await self._add_to_index(gone, there)
+        head = self._head[1]
+        tree = head if head and not (staged or gone or there) else await self._record_index()
+        await self._keep_tree(tree)
+        return tree
+
+    async def _keep_tree(self, tree: str) -> None:
+        ref = self._path / "refs" / "gsh" / tree
+        if not ref.exists():
+            await asyncio.to_thread(_write_ref, ref, tree)
+
+    async def with_files(self, tree: str, files: Mapping[str, KeptFile | None]) -> str:
+        """A tree in which these files are so; `None`: they are not there. What is ignored stays out of it."""
+        index = self._path / f"patch-{os.getpid()}"
+        env = {"GIT_INDEX_FILE": str(index)}
+        async with self._turn():
+            known = await self._names(tree)
+            ignored = await self._ignored([name for name in files if name not in known])
+            lines: list[bytes] = []
+            for name, kept in files.items():
+                if name in ignored or (kept is None and name not in known):
+                    continue
+                mode, id = 0, "0" * 40
+                if kept is not None:
+                    mode = kept.mode
+                    id = await asyncio.to_thread(_write_object, self._path / "objects", "blob", kept.data)
+                lines.append(b"%o %s\t%s\0" % (mode, id.encode(), name.encode("utf-8", "surrogateescape")))
+            if not lines:
+                return tree
+            try:
+                await self._git(*_READ_TREE, tree, env=env)
+                words = ("-c", "core.splitIndex=false", "update-index", "--replace", "-z", "--index-info")
+                await self._git(*words, given=b"".join(lines), env=env)
+                made = (await self._git(*_WRITE_TREE, env=env)).decode().strip()
+            finally:
+                index.unlink(missing_ok=True)
+            await self._keep_tree(made)
+            return made
+
+    async def _ignored(self, names: Sequence[str]) -> set[str]:
+        """Those of these that are ignored."""
+        if not names:
+            return set()
+        answer = await self._git("check-ignore", "-z", "--stdin", given=_joined(names), passes=1)
+        return set(answer.decode("utf-8", "surrogateescape").split("\0"))
+
+    def covers(self, path: Path) -> bool:
+        """Whether a checkpoint may have this file: it is in the folder, and in no repository within it."""
+        if not path.is_relative_to(self.folder) or not _is_reachable(self.folder, path):
+            return False
+        within = path.relative_to(self.folder).parents
+        return ".git" not in path.parts and not any((self.folder / one / ".git").exists() for one in list(within)[:-1])
 
     async def _record_index(self) -> str:
         """Write the index as a tree, and have HEAD name it, so that the next look tells what differs from it."""
@@ -221,6 +309,17 @@ class ShadowRepository:
 
             if await asyncio.to_thread(drop):
                 await self._git("prune", "--expire=now")
+            if await asyncio.to_thread(self._holds_dropped_packs):
+                await self._git("repack", "-a", "-d", "-q")
+                (self._path / shadow_seed.LINKED).unlink(missing_ok=True)
+
+    def _holds_dropped_packs(self) -> bool:
+        """Whether the person's own repository has dropped a pack that takes up room here now."""
+        try:
+            names = (self._path / shadow_seed.LINKED).read_text("utf-8").split()
+            return any((self._path / "objects" / "pack" / name).stat().st_nlink == 1 for name in names)
+        except OSError:
+            return False
 
     async def _names(self, tree: str) -> set[str]:
         said = await self._git("ls-tree", "-r", "-z", "--name-only", tree)
@@ -312,7 +411,7 @@ class ShadowRepository:
 
     def _clear(self, *more: str) -> None:
         """Remove what a call that was killed left, or could not write whole: whoever holds our lock is alone."""
-        for pattern in ("index.lock", "restore-*", "export-*", *more):
+        for pattern in ("index.lock", "restore-*", "export-*", "patch-*", *more):
             for path in self._path.glob(pattern):
                 path.unlink(missing_ok=True)
 
@@ -327,8 +426,14 @@ class ShadowRepository:
         return ("-c", f"core.excludesFile={rules}")
 
     async def _git(
-        self, *arguments: str, given: bytes = b"", env: dict[str, str] | None = None, folder: Path | None = None
+        self,
+        *arguments: str,
+        given: bytes = b"",
+        env: dict[str, str] | None = None,
+        folder: Path | None = None,
+        passes: int = 0,
     ) -> bytes:
+        """`passes`: a further exit code that is none of a failure."""
         environ = command_environment(os.environ) | {"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
         environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_DIR": str(self._path), "GIT_WORK_TREE": str(self.folder)}
         environ |= {"GIT_OPTIONAL_LOCKS": "1", "GIT_ALLOW_PROTOCOL": "none", **(env or {})}
@@ -358,7 +463,7 @@ class ShadowRepository:
         finally:
             if process.returncode is None:
                 await processes.kill_child(process)
-        if process.returncode:
+        if process.returncode not in (0, passes):
             why = one_line(failure.decode("utf-8", "replace").strip() or f"git {arguments[0]} failed", 200)
             raise ShadowError(f"The files cannot be kept or restored: {why}.")
         return out
@@ -373,15 +478,33 @@ def _write_ref(path: Path, tree: str) -> None:
     private_files.write_whole(path, f"{tree}\n".encode())
 
 
+def read_kept(path: Path) -> KeptFile | None:
+    """A file as it is; `None`: there is none. Raises `OSError`: it is none that is kept."""
+    try:
+        found = path.lstat()
+        if stat.S_ISLNK(found.st_mode):
+            return KeptFile(0o120000, os.fsencode(path.readlink()))
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+            raise OSError(errno.EINVAL, "is not kept", str(path))
+        return KeptFile(0o100755 if found.st_mode & stat.S_IXUSR else 0o100644, path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 def _write_commit(objects: Path, tree: str) -> str:
     """Write the commit that names a tree and nothing else, as git would. Returns its id."""
-    text = _COMMIT.format(tree).encode()
-    whole = b"commit %d\0%s" % (len(text), text)
-    commit = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
-    place = objects / commit[:2]
+    return _write_object(objects, "commit", _COMMIT.format(tree).encode())
+
+
+def _write_object(objects: Path, kind: str, data: bytes) -> str:
+    """Write an object as git would. Returns its id."""
+    whole = b"%s %d\0%s" % (kind.encode(), len(data), data)
+    id = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+    place = objects / id[:2]
     private_files.make_folder(place)
-    private_files.write_whole(place / commit[2:], zlib.compress(whole, 1))
-    return commit
+    if not (place / id[2:]).exists():
+        private_files.write_whole(place / id[2:], zlib.compress(whole, 1))
+    return id
 
 
 def _joined(names: Iterable[str]) -> bytes:

@@ -97,6 +97,7 @@ def writing(place: Location, tool: str, change: str, *arguments: str) -> Assessm
         scope=RuleScope(paths=(named if alone else f"{named}/*",)),
         warnings=(*place.warnings, *((starts,) if starts else ())),
         why=starts if place.inside else "",
+        changes=(str(place.real),),
     )
 
 

@@ -7,16 +7,20 @@ import os
 import random
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gshtui.agents import checkpoints as checkpoints_module
+from gshtui.agents.checkpoints import Checkpoints
 from gshtui.agents.rewind import FilePlan, Rewinder
 from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
 from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
-from gshtui.tools import shadow_repository
+from gshtui.tools import shadow_repository, shadow_seed
 from gshtui.tools.shadow_repository import ShadowError, ShadowRepository
 from tests.kit.storms import seeds
 from tests.kit.warm_program import run_gsh
@@ -26,6 +30,7 @@ COVERS = (
     "gshtui.agents.rewind_commands",
     "gshtui.store.checkpoint_table",
     "gshtui.tools.shadow_repository",
+    "gshtui.tools.shadow_seed",
 )
 
 
@@ -95,6 +100,69 @@ async def test_whatever_happened_to_the_files_a_restore_brings_them_back(project
         assert await restored(chance.choice(shadows), tree) == []
         assert files(project) == expected
     assert git(project, "log", "--format=%s").strip() == "first" and not (project / ".git" / "refs" / "gsh").exists()
+
+
+@pytest.mark.parametrize("seed", seeds(15))
+async def test_a_shadow_that_begins_with_the_persons_own_index_has_the_same_files_as_one_that_reads_them_all(
+    seed: int, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever git's own index says of them: line ends, filters, flags, conflicts, edits within one tick of a clock."""
+    chance = random.Random(seed)
+    git(project, "config", "filter.turn.clean", "tr a-y b-z")
+    git(project, "config", "filter.turn.smudge", "tr b-z a-y")
+    git(project, "config", "core.autocrlf", chance.choice(("true", "false", "input")))
+    (project / ".gitattributes").write_text("*.f filter=turn\n*.u working-tree-encoding=UTF-16LE\n*.i ident\n")
+    names = [f"{folder}{number}.{kind}" for folder in ("", "d/", "d/e/") for number in range(3) for kind in "tfiub"]
+    for name in names:
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        data = b"a\x00b\x00" * chance.randrange(9) if name.endswith(".u") else b"line\r\n$Id$\n" * chance.randrange(9)
+        (project / name).write_bytes(data)
+    git(project, "-c", "core.safecrlf=false", "add", "-A")
+    git(project, "commit", "-qm", "second")
+    for name in chance.sample(names, 12):
+        match chance.randrange(9):
+            case 0:
+                git(project, "update-index", "--assume-unchanged", name)
+                (project / name).write_bytes(b"unseen")
+            case 1:
+                git(project, "update-index", "--skip-worktree", name)
+                (project / name).unlink()
+            case 2:
+                (project / name).unlink()
+            case 3:
+                (project / name).write_bytes((project / name).read_bytes()[::-1])  # as long, in the same moment
+            case 4:
+                git(project, "rm", "-q", "--cached", name)
+            case 5:
+                (project / name).unlink()
+                (project / name).symlink_to("a.txt")
+            case 6:
+                (project / name).chmod(0o755)
+            case 7:
+                (project / name).write_bytes(b"ab" * 1_000)
+                git(project, "add", name)
+            case _:
+                (project / f"{name}.new").write_bytes(b"new")
+                git(project, "add", "-N", f"{name}.new")
+    monkeypatch.setattr(shadow_repository, "MOST_BYTES", 1_500)
+    monkeypatch.setattr(shadow_seed, "_FEWEST", 10**9)
+    whole = await ShadowRepository(project).record_files()
+    shutil.rmtree(paths.data_dir() / shadow_repository.FOLDER)
+    monkeypatch.setattr(shadow_seed, "_FEWEST", 0)
+    taken: list[bool] = []
+    begin = shadow_seed.seed
+
+    async def seen(*given: Any) -> bool:
+        taken.append(await begin(*given))
+        return taken[-1]
+
+    monkeypatch.setattr(shadow_seed, "seed", seen)
+    shadow = ShadowRepository(project)
+    assert (await shadow.record_files(), taken) == (whole, [True])
+    # What the person's repository loses afterwards is still there.
+    shutil.rmtree(project / ".git")
+    (tmp_path / "then").mkdir()
+    await shadow.export(whole, tmp_path / "then")
 
 
 async def test_what_is_not_covered_stays_as_it_is(
@@ -214,6 +282,133 @@ async def test_a_fork_has_the_messages_up_to_any_of_them_and_outlives_the_origin
     for one in made:
         assert one is None or whole[: one.messages] == await said(one.id) != []
     await store.close()
+
+
+class Turns:
+    """Turns of an agent whose calls change files while the checkpoints before them are still being taken."""
+
+    def __init__(self, project: Path, chance: random.Random, checkpoints: Checkpoints) -> None:
+        self.project, self.chance, self.checkpoints = project, chance, checkpoints
+        self.told: list[str] = []
+
+    async def call(self, *, named: bool) -> None:
+        """A call that changes one file, which it names, or any of them."""
+        path = self.project / f"d{self.chance.randrange(4)}" / f"{self.chance.randrange(5)}.txt"
+        if self.chance.random() < 0.2:
+            path = self.project / self.chance.choice(("new.txt", "new.log", "build/new.txt", "d0/new/a.txt"))
+        await self.checkpoints.ready([str(path)] if named else None, self.told.append)
+        for one in [path] if named else [path, *self.project.glob(f"d{self.chance.randrange(4)}/*.txt")]:
+            if one.exists() and self.chance.random() < 0.3:
+                one.unlink()
+            else:
+                one.parent.mkdir(parents=True, exist_ok=True)
+                one.write_bytes(self.chance.randbytes(8))
+                one.chmod(self.chance.choice((0o644, 0o755)))
+
+    def kept(self) -> dict[str, bytes | str]:
+        """The files as they are, as far as a checkpoint has them."""
+        return {
+            name: told
+            for name, told in files(self.project).items()
+            if not name.endswith(".log") and "build" not in name
+        }
+
+
+@pytest.mark.parametrize("seed", seeds(30))
+async def test_a_rewind_restores_what_was_there_before_a_prompt_whatever_changed_while_its_checkpoint_was_taken(
+    seed: int, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shadow_repository, "_PART", 3)
+    chance = random.Random(seed)
+    for number in range(20):
+        (project / f"d{number % 4}").mkdir(exist_ok=True)
+        (project / f"d{number % 4}" / f"{number // 4}.txt").write_bytes(chance.randbytes(8))
+    store = await Store.open(tmp_path / "gsh.db")
+    session = (await store.sessions.create(cwd=str(project), agent="main")).id
+    notices: list[tuple[str, str, str]] = []
+    checkpoints = Checkpoints(project, store.checkpoints, lambda *notice: notices.append(notice))
+    turns = Turns(project, chance, checkpoints)
+    before: dict[str, dict[str, bytes | str]] = {}
+    for turn in range(4):
+        before[f"p{turn}"] = turns.kept()
+        checkpoints.begin(session, f"p{turn}")
+        for _ in range(chance.randrange(4)):
+            for _ in range(chance.choice((0, 0, 1, 4))):  # the checkpoints go on meanwhile, so or so far
+                await asyncio.to_thread(git, project, "version")
+            await turns.call(named=chance.random() < 0.8)
+        checkpoints.end()
+    after = turns.kept()
+    await checkpoints.settled()
+    found = {(one.message, one.kind): one.tree for one in await store.checkpoints.find_all(session, str(project))}
+    assert not notices
+    for prompt, kept in before.items():
+        assert await restored(checkpoints.shadow, found[(prompt, "before")]) == []
+        assert turns.kept() == kept, prompt
+    if after != before["p3"]:
+        assert await restored(checkpoints.shadow, found[("p3", "after")]) == []
+        assert turns.kept() == after
+    await store.close()
+
+
+async def test_a_call_waits_only_so_long_for_a_checkpoint_and_what_is_late_is_not_kept(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await Store.open(tmp_path / "gsh.db")
+    session = (await store.sessions.create(cwd=str(project), agent="main")).id
+    notices: list[tuple[str, str, str]] = []
+    told: list[str] = []
+    checkpoints = Checkpoints(project, store.checkpoints, lambda *notice: notices.append(notice))
+    goes_on = asyncio.Event()
+    record_files = checkpoints.shadow.record_files
+
+    async def slow(heard: Callable[[int, int], None]) -> str:
+        heard(0, 100_000)
+        await goes_on.wait()
+        return await record_files(heard)
+
+    monkeypatch.setattr(checkpoints.shadow, "record_files", slow)
+    monkeypatch.setattr(checkpoints_module, "_LONGEST", 0.05)
+    checkpoints.begin(session, "p1")
+    await checkpoints.ready([str(project / "a.txt")], told.append)
+    assert told == []
+    await checkpoints.ready(None, told.append)
+    assert told == ["the files are being kept for `rewind`: 0 of 100,000"]
+    checkpoints.end()
+    checkpoints.begin(session, "p2")  # the next prompt waits for nothing either
+    goes_on.set()
+    await checkpoints.settled()
+    assert [(level, text) for level, text, _ in notices] == [
+        ("info", "100,000 files of this folder are being kept for `rewind`, beside the work."),
+        (
+            "warning",
+            "The checkpoint of this folder takes long: 0 of 100,000 files are kept, so the work goes on without it.",
+        ),
+    ]
+    kept = [(one.message, one.kind) for one in await store.checkpoints.find_all(session, str(project))]
+    assert kept == [("p1", "after"), ("p2", "before")]
+    await store.close()
+
+
+async def test_what_a_long_checkpoint_has_taken_in_stays_when_it_is_ended(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shadow_repository, "_PART", 10)
+    for number in range(100):
+        (project / f"{number}.txt").write_text(f"{number}\n")
+    task: asyncio.Task[str]
+
+    def end_in_the_middle(done: int, total: int) -> None:
+        if done >= 50:
+            task.cancel()
+
+    task = asyncio.ensure_future(ShadowRepository(project).record_files(end_in_the_middle))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    heard: list[tuple[int, int]] = []
+    tree = await ShadowRepository(project).record_files(lambda done, total: heard.append((done, total)))
+    assert heard[0][1] <= 60
+    await ShadowRepository(project).export(tree, tmp_path)
+    assert (tmp_path / "99.txt").read_text() == "99\n"
 
 
 @pytest.mark.parametrize("seed", seeds(12))

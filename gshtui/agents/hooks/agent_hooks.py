@@ -118,6 +118,11 @@ class AgentHooks:
             self._weigh(verdict, hook, answer, agent)
         return verdict
 
+    def act_on(self, tool: str) -> bool:
+        """Whether any is run before or after this tool."""
+        hooks, name = self.read(), claude_name(tool)
+        return bool(hooks.find_matching("PreToolUse", name) or hooks.find_matching("PostToolUse", name))
+
     async def before_tool(
         self, agent: str, session: str, call: str, tool: str, arguments: dict[str, Any]
     ) -> HookVerdict:
