@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import sqlite3
 from pathlib import Path
 
@@ -152,6 +153,8 @@ async def test_the_tour_is_a_replay(home: Home, tmp_path: Path) -> None:
     assert 40 < recorded.length < 180 and "{" not in "".join(
         event.message.text for event in recorded.events if isinstance(event, MessageAppended)
     )
+    texts = "".join(event.message.text for event in recorded.events if isinstance(event, MessageAppended))
+    assert "`]` goes to the next prompt, `+` plays faster" in texts and not re.search(r"`[^`]*[a-z]_[a-z][^`]*`", texts)
     app = ReplayWindow(tmp_path, TOUR, "main", 10.0)
     async with app.run_test(size=(100, 36)) as pilot:
         while not app.bench.query(ReplayBar):

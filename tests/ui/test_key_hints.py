@@ -7,6 +7,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
+from gshtui.ui.kit.bound_keys import printed_key
 from gshtui.ui.kit.key_bar import KeyBar
 from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.prompt.key_hints import shown_key
@@ -106,3 +107,17 @@ async def test_it_follows_what_the_inputs_keys_do() -> None:
         assert said(app).endswith("esc to interrupt")
         await press(pilot, "i")
         assert "to interrupt" not in said(app), "it would leave insert mode first"
+
+
+def test_a_key_is_named_by_its_sign() -> None:
+    """As everything that a person reads names it."""
+    assert [printed_key(key) for key in ("right_square_bracket", "plus", "full_stop", "ctrl+right_square_bracket")] == [
+        "]",
+        "+",
+        ".",
+        "ctrl+]",
+    ]
+    for row in KEYS.values():
+        for key in row.keys.split(","):
+            assert "_" not in printed_key(key) or printed_key(key).endswith("_"), key
+            assert shown_key(printed_key(key)) in (shown_key(key), printed_key(key)), key

@@ -7,7 +7,9 @@ widget. Called by the widgets of the prompt area.
 from __future__ import annotations
 
 import re
+from string import punctuation
 
+from textual.keys import format_key
 from textual.widget import Widget
 
 from gshtui.ui.kit.key_table import KEYS
@@ -17,10 +19,17 @@ from gshtui.ui.kit.textual.key_bindings import bound_actions, keymap_of
 from gshtui.ui.kit.textual.typed_app import app_of
 
 
+def printed_key(key: str) -> str:
+    """A key as people read it: as Textual names it, but signs as they are printed."""
+    *held, base = key.split("+")
+    sign = format_key(base)
+    return "+".join([*held, sign if sign in punctuation else base])
+
+
 def key_of(widget: Widget, id: str) -> str:
     """The first key of a key table row that this terminal sends, after remapping by the configuration."""
     keys = (keymap_of(widget).get(id) or KEYS[id].keys).split(",")
-    return sent_first(keys, extended=sends_every_key(app_of(widget)))[0]
+    return printed_key(sent_first(keys, extended=sends_every_key(app_of(widget)))[0])
 
 
 def with_keys(widget: Widget, words: str) -> str:

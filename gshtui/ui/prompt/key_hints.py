@@ -7,12 +7,11 @@ not named. Beside the input it names what the key bar at the bottom leaves out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from string import punctuation
 from typing import Any, Literal, NamedTuple
 
-from textual.keys import format_key
 from textual.screen import Screen
 
+from gshtui.ui.kit.bound_keys import printed_key
 from gshtui.ui.kit.key_table import DIFF, KEYS
 from gshtui.ui.kit.sendable_keys import is_sent
 from gshtui.ui.kit.textual.driver import sends_every_key
@@ -103,7 +102,5 @@ def _bound_keys(screen: Screen[Any]) -> dict[str, _BoundKey]:
 
 
 def shown_key(key: str) -> str:
-    """A key in the words of the hints: as Textual names it, but signs as they are printed."""
-    *held, base = key.split("+")
-    sign = format_key(base)
-    return "+".join([*held, sign if sign in punctuation else {"escape": "esc"}.get(base, base)])
+    """A key in the words of the hints, which have little room."""
+    return "esc" if key == "escape" else printed_key(key)

@@ -17,6 +17,7 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
 from gshtui.hub.replay_player import Recording, recording
 from gshtui.store.session_table import SessionInfo
+from gshtui.ui.kit.bound_keys import printed_key
 from gshtui.ui.kit.key_table import KEYS
 
 TOUR = "tour"
@@ -81,7 +82,7 @@ def tour() -> Recording:
 def _with_keys(text: str) -> str:
     """The text with the keys of the key table in place of their ids."""
     for id, key in KEYS.items():
-        text = text.replace(f"{{{id}}}", f"`{key.keys.split(',')[0]}`")
+        text = text.replace(f"{{{id}}}", f"`{printed_key(key.keys.split(',')[0])}`")
     return text
 
 
