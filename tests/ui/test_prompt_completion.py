@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
+from gshtui.ui.prompt import completion_sources, prompt_completion
 from gshtui.ui.prompt.completion_sources import CommandSource, FileIndex, FileSource, ResourceSource
+from gshtui.ui.prompt.prompt_completion import Completer, CompletionItem
 from tests.kit.prompt_host import PromptHost
 
 
@@ -143,6 +148,63 @@ async def test_files(tmp_path: Path) -> None:
         await pilot.press("tab")
         await pilot.pause()
         assert app.area.input.text == 'look @src/main.py and @"src/my notes.md" @src/'
+
+
+async def test_files_appear_when_they_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, entered = threading.Event(), threading.Event()
+
+    def walk(root: Path, stop: threading.Event) -> Iterator[str]:
+        yield "other.py"
+        entered.set()
+        gate.wait()
+        yield "zebra.py"
+
+    monkeypatch.setattr(completion_sources, "walk_project", walk)
+    monkeypatch.setattr(completion_sources, "FIRST_ANSWER", 0.0)
+    monkeypatch.setattr(completion_sources, "_LOOKS", 0.01)
+    app = host(project=tmp_path)
+    app.area.input.add_source(FileSource(FileIndex(tmp_path), app.area.input.tell_completion_news))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"@zebra")
+        while "Reading this folder: 1 files" not in (popup_text(app) if app.area.popup.display else ""):
+            await pilot.pause()
+        assert not app.area.popup.is_open, "it is no candidate"
+        gate.set()
+        await until(app, pilot, "zebra.py")
+        assert "Reading" not in popup_text(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not app.area.popup.display
+
+
+async def test_a_slow_source_comes_later_than_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, offered = asyncio.Event(), asyncio.Queue[list[str]]()
+
+    class Slow:
+        def start(self, before: str, row: int) -> int | None:
+            return 0
+
+        async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
+            await gate.wait()
+            return (CompletionItem("slow", 0),)
+
+    class Quick(Slow):
+        async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
+            return (CompletionItem("quick", 0),)
+
+    monkeypatch.setattr(prompt_completion, "SLOW", 0.01)
+    completer = Completer(lambda items: offered.put_nowait([item.insert for item in items]), lambda _: None)
+    completer.sources += [Slow(), Quick()]
+    assert completer.update("x", 0) and completer.pending
+    assert await offered.get() == ["quick"] and not completer.pending
+    gate.set()
+    assert await offered.get() == ["slow", "quick"]
+
+
+def popup_text(app: PromptHost) -> str:
+    """The rows of the list."""
+    popup = app.area.popup
+    return "\n".join(popup.render_line(y).text for y in range(popup.size.height))
 
 
 async def until(app: PromptHost, pilot: Pilot[None], label: str) -> None:

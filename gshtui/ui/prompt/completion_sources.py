@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from gshtui.bus.agent_data import ProgramCommand
 from gshtui.system.tasks import start_job
 from gshtui.ui.prompt.fuzzy import best_matches, fuzzy_match
-from gshtui.ui.prompt.prompt_completion import CompletionItem
+from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionSource
 
 if TYPE_CHECKING:
     from gshtui.shell.git_rules import IgnoreRules
@@ -144,6 +144,8 @@ FRESH_FOR = 20.0
 """Seconds after which a new mention rebuilds the index."""
 FIRST_ANSWER = 0.25
 """Seconds that the first search waits for an unfinished index before it answers from what exists."""
+_LOOKS = 1.0
+"""Seconds between two looks at an index that is still being built."""
 _NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
 
 
@@ -155,6 +157,8 @@ class FileIndex:
         self.paths: list[str] = []
         self.complete = False
         """Whether the last walk finished within the bound."""
+        self.known = 0
+        """How many paths the first walk has found so far."""
         self._most = most
         self._built = 0.0
         self._stop = threading.Event()
@@ -168,18 +172,25 @@ class FileIndex:
             self._task = start_job(asyncio.to_thread(self._build, self._stop), "the list of files")
         return self._task
 
+    @property
+    def built(self) -> bool:
+        """Whether a walk has ended."""
+        return bool(self._built)
+
     def close(self) -> None:
         """Stop a running walk."""
         self._stop.set()
 
     def _build(self, stop: threading.Event) -> None:
         paths: list[str] = []
-        first = not self.paths
+        first, begun = not self.paths, time.monotonic()
         for path in walk_project(self.root, stop):
             paths.append(path)
+            if first:
+                self.known = len(paths)
             if len(paths) >= self._most:
                 break
-            if first and len(paths) == 1_000:
+            if first and (len(paths) == 1_000 or time.monotonic() - begun > FIRST_ANSWER):
                 self.paths = paths  # the same list keeps growing: searches copy what they read
         else:
             self.complete = not stop.is_set()
@@ -227,10 +238,17 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 class FileSource:
-    """`@path` of a file or folder of the project."""
+    """`@path` of a file or folder of the project.
 
-    def __init__(self, index: FileIndex) -> None:
+    Args:
+        news: called while the index is still being built for the first time, and once it is, after an answer that had
+            not all; with what is to be said of that.
+    """
+
+    def __init__(self, index: FileIndex, news: Callable[[CompletionSource, str], object] | None = None) -> None:
         self._index = index
+        self._news = news
+        self._following: asyncio.Task[None] | None = None
 
     def start(self, before: str, row: int) -> int | None:
         return mention_start(before)
@@ -239,6 +257,8 @@ class FileSource:
         built = self._index.refresh()
         if not self._index.paths:
             await asyncio.wait({built}, timeout=FIRST_ANSWER)
+        if self._news and not built.done() and (self._following is None or self._following.done()):
+            self._following = start_job(self._follow(built, self._news), "the list of files")
         query = before[start + 1 :].lstrip('"')
         stop = threading.Event()
         try:
@@ -251,6 +271,15 @@ class FileSource:
             )
             for fit in found
         ]
+
+    async def _follow(self, built: asyncio.Task[None], news: Callable[[CompletionSource, str], object]) -> None:
+        first = not self._index.built
+        while not built.done():
+            await asyncio.wait({built}, timeout=_LOOKS)
+            if first and not built.done():
+                news(self, f"Reading this folder: {self._index.known:,} files and folders so far")
+        few = f"Only the nearest {self._index.known:,} files and folders are listed"
+        news(self, "" if self._index.complete else few)
 
 
 class NamedThing(Protocol):

@@ -1,8 +1,9 @@
 """Completion at the cursor: the port for sources of candidates, the asker, the list above the input line, and their
 use for the word at an area's cursor.
 
-The asker drops late answers and cancels unneeded ones; a failing source costs only its own candidates. The list
-can be clicked but never has the focus, and a change repaints only its own lines.
+The asker drops answers to an older text and cancels unneeded ones; a slow source comes later than the others, and a
+failing one costs only its own candidates. The list can be clicked but never has the focus, and a change repaints only
+its own lines.
 """
 
 from __future__ import annotations
@@ -21,12 +22,11 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.system.tasks import report_unexpected, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.ui.kit.fitted_text import fit, fit_left
 from gshtui.ui.kit.folding_area import FoldingArea
 
-DEADLINE = 2.0
-"""Seconds that one source may take."""
+SLOW = 2.0
+"""Seconds after which the others' candidates are shown without those of a slow source."""
 
 
 class CompletionItem(msgspec.Struct, frozen=True):
@@ -76,6 +76,7 @@ class Completer:
         self._show = show
         self._failed = failed
         self._task: asyncio.Task[None] | None = None
+        self._shown = False
         self._complained: set[str] = set()
 
     def update(self, before: str, row: int) -> bool:
@@ -84,13 +85,14 @@ class Completer:
         self.cancel()
         if not asked:
             return False
+        self._shown = False
         self._task = start_job(self._ask(asked, before), "the completion")
         return True
 
     @property
     def pending(self) -> bool:
         """Whether candidates for the newest text are pending: those shown are older."""
-        return self._task is not None and not self._task.done()
+        return self._task is not None and not self._task.done() and not self._shown
 
     def cancel(self) -> None:
         """Cancel the pending request."""
@@ -99,15 +101,25 @@ class Completer:
             self._task = None
 
     async def _ask(self, asked: list[tuple[CompletionSource, int]], before: str) -> None:
-        answers = await asyncio.gather(*(self._one(source, before, at) for source, at in asked))
-        self._show([candidate for answer in answers for candidate in answer])
+        answers: dict[int, Sequence[CompletionItem]] = {}
+
+        async def answer(number: int, source: CompletionSource, at: int) -> None:
+            answers[number] = await self._one(source, before, at)
+            if self._shown and answers[number]:
+                show()
+
+        def show() -> None:
+            self._shown = True
+            self._show([candidate for number in sorted(answers) for candidate in answers[number]])
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(answer(number, *one)) for number, one in enumerate(asked)]
+            await asyncio.wait(tasks, timeout=SLOW)
+            show()
 
     async def _one(self, source: CompletionSource, before: str, at: int) -> Sequence[CompletionItem]:
         try:
-            async with time_limit(DEADLINE):
-                return await source.candidates(before, at)
-        except TimeoutError:
-            return ()
+            return await source.candidates(before, at)
         except Exception as error:
             report_unexpected("the completion", error)
             self._complain(f"{type(source).__name__}: {error}")
@@ -150,6 +162,7 @@ class CompletionPopup(Widget, can_focus=False):
         """Whether the person chose by key, instead of taking the first."""
         self.changed: Callable[[], object] = lambda: None
         """Called when it shows others, or another is marked."""
+        self._note = ""
         self._top = 0
         self.display = False
 
@@ -168,26 +181,40 @@ class CompletionPopup(Widget, can_focus=False):
         self.candidates = candidates
         self.index = self._top = 0
         self.moved = False
-        rows = min(POPUP_ROWS, len(candidates), max(1, self.screen.size.height - 4))
-        self.display = bool(candidates)
-        if candidates:
+        self._lay_out()
+        self.changed()
+
+    def note(self, text: str) -> None:
+        """Say this below the candidates; it cannot be chosen."""
+        if text != self._note:
+            self._note = text
+            self._lay_out()
+
+    def _lay_out(self) -> None:
+        rows = min(self._rows, max(1, self.screen.size.height - 4))
+        self.display = bool(rows)
+        if rows:
             around = self.parent.size.width if isinstance(self.parent, Widget) else 0
             width = max(12, around or self.screen.size.width)  # as the input's, over nothing else
             if (self.styles.width, self.styles.height) != (width, rows):
                 self.styles.width, self.styles.height = width, rows
                 self.styles.offset = (0, -rows)
             self.refresh()
-        self.changed()
+
+    @property
+    def _rows(self) -> int:
+        return min(POPUP_ROWS, len(self.candidates)) + bool(self._note)
 
     def close(self) -> None:
         """Hide the list."""
+        self.note("")
         if self.candidates:
             self.show(())
 
     def move(self, by: int) -> None:
         """Mark another candidate, wrapping around."""
         self.index = (self.index + by) % len(self.candidates)
-        rows = max(1, self.size.height)
+        rows = max(1, self.size.height - bool(self._note))
         self._top = max(self.index - rows + 1, min(self._top, self.index))
         self.moved = True
         self.refresh()
@@ -200,19 +227,22 @@ class CompletionPopup(Widget, can_focus=False):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Rows shown."""
-        return min(POPUP_ROWS, len(self.candidates))
+        return self._rows
 
     def render_line(self, y: int) -> Strip:
         """One candidate: label with matched letters, detail, and a mark if chosen."""
+        rows = self.size.height - bool(self._note)
         at = self._top + y
         style = self.get_component_rich_style
+        if y == rows:
+            line = Strip([Segment(f"   {fit(self._note, self.size.width - 4)}", style("completion--detail"))])
+            return line.adjust_cell_length(self.size.width, style("completion--plain"))
         if at >= len(self.candidates):
             return Strip.blank(self.size.width, style("completion--plain"))
         candidate, chosen = self.candidates[at], at == self.index
         base = style("completion--chosen" if chosen else "completion--plain")
         marked = style("completion--chosen-match" if chosen else "completion--match")
         quiet = style("completion--chosen-detail" if chosen else "completion--detail")
-        rows = self.size.height
         place = f"{self.index + 1} of {len(self.candidates)} " if len(self.candidates) > rows and y == rows - 1 else ""
         width = self.size.width - 4 - len(place)
         paths = candidate.kind == "file"
@@ -228,7 +258,7 @@ class CompletionPopup(Widget, can_focus=False):
         """Choose the clicked candidate."""
         event.stop()
         at = self._top + event.y
-        if at < len(self.candidates):
+        if at < len(self.candidates) and event.y < self.size.height - bool(self._note):
             self.post_message(self.Chosen(self.candidates[at]))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
@@ -269,6 +299,8 @@ class WordCompletion:
         self._completer.sources.extend(sources)
         self._take_first = False
         self._typed = False
+        self._left = False
+        """The list of the word at the cursor was closed."""
 
     def add_source(self, source: CompletionSource) -> None:
         """Also ask this source from now on, for what was typed before it was there too."""
@@ -278,10 +310,19 @@ class WordCompletion:
 
     def update(self) -> None:
         """The text before the cursor changed: look for candidates."""
-        self._take_first, self._typed = False, True
+        self._take_first, self._typed, self._left = False, True, False
         row, column = self._area.cursor_location
         if not self._completer.sources or not self._completer.update(self._area.document[row][:column], row):
             self._popup.close()
+
+    def tell_news(self, source: CompletionSource, note: str) -> None:
+        """A source knows more than when it answered. `note`: why it does not know all; empty: it does."""
+        row, column = self._area.cursor_location
+        if self._left or not self._typed or source.start(self._area.document[row][:column], row) is None:
+            return
+        if not self._popup.moved and not (note and self._popup.is_open):
+            self.update()
+        self._popup.note(note)
 
     def _offer(self, candidates: Sequence[CompletionItem]) -> None:
         self._popup.show(candidates)
@@ -295,6 +336,7 @@ class WordCompletion:
 
     def close(self) -> None:
         """Close the list and cancel pending candidates."""
+        self._left = True
         self.cancel()
         self._popup.close()
 

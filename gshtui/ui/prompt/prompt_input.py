@@ -447,6 +447,10 @@ class PromptInput(FoldingArea):
         else:
             self._completion.complete()
 
+    def tell_completion_news(self, source: CompletionSource, note: str) -> None:
+        """See `WordCompletion.tell_news`."""
+        self._completion.tell_news(source, note)
+
     def take_clicked(self, candidate: CompletionItem) -> None:
         """The person clicked a candidate."""
         if self._history.searching:

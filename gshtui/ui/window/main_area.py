@@ -407,7 +407,7 @@ def _connect(bridge: Bridge, area: PromptArea) -> None:
         except (NotReady, CommandError):  # completion helps where it can, and says nothing where it cannot
             return ()
 
-    area.input.add_source(FileSource(FileIndex(bridge.opening.cwd)))
+    area.input.add_source(FileSource(FileIndex(bridge.opening.cwd), area.input.tell_completion_news))
     area.input.add_source(ResourceSource(resources))
     if bridge.settings is not None and bridge.settings.ui.keys == "vi":
         area.input.use_vi()
