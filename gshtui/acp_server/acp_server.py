@@ -152,6 +152,8 @@ class AcpServer:
     async def close(self) -> None:
         """End every session."""
         sessions, self._sessions = list(self._sessions.values()), {}
+        for session in sessions:
+            session.cease()
         await end_all("the end of a session", *(session.close for session in sessions))
         if self._store is not None:
             await self._store.close()

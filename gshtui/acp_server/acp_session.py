@@ -30,6 +30,7 @@ from gshtui.bus.events.agent_events import (
     ToolFinished,
     ToolOutput,
     TurnFinished,
+    TurnStarted,
 )
 from gshtui.bus.events.approval_events import (
     ApprovalAnswered,
@@ -76,6 +77,8 @@ class AcpSession:
         self.id = hub.session_of(self._agent)
         self._turns: dict[str, asyncio.Future[TurnFinished]] = {}
         self._current = ""
+        self._prompts: dict[str, str] = {}
+        """Turn → the prompt that it answers."""
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._printed: dict[str, str] = {}
         """What the calls in progress have printed so far."""
@@ -92,6 +95,19 @@ class AcpSession:
         messages = await agent.messages() if agent is not None else []
         for update in session_updates.replayed(messages, self._hub.options.cwd):
             await self._client.session_update(self.id, update)
+        await self._tell_waiting()
+
+    async def _tell_waiting(self) -> None:
+        """Tell the client of prompts that another face left unsent here."""
+        from acp import update_agent_message_text
+
+        waiting = await self._hub.store.queue.find_all(self.id) if self._hub.store is not None else []
+        if waiting:
+            number = "1 prompt waits" if len(waiting) == 1 else f"{len(waiting)} prompts wait"
+            said = (
+                f"{number} in this conversation, unsent: `/queue send` sends, `/queue drop` discards, `/queue` lists."
+            )
+            await self._client.session_update(self.id, update_agent_message_text(said))
 
     def offer_commands(self) -> None:
         """Tell the client which commands there are, once they are loaded."""
@@ -142,8 +158,13 @@ class AcpSession:
             task.cancel()
         self._hub.bus.publish(InterruptRequested(agent=self._agent))
 
+    def cease(self) -> None:
+        """Start nothing from now on: the client has gone."""
+        self._hub.cease()
+
     async def close(self) -> None:
         """Interrupt what runs, keep what was said, and stop."""
+        self.cease()
         self._subscription.unsubscribe()
         await cancel_and_wait(*self._asking.values(), self._offering, within=2.0)
         for finished in self._turns.values():
@@ -163,8 +184,10 @@ class AcpSession:
                 case ApprovalSettled():
                     if (task := self._asking.pop(event.approval, None)) is not None:
                         task.cancel()
+                case TurnStarted():
+                    self._prompts[event.turn] = event.prompt
                 case TurnFinished():
-                    finished = self._turns.get(self._current)
+                    finished = self._turns.get(self._prompts.pop(event.turn, self._current))
                     if finished is not None and not finished.done():
                         finished.set_result(event)
                 case PromptWithdrawn():

@@ -7,23 +7,22 @@ import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gshtui.agents.conversation import Conversation, answered_turn
 from gshtui.agents.hooks.agent_hooks import AgentHooks
 from gshtui.agents.loop import PromptRefused, Turn, TurnLimit, request_draft, unlimited
-from gshtui.agents.ports import InboxPrompt, ModelHandle, Record
+from gshtui.agents.ports import ModelHandle, Record
 from gshtui.agents.prompt_inbox import INTENTS, PromptInbox
 from gshtui.agents.sessions import OpenedSession, OpenSessions
+from gshtui.agents.side_question import SideAnswer, SideQuestions
 from gshtui.agents.toolbox import Toolbox
-from gshtui.bus.agent_data import EffortChoice
+from gshtui.bus.agent_data import EffortChoice, InboxPrompt
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     ModelChanged,
     ModelChangeRequested,
-    PromptWithdrawn,
     Status,
     TurnFinished,
 )
@@ -39,9 +38,7 @@ from gshtui.store.store_errors import PASSING, StoreError
 from gshtui.system.faults import Fault
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
-
-if TYPE_CHECKING:
-    from gshtui.agents.side_question import SideAnswer
+from gshtui.system.time_limit import time_limit
 
 ChooseModel = Callable[[str, str], Awaitable[ModelHandle]]
 """(provider, model) → the model's handle; either may be empty. Raises `ProviderError`."""
@@ -87,8 +84,11 @@ class Agent:
         """Where it has a conversation in each call; `None`: it answers everything in the one that is open."""
         self.open_late: Callable[[], Awaitable[object]] | None = None
         """Opens its conversation, which could not be opened when it was added; raises `StoreError`."""
+        self.holds: Callable[[str], bool] = lambda source: True
+        """Whether a prompt that an earlier process left waits for a person, by its source."""
         self._expects_prompt = False
         self._inbox = PromptInbox(bus, name)
+        self._questions = SideQuestions()
         self._answering = False
         self._changes = 0
         """Conversations that are being opened for it."""
@@ -134,18 +134,33 @@ class Agent:
 
     @property
     def waiting(self) -> int:
-        """Prompts in the queue."""
+        """Prompts in the queue that start by themselves."""
         return len(self._inbox)
 
     def start(self) -> None:
         """Start answering prompts."""
         self._life = keep_on(self._run, f"the agent {self.name}")
 
+    def cease(self) -> None:
+        """Start nothing from now on: no request, no tool. The turn in progress ends; what waits stays in the record."""
+        self._inbox.close()
+        self._questions.cease()
+        if self._inbox.turn is None and self._life is not None:
+            self._life.cancel()
+
     async def stop(self, timeout: float = 5.0) -> None:
-        """Interrupt the turn in progress, let it record its state, and stop. Waits at most `timeout` seconds."""
-        self._subscription.unsubscribe()
-        await cancel_and_wait(self._inbox.turn, within=timeout)
+        """Cease, let the turn in progress record its state, and stop. Waits at most `timeout` seconds for each."""
+        self.cease()
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(timeout):
+                await self._subscription.close()  # what was sent before it was told to stop waits, too
+        if (turn := self._inbox.turn) is not None:
+            await asyncio.wait((turn,), timeout=timeout)
+            await cancel_and_wait(turn, within=timeout)
         await cancel_and_wait(self._life, within=timeout)
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(timeout):
+                await self._inbox.written()
         if self._toolbox.checkpoints is not None:
             await self._toolbox.checkpoints.close()
 
@@ -153,6 +168,10 @@ class Agent:
         """Return once the files are kept as its last turn has left them."""
         if self._toolbox.checkpoints is not None:
             await self._toolbox.checkpoints.settled()
+
+    async def restore_queue(self) -> None:
+        """Take over what an earlier process left waiting in the conversation, held. Raises `StoreError`."""
+        await self._inbox.restore(held=lambda prompt: self.holds(prompt.source))
 
     def converse(self, conversation: Conversation | None) -> None:
         """Open this conversation; `None`: it is read-only, and prompts are refused.
@@ -164,6 +183,7 @@ class Agent:
             raise RuntimeError(f"{self.name} is busy")
         self._home = conversation
         self.open_late = None
+        self._inbox.move(conversation)
         self._turn_to(conversation)
         self._publish_status("starting" if self._expects_prompt else "idle")
         self._inbox.wake.set()
@@ -274,8 +294,12 @@ class Agent:
 
     async def _run(self) -> None:
         while True:
-            while self._inbox and self._conversation is not None and not self._changes:
-                await self._answer(self._inbox.pop())
+            while self._conversation is not None and not self._changes:
+                if (prompt := await self._inbox.pop()) is None:
+                    break
+                await self._answer(prompt)
+            if self._inbox.closed:
+                return
             if self._inbox and not self._changes and await self._opened_late():
                 continue
             await self._cut()
@@ -327,11 +351,11 @@ class Agent:
         Args:
             tokens: most tokens of the answer; 0: the model's maximum.
         """
-        from gshtui.agents.side_question import ask_model  # few conversations have one
-
         if self._model is None:
             await self.think_with("", "")
-        return await ask_model(self._bus, self.name, self.session, self._current_model(), self._limit, prompt, tokens)
+        return await self._questions.ask(
+            self._bus, self.name, self.session, self._current_model(), self._limit, prompt, tokens
+        )
 
     async def use_tool(self, name: str, arguments: dict[str, object]) -> ToolResult:
         """Run one of its tools as part of another call of its own, judged by the same guard."""
@@ -345,27 +369,31 @@ class Agent:
 
     async def _answer(self, prompt: InboxPrompt) -> None:
         """Answer one prompt. Whatever happens, the agent can take the next one."""
-        session, finished = self.session, None
+        session, finished, recorded = self.session, None, False
+        place: Conversation | None = None
         self._answering = True
         try:
             async with self._conversation_of(prompt) as conversation:
-                session = conversation.session
+                session, place = conversation.session, conversation
                 self._toolbox.limit_mode(prompt.mode, prompt.source)
                 finished = await self._take_turn(prompt, conversation)
+                recorded = conversation.has(prompt.id)
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) is None or task.cancelling():
                 raise
             finished = self._ended(session, "interrupted")  # before the turn's first step
         except StoreError as error:  # not in another conversation instead
-            self._inbox.refuse_one(prompt, f"The prompt was not sent: {error.message}", error.hint)
+            self._inbox.refuse_taken(f"The prompt was not sent: {error.message}", error.hint)
         except PromptRefused as refused:
-            self._inbox.refuse_one(prompt, f"The prompt was not sent: {refused.why}", refused.hint)
+            self._inbox.refuse_taken(f"The prompt was not sent: {refused.why}", refused.hint)
         except Exception as error:  # our own fault, before the turn or while reporting its end
             fault = self._bus.report(f"the agent {self.name}", error, shown=True)
             finished = self._ended(session, "error", fault.failure("The prompt"), fault)
+            recorded = place is not None and place.has(prompt.id)
         finally:
             self._toolbox.limit_mode("")
-            self._inbox.turn, self._turn_id = None, ""
+            self._inbox.done(recorded=recorded)
+            self._turn_id = ""
             self._answering = self._expects_prompt = False
         if finished is None and self.status == "starting":
             self._publish_status("idle")
@@ -397,16 +425,18 @@ class Agent:
         self._turn_id = turn.id
         work = turn.run(prompt) if self._hooks is None else self._hooked(turn, prompt)
         self._inbox.turn = asyncio.get_running_loop().create_task(work, name=f"turn:{self.name}")
-        return await self._inbox.turn
+        finished = await self._inbox.turn
+        if turn.paused:
+            self._inbox.hold("The budget is used up, so what was queued waits.")
+        return finished
 
     async def _hooked(self, turn: Turn, prompt: InboxPrompt) -> TurnFinished | None:
         """Run a turn, unless a hook stops its prompt: then `None`."""
         if self._hooks is not None:
             verdict = await self._hooks.ask("UserPromptSubmit", self.name, self.session, {"prompt": prompt.text})
             if verdict.denied:
-                self._bus.publish(PromptWithdrawn(prompt=prompt.id, agent=self.name, text=prompt.text))
                 text = f"A hook stopped the prompt: {verdict.denied}"
-                self._bus.publish(Noticed(level="error", text=text, hint="`hook ls` lists the hooks.", about=self.name))
+                self._inbox.refuse_taken(text, "`hook ls` lists the hooks.", returned=False)
                 return None
             self._hooks.add_note(self.name, verdict.text)
         return await turn.run(prompt)
@@ -511,6 +541,7 @@ class LocalRoster:
             model=handle.model if handle else "",
         )
         agent.converse(opened.conversation)
+        await agent.restore_queue()
         if opened.conversation is not None:
             await agent.publish_model()
         return opened
@@ -525,6 +556,11 @@ class LocalRoster:
         async with self._sessions.open_beside(session, agent.name) as conversation:
             with agent.beside(conversation):
                 yield conversation
+
+    def cease(self) -> None:
+        """Have no agent start anything from now on."""
+        for agent in self:
+            agent.cease()
 
     async def stop(self) -> None:
         """Stop every agent, then close their conversations."""

@@ -16,6 +16,7 @@ from typing import Any, cast, get_args
 import msgspec
 
 from gshtui.agents.ports import Record
+from gshtui.bus.agent_data import InboxPrompt
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import MessageAppended, TurnFinished, TurnStarted
 from gshtui.bus.events.hub_events import Noticed
@@ -41,6 +42,9 @@ class StoreRecord:
         self.append = store.messages.append
         self.save_partial = store.messages.save_partial
         self.partials = store.messages.partials
+        self.keep_prompt = store.queue.put
+        self.drop_prompt = store.queue.drop
+        self.kept_prompts = store.queue.find_all
 
     async def load(self, session: str) -> list[Message]:
         """All messages, in order."""
@@ -85,6 +89,16 @@ class MemoryRecord:
 
     async def set_title(self, session: str, title: str) -> None:
         """Does nothing: an unrecorded conversation is not listed."""
+
+    async def keep_prompt(self, session: str, prompt: InboxPrompt) -> None:
+        """Does nothing: see `save_partial`."""
+
+    async def drop_prompt(self, prompt: str) -> None:
+        """Does nothing: see `save_partial`."""
+
+    async def kept_prompts(self, session: str) -> list[InboxPrompt]:
+        """There are none: see `save_partial`."""
+        return []
 
 
 def unanswered_prompt(messages: Sequence[Message], prompt: str) -> Message | None:
@@ -142,6 +156,10 @@ class Conversation:
         """How many of the newest messages the record does not have yet."""
         return len(self._owed)
 
+    def has(self, message: str) -> bool:
+        """Whether a message of this id is in the log, as far as that was loaded."""
+        return any(known.id == message for known in reversed(self._messages or ()))
+
     async def append(self, message: Message) -> None:
         """Add a message; returns when it is safe. An interrupt does not cut it in half.
 
@@ -177,6 +195,18 @@ class Conversation:
         """Name the conversation, once."""
         self.titled = True
         await self._record.set_title(self.session, title)
+
+    async def keep_prompt(self, prompt: InboxPrompt) -> None:
+        """Keep a prompt that waits here, or its new text; `append` of its message removes it."""
+        await self._record.keep_prompt(self.session, prompt)
+
+    async def drop_prompt(self, prompt: str) -> None:
+        """Forget a prompt that waits no longer."""
+        await self._record.drop_prompt(prompt)
+
+    async def kept_prompts(self) -> list[InboxPrompt]:
+        """The prompts that wait here, in their order."""
+        return await self._record.kept_prompts(self.session)
 
     async def _whole(self, work: Coroutine[Any, Any, None]) -> None:
         """Do this to its end, also when interrupted: only then is it known what the record has."""

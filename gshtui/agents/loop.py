@@ -14,9 +14,10 @@ import msgspec
 
 from gshtui.agents.answer_stream import AnswerFailed, AnswerStream, Interrupted
 from gshtui.agents.conversation import Conversation, unanswered_prompt
-from gshtui.agents.ports import InboxPrompt, ModelHandle
+from gshtui.agents.ports import ModelHandle
 from gshtui.agents.tool_selection import ToolSelection
 from gshtui.agents.toolbox import Toolbox
+from gshtui.bus.agent_data import InboxPrompt
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
@@ -149,6 +150,8 @@ class Turn:
         self._limit = limit
         self._before_end = before_end
         self._sent_back = 0
+        self.paused = False
+        """It ended because `limit` said so."""
         self._id = new_id()
         self._progress = TurnProgress()
         self._open: Message | None = None
@@ -281,7 +284,7 @@ class Turn:
             self._publish_status("thinking")
             handle = self._model()
             if reached := await self._limit(handle):
-                self._progress.stop, self._progress.hint = "max_iterations", reached
+                self._progress.stop, self._progress.hint, self.paused = "max_iterations", reached, True
                 return
             completed = await self._answer(handle, iteration)
             answer = completed.message

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
-from gshtui.bus.agent_data import GuardMode
+from gshtui.bus.agent_data import InboxPrompt
 from gshtui.bus.messages import Message
 from gshtui.providers.port import Provider
 
@@ -37,19 +37,17 @@ class Record(Protocol):
         """Name the conversation."""
         ...
 
+    async def keep_prompt(self, session: str, prompt: InboxPrompt) -> None:
+        """Keep a prompt that waits; kept again, it has another text or conversation. `append` of its id removes it."""
+        ...
 
-@dataclass(frozen=True, slots=True)
-class InboxPrompt:
-    """A prompt in an inbox."""
+    async def drop_prompt(self, prompt: str) -> None:
+        """Forget a waiting prompt."""
+        ...
 
-    id: str
-    text: str
-    attachments: tuple[str, ...] = ()
-    source: str = "person"
-    mode: GuardMode | Literal[""] = ""
-    """The widest mode for its turn; empty: the agent's own."""
-    call: str = ""
-    """The call in which it is asked; empty: in none."""
+    async def kept_prompts(self, session: str) -> list[InboxPrompt]:
+        """The prompts that wait in a conversation, in their order."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass
 
@@ -27,6 +28,42 @@ class SideAnswer:
     text: str
     model: str
     is_cut: bool = False
+
+
+class SideQuestions:
+    """The questions of one asker that are under way; `cease` ends them, and no other one begins."""
+
+    def __init__(self) -> None:
+        self._ceased = False
+        self._open: set[asyncio.Task[SideAnswer]] = set()
+
+    def cease(self) -> None:
+        """Ask nothing from now on, and give up what is being asked."""
+        self._ceased = True
+        for question in self._open:
+            question.cancel()
+
+    async def ask(
+        self, bus: Bus, agent: str, session: str, handle: ModelHandle, limit: TurnLimit, prompt: str, tokens: int = 0
+    ) -> SideAnswer:
+        """The answer. Arguments and errors as for `ask_model`; also when it is given up."""
+        if self._ceased:
+            raise _given_up()
+        question = asyncio.get_running_loop().create_task(
+            ask_model(bus, agent, session, handle, limit, prompt, tokens), name=f"question:{agent}"
+        )
+        self._open.add(question)
+        question.add_done_callback(self._open.discard)
+        try:
+            return await question
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is None or task.cancelling():
+                raise
+            raise _given_up() from None
+
+
+def _given_up() -> ProviderError:
+    return ProviderError("refusal", "gsh-tui is closing, so no model was asked.")
 
 
 async def ask_model(

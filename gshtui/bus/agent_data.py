@@ -34,6 +34,19 @@ def remote_socket(host: str, name: str) -> str:
     return f"{REMOTE}{host}/{name}"
 
 
+class InboxPrompt(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A prompt in an agent's inbox."""
+
+    id: str
+    text: str
+    attachments: tuple[str, ...] = ()
+    source: str = "person"
+    mode: GuardMode | Literal[""] = ""
+    """The widest mode for its turn; empty: the agent's own."""
+    call: str = ""
+    """The call in which it is asked; empty: in none."""
+
+
 class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """A request to start an agent. Empty and 0 mean the default."""
 

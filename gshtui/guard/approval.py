@@ -59,6 +59,9 @@ class Verdict:
     """The rule, mode or policy that decided it; empty: it needed no decision, or a person's."""
 
 
+_CEASED = "gsh-tui is closing, so nothing was started."
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """The call in question."""
@@ -104,7 +107,12 @@ class Gate:
         self._timeout = timeout
         self._exact: set[tuple[str, str, str]] = set()
         self._waiting: dict[str, tuple[ApprovalRequested, asyncio.Future[ApprovalAnswered]]] = {}
+        self._ceased = False
         self._subscription = bus.subscribe(self._answered, ApprovalAnswered, name="guard")
+
+    def cease(self) -> None:
+        """Allow nothing from now on, not even what a person has just allowed: gsh-tui is closing."""
+        self._ceased = True
 
     async def close(self) -> None:
         """Stop listening; questions still open end as withdrawn with their turns."""
@@ -117,10 +125,19 @@ class Gate:
         Cancelling the wait withdraws the question.
         """
         decided = await self.decide(call, assessment)
-        return decided if isinstance(decided, Verdict) else await self._ask(call, decided)
+        return decided if isinstance(decided, Verdict) else self._unless_ceased(await self._ask(call, decided))
 
     async def decide(self, call: Call, assessment: Assessment) -> Verdict | Assessment:
         """Decide on one call as far as that takes no person; else its assessment, as they are to be asked about it."""
+        decided = await self._decide(call, assessment)
+        return self._unless_ceased(decided) if self._ceased or isinstance(decided, Verdict) else decided
+
+    def _unless_ceased(self, decided: Verdict | Assessment) -> Verdict:
+        if self._ceased or not isinstance(decided, Verdict):
+            return Verdict(False, _CEASED, by="guard")
+        return decided
+
+    async def _decide(self, call: Call, assessment: Assessment) -> Verdict | Assessment:
         if refused := self._refused(call, assessment):
             return self._settle(self._request(call, assessment), "deny", refused, by="guard")
         book = self._rules()
@@ -171,7 +188,7 @@ class Gate:
         )
         if not use.hosts and self._known(call, question):
             return Verdict(True)
-        verdict = await self._ask(call, question)
+        verdict = self._unless_ceased(await self._ask(call, question))
         return replace(verdict, sandboxed=verdict.allowed and bool(use.hosts))
 
     def _refused(self, call: Call, assessment: Assessment) -> str:

@@ -25,6 +25,7 @@ from gshtui.bus.events.agent_events import (
     InterruptRequested,
     PromptSubmitted,
     PromptWithdrawn,
+    QueueReleaseRequested,
     TurnFinished,
 )
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed
@@ -151,6 +152,7 @@ class AgentRunner:
         if spec.request.prompt.strip() and not native.resumed:
             source = f"agent {spec.request.parent}" if spec.request.parent else "person"
             bus.publish(PromptSubmitted(prompt=spec.prompt, agent=spec.agent, text=spec.request.prompt, source=source))
+            bus.publish(QueueReleaseRequested(agent=spec.agent, prompt=spec.prompt))  # who starts it again wants that
         for event in early:
             bus.publish(event)
         end = await self._end
@@ -257,13 +259,20 @@ class AgentRunner:
     def _leave(self) -> None:
         """The person in its terminal wants it to end."""
         if not self._end.done():
+            self._cease()
             self._end.set_result(AgentOutcome("done", DONE))
 
     def _end_by_signal(self, number: int) -> None:
         if self._end.done():
             os._exit(128 + number)  # asked twice: it does not end by itself
+        self._cease()
         exit = INTERRUPTED if number == signal.SIGINT else 128 + number
         self._end.set_result(AgentOutcome("failed", exit, f"ended by {signal.Signals(number).name}"))
+
+    def _cease(self) -> None:
+        """Nothing starts from now on."""
+        if self._hub is not None:
+            self._hub.cease()
 
     def _publish_end(self, end: AgentOutcome) -> None:
         self._bus.publish(AgentStatusChanged(agent=self._spec.agent, status=end.status, doing=end.why[:500]))

@@ -259,7 +259,7 @@ async def _answered(
     deadline: float | None,
 ) -> int | None:
     """Send the prompt and wait for its turn to end; returns an exit code if it was cut short, else `None`."""
-    from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted
+    from gshtui.bus.events.agent_events import PromptSubmitted
     from gshtui.system.ids import new_id
 
     await hub.bus.drained()
@@ -276,7 +276,7 @@ async def _answered(
     finished = asyncio.ensure_future(reporter.finished.wait())
     ended = await _first(finished, stop=stop, deadline=deadline)
     if ended is not None:
-        hub.bus.publish(InterruptRequested(agent=options.agent))
+        hub.cease()
         await asyncio.wait({finished}, timeout=_WIND_DOWN)
     finished.cancel()
     return ended

@@ -59,13 +59,14 @@ async def start_acp(hub: Hub) -> None:
         model=spec.request.model,
         spent=sum(one.cost for one in await store.usage.sums("agent", agent=spec.agent)),
     )
+    hub.parts.ceases_with(agent.cease)
     hub.parts.stops_with("agent", agent.stop)
     messages = await conversation.messages()
     native.resumed = any(message.id == spec.prompt for message in messages[:-1])
 
     async def connect() -> None:
         await agent.open(spec.external)
-        agent.start()
+        await agent.start()
 
     native.agent, native.connect = agent, connect
     inbox = MailInbox(

@@ -89,6 +89,7 @@ def open_roster(hub: Hub) -> LocalRoster:
     if hub.journal is not None:
         hub.journal.sessions = sessions
     roster = hub.roster = LocalRoster(hub.bus, sessions, str(hub.options.cwd))
+    hub.parts.ceases_with(roster.cease)
     hub.parts.stops_with("agents", roster.stop)
     if hub.store is not None:
         from gshtui.calls.answer_drafts import DraftWriter

@@ -62,6 +62,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
         "session",
         "rewind",
         "approvals",
+        "queue",
         "mode",
         "plan",
         "spawn",
@@ -532,7 +533,13 @@ class CommandOffers:
 
             return commands(store, is_working, settle_agents, forked)
 
+        def queue() -> list[AnyCommand]:
+            from gshtui.agents.queue_command import queue_command
+
+            return [queue_command(self._bus, store, session_of)]
+
         self._offer("session resume", sessions)
+        self._offer("queue", queue)
         self._offer("rewind redo fork", rewinds)
         self._offer("usage cost search_context search output", record)
         self._offer("note", notes)

@@ -100,6 +100,7 @@ async def start_guard(hub: Hub) -> None:
         rules=files.current if there is None else lambda: there.rules(files.current()),
         save=lambda text: add_rule(own_file(), text),
     )
+    hub.parts.ceases_with(hub.gate.cease)
     hub.parts.stops_with("guard", hub.gate.close)
     hub.approvals = ApprovalWatch(hub.bus)
     hub.parts.stops_with("guard", hub.approvals.close)

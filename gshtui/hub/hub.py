@@ -114,6 +114,7 @@ class Hub:
         """Makes the MCP servers, once one is needed."""
         self._memory_owners: MemoryOwners | None = None
         self.small_model = SmallModel(self, options.agent)
+        self.parts.ceases_with(self.small_model.cease)
         self.make_shared_shell: Callable[[], SharedShell] | None = None
         """Gives the shell that people and agents share, once there can be one."""
         self.make_mail: Callable[[], MailService] | None = None
@@ -187,8 +188,13 @@ class Hub:
         await tell_unseen_programs(self.bus, self.project, self.options.about)
         await announce_plugins(self.bus)
 
+    def cease(self) -> None:
+        """Start nothing from now on: no request to a model, no tool. What runs is interrupted, what waits is kept."""
+        self.parts.cease()
+
     async def stop(self) -> None:
         """Stop the parts in reverse. Turns in progress end as interrupted, with everything said so far on disk."""
+        self.cease()
         await self.parts.stop()
         self.bus.publish(HubStopped())
         await cancel_and_wait(self._telling)

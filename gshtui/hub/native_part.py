@@ -202,6 +202,7 @@ async def _converse(native: NativeAgent, store: Store, roster: LocalRoster, agen
             cwd=spec.cwd, agent=spec.agent, title=spec.name, parent=f"agent {spec.agent}"
         )
         session = info.id
+    agent.holds = lambda source: source == "person"  # what agents have sent was asked of this one alone
     if spec.request.prompt.strip():
         agent.expect_prompt()
     opened = await roster.add(agent, session, name=spec.name)

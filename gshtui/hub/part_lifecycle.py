@@ -38,6 +38,7 @@ class PartLifecycle:
         """Parts that did not start, or did not stop in time, by name."""
         self._bus = bus
         self._stops: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+        self._ceases: list[Callable[[], None]] = []
 
     async def start(self, part: str, start: Callable[[], Awaitable[None]]) -> None:
         """Start a part. Never raises: failures are in `failed` and on the bus."""
@@ -69,6 +70,19 @@ class PartLifecycle:
     def stops_with(self, part: str, stop: Callable[[], Awaitable[None]]) -> None:
         """Register the function that stops a part which now runs."""
         self._stops.append((part, stop))
+
+    def ceases_with(self, cease: Callable[[], None]) -> Callable[[], None]:
+        """Register what starts nothing any more from the moment that the hub ends; gives what takes that back."""
+        self._ceases.append(cease)
+        return lambda: self._ceases.remove(cease)
+
+    def cease(self) -> None:
+        """Have nothing started from now on. Never raises."""
+        for cease in tuple(self._ceases):
+            try:
+                cease()
+            except Exception as error:  # the others cease all the same
+                self._bus.report("the end of the hub", error)
 
     def fail(self, part: str, why: str, hint: str, *, needs: str = "") -> None:
         """Report that a part does not work, in one sentence, and what to do.

@@ -79,6 +79,9 @@ class ReplayHub:
         self.player = ReplayPlayer(self.bus, recorded, self._speed)
         self.player.start()
 
+    def cease(self) -> None:
+        """Nothing starts here."""
+
     async def stop(self) -> None:
         if self.player is not None:
             await self.player.close()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gshtui.agents.loop import TurnLimit
     from gshtui.agents.model_pool import ModelPool
     from gshtui.agents.ports import ModelHandle
+    from gshtui.agents.side_question import SideQuestions
     from gshtui.agents.telemetry import Telemetry
     from gshtui.bus.bus import Bus
     from gshtui.guard.approval import Gate
@@ -56,6 +57,8 @@ class SmallModel:
         self._agent = agent
         self._own: ModelPool | None = None
         """Where the hub has no providers of its own."""
+        self._asked: SideQuestions | None = None
+        self._ceased = False
 
     async def ask(self, prompt: str, agent: str = "", tokens: int = 0) -> str:
         """The answer to one question.
@@ -67,8 +70,6 @@ class SmallModel:
         Raises:
             ExpectedError: there is no model, a budget is used up, or it did not answer.
         """
-        from gshtui.agents.side_question import ask_model
-
         hub = self._hub
         local = hub.local_agent(agent) if agent else None
         if local is not None and local.model_handle is not None:
@@ -78,7 +79,7 @@ class SmallModel:
         if handle.provider.name == "offline":
             raise ExpectedError(NO_MODEL, _HINT)
         session = hub.session_of(self._agent)
-        return (await ask_model(hub.bus, self._agent, session, handle, self._limit(), prompt, tokens)).text
+        return (await self._questions().ask(hub.bus, self._agent, session, handle, self._limit(), prompt, tokens)).text
 
     async def check(self, provider: str) -> str:
         """Ask a provider's own model for one word; returns the model's name.
@@ -86,19 +87,33 @@ class SmallModel:
         Raises:
             ExpectedError: it cannot be used, a budget is used up, or it did not answer.
         """
-        from gshtui.agents.side_question import ask_model
-
         handle = await self._by_name(provider, "")
         if handle.provider.name == "offline":
             raise ExpectedError(NO_MODEL, _HINT)
         hub, session = self._hub, self._hub.session_of(self._agent)
-        await ask_model(hub.bus, self._agent, session, handle, self._limit(), "Answer with the word: yes", 16)
+        limit, question = self._limit(), "Answer with the word: yes"
+        await self._questions().ask(hub.bus, self._agent, session, handle, limit, question, 16)
         return handle.model
+
+    def cease(self) -> None:
+        """Ask nothing from now on, and give up what is being asked."""
+        self._ceased = True
+        if self._asked is not None:
+            self._asked.cease()
 
     async def close(self) -> None:
         """Close its own connections."""
         if self._own is not None:
             await self._own.close()
+
+    def _questions(self) -> SideQuestions:
+        from gshtui.agents.side_question import SideQuestions  # few hubs ask any
+
+        if self._asked is None:
+            self._asked = SideQuestions()
+            if self._ceased:
+                self._asked.cease()
+        return self._asked
 
     async def _chosen(self, agent: str) -> ModelHandle:
         provider, model = "", self._hub.settings.agent.small_model

@@ -111,6 +111,7 @@ class HubAgents:
         hub = self._hub
         sessions = OpenSessions(hub.bus, hub.store, f"workflow run {self._run[:8]}", self._keeps)
         roster = LocalRoster(hub.bus, sessions, str(self._cwd))
+        forget = hub.parts.ceases_with(roster.cease)
         try:
             agent = self._make_agent(request, persona, roster)
             hub.bus.publish(AgentAdded(agent=agent.name, name=agent.name, cwd=str(self._cwd)))
@@ -127,6 +128,7 @@ class HubAgents:
         except ProviderError as error:
             return AgentAnswer(state="unreachable", exit_code=3, error=f"{error.message} {error.hint}".strip())
         finally:
+            forget()
             await roster.stop()
             hub.bus.publish(AgentRemoved(agent=self._name(request)))
 

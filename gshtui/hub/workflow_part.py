@@ -28,6 +28,10 @@ def offer_workflows(hub: Hub) -> None:
             made.append(make_service(hub, store))
         return made[0]
 
+    def cease() -> None:
+        for one in made:
+            one.cease()
+
     async def stop() -> None:
         for one in made:
             await one.stop()
@@ -38,6 +42,7 @@ def offer_workflows(hub: Hub) -> None:
         return commands(service)
 
     hub.make_workflows = service
+    hub.parts.ceases_with(cease)
     hub.parts.stops_with("workflows", stop)
     hub.offers.offer_workflows(commands)
 

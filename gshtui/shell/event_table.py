@@ -142,6 +142,7 @@ locks (`fcntl.lockf`, not `flock`), and emptied under its lock, not removed, as 
 TO_AGENT: tuple[type[Event], ...] = (
     agent_events.PromptSubmitted,
     agent_events.PromptEditRequested,
+    agent_events.QueueReleaseRequested,
     agent_events.InterruptRequested,
     agent_events.ModelChangeRequested,
     agent_events.QuestionAnswered,

@@ -18,6 +18,7 @@ from gshtui.media import media_files
 from gshtui.store import encoding as plain
 from gshtui.store import session_table
 from gshtui.store.encoding import clean_text
+from gshtui.store.queue_table import drop_prompt
 from gshtui.store.store_errors import missing
 from gshtui.store.table import Notice, ReadThread, Table, WriteQueue
 
@@ -49,6 +50,8 @@ def append_message(connection: sqlite3.Connection, session: str, message: Messag
         (session, seq, message.id, message.role, message.at, data.decode(), body_of(message)),
     )
     connection.execute("DELETE FROM partials WHERE session = ? AND message = ?", (session, message.id))
+    if message.role == "user":
+        drop_prompt(connection, message.id)
     use_media(connection, session, message)
     return seq
 

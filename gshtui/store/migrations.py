@@ -409,9 +409,21 @@ CREATE TABLE passing_sessions (        -- conversations that are not kept: delet
 """
 
 
+QUEUE = """
+CREATE TABLE queued_prompts (          -- prompts that wait; a prompt leaves with the message that it becomes
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    prompt TEXT NOT NULL UNIQUE,       -- its id, and that of its message
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    at REAL NOT NULL,
+    data TEXT NOT NULL                 -- all of it, as JSON
+);
+CREATE INDEX queued_prompts_session ON queued_prompts (session, number);
+"""
+
+
 MIGRATIONS: tuple[str, ...] = (
     *(RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL, MEMORY, CALLS, WORKFLOWS, MEDIA, FORKS),
-    PASSING,
+    *(PASSING, QUEUE),
 )
 """SQL of each step; the file's `user_version` counts the completed ones."""
 VERSION = len(MIGRATIONS)

@@ -58,6 +58,7 @@ _TABLES = (
     "media_uses",
     "session_bases",
     "checkpoints",
+    "queued_prompts",
 )
 """What is recovered; holds are not, because their processes take them again."""
 

@@ -18,6 +18,7 @@ import msgspec
 from gshtui.store import journal_queue
 from gshtui.store.encoding import clean_text
 from gshtui.store.hold_table import hold_of
+from gshtui.store.queue_table import WAITS
 from gshtui.store.store_errors import SessionHeld, StoreError, missing
 from gshtui.store.table import Table
 from gshtui.system.ids import new_id
@@ -35,10 +36,11 @@ _USED = (
     "(SELECT coalesce(sum(input + output + cache_read + cache_write), 0) FROM usage WHERE session = sessions.id),"
     f" {_COST}"
 )
-_FIELDS = f"id, title, cwd, agent, provider, model, parent, created, updated, messages, {_USED}"
+_QUEUED = "(SELECT count(*) FROM queued_prompts WHERE session = sessions.id)"
+_FIELDS = f"id, title, cwd, agent, provider, model, parent, created, updated, messages, {_QUEUED}, {_USED}"
 _NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM sessions)"
-_BEGUN = "(messages > 0 OR id IN (SELECT session FROM session_bases WHERE rewound = 1))"
-"""Something was said in it, or a person has gone back there to before the first prompt."""
+_BEGUN = f"(messages > 0 OR {WAITS} OR id IN (SELECT session FROM session_bases WHERE rewound = 1))"
+"""Something was said in it, or waits to be, or a person has gone back there to before the first prompt."""
 
 
 class SessionInfo(msgspec.Struct, frozen=True):
@@ -60,6 +62,8 @@ class SessionInfo(msgspec.Struct, frozen=True):
     """Of all its requests and answers."""
     cost: float | None = None
     """US dollars; `None`: nothing was sent, or the price of something is unknown."""
+    queued: int = 0
+    """Prompts that wait in it."""
 
 
 def touch_session(connection: sqlite3.Connection, session: str) -> None:
@@ -74,7 +78,7 @@ def create_session(
     now = time.time()
     connection.execute(
         "DELETE FROM sessions WHERE messages = 0 AND updated < ? AND id NOT IN (SELECT session FROM holds)"
-        " AND id NOT IN (SELECT session FROM partials)",
+        f" AND id NOT IN (SELECT session FROM partials) AND NOT {WAITS}",
         (now - EMPTY_KEPT,),
     )
     journal_queue.trim(connection)
@@ -354,11 +358,11 @@ def title_of(text: str) -> str:
 
 
 def _info(connection: sqlite3.Connection, row: tuple[Any, ...]) -> SessionInfo:
-    session, title, cwd, agent, provider, model, parent, created, updated, messages, tokens, cost = row
+    session, title, cwd, agent, provider, model, parent, created, updated, messages, queued, tokens, cost = row
     holder = hold_of(connection, session)
     place = (holder.place or f"process {holder.pid}") if holder else ""
     entry = (session, title, cwd, agent, provider, model)
-    return SessionInfo(*entry, created, updated, messages, parent, place, tokens, cost)
+    return SessionInfo(*entry, created, updated, messages, parent, place, tokens, cost, queued)
 
 
 class SessionTable(Table):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gshtui.store.message_table import MessageTable
     from gshtui.store.output_table import OutputTable
     from gshtui.store.prompt_table import PromptTable
+    from gshtui.store.queue_table import QueueTable
     from gshtui.store.session_table import SessionTable
     from gshtui.store.shell_tables import ShellTables
     from gshtui.store.usage_table import UsageTable
@@ -187,6 +188,13 @@ class Store:
         from gshtui.store.prompt_table import PromptTable
 
         return PromptTable(self._database, self._writer)
+
+    @cached_property
+    def queue(self) -> QueueTable:
+        """Prompts that wait in conversations."""
+        from gshtui.store.queue_table import QueueTable
+
+        return QueueTable(self._database, self._writer)
 
     @cached_property
     def workflows(self) -> WorkflowTable:

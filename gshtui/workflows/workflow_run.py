@@ -302,6 +302,9 @@ class WorkflowRun:
         """Run one step, which is recorded as begun, with its retries."""
         attempt = 0
         while True:
+            if self._cancelled.is_set():
+                now = time.time()
+                return StepResult(state="cancelled", exit_code=130, started_at=now, ended_at=now, attempts=attempt)
             attempt += 1
             if attempt > 1:
                 self._publish_start(step, attempt)

@@ -54,6 +54,11 @@ class WorkflowService:
         self._make_parts = make_parts
         self._running: dict[str, tuple[WorkflowRun, asyncio.Task[RunEnd]]] = {}
 
+    def cease(self) -> None:
+        """Have no further step begin: every run ends as cancelled, and can be resumed."""
+        for run, _ in self._running.values():
+            run.cancel()
+
     async def stop(self) -> None:
         """End every run, with what it started."""
         await cancel_and_wait(*(task for _, task in self._running.values()))

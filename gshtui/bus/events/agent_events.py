@@ -37,13 +37,15 @@ class PromptSubmitted(Event, frozen=True, kw_only=True):
 
 
 class PromptQueued(Event, frozen=True, kw_only=True):
-    """The prompt waits behind the turn in progress."""
+    """The prompt waits, and the record has it. Published again when `held` changes, or its conversation is reopened."""
 
     prompt: str
     agent: str
     text: str
     position: int = 0
     source: str = "person"
+    held: bool = False
+    """It waits for a person to say that it may be sent; otherwise for the turn in progress."""
 
 
 class PromptEditRequested(Event, frozen=True, kw_only=True):
@@ -52,6 +54,13 @@ class PromptEditRequested(Event, frozen=True, kw_only=True):
     prompt: str
     agent: str
     text: str = ""
+
+
+class QueueReleaseRequested(Event, frozen=True, kw_only=True):
+    """Intent: send the prompts that are held, in their order; with `prompt` that one alone."""
+
+    agent: str
+    prompt: str = ""
 
 
 class PromptEdited(Event, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ again by the next prompt, with its session where it can continue one.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -16,9 +17,8 @@ import msgspec
 
 from gshtui.agents.conversation import Conversation, answered_turn, unanswered_prompt
 from gshtui.agents.loop import PromptRefused, attachment_blocks
-from gshtui.agents.ports import InboxPrompt
 from gshtui.agents.prompt_inbox import INTENTS, PromptInbox
-from gshtui.bus.agent_data import ProgramCommand
+from gshtui.bus.agent_data import InboxPrompt, ProgramCommand
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
@@ -120,6 +120,7 @@ class AcpAgent:
         self._tasks = tasks
         self._remember = remember
         self._inbox = PromptInbox(bus, name)
+        self._inbox.move(conversation)
         self._connection: AcpConnection | None = None
         self._session = ""
         self._options = AcpProgramOptions(self.note)
@@ -160,7 +161,7 @@ class AcpAgent:
 
     @property
     def waiting(self) -> int:
-        """Prompts in the queue."""
+        """Prompts in the queue that start by themselves."""
         return len(self._inbox)
 
     async def open(self, known: str = "") -> None:
@@ -168,19 +169,34 @@ class AcpAgent:
         self._session = known
         await self._connected()
 
-    def start(self) -> None:
-        """Start answering prompts."""
+    async def start(self) -> None:
+        """Start answering prompts. What a person left waiting is held. Raises `StoreError`."""
+        await self._inbox.restore(held=lambda prompt: prompt.source == "person")
         self._handling = keep_on(self._handle_reports, f"the reports of {self.name}")
         self._life = keep_on(self._run, f"the agent {self.name}")
         if not self._inbox:
             self._publish_status("idle")
 
+    def cease(self) -> None:
+        """Start nothing from now on. The turn in progress ends; what waits stays in the record."""
+        self._inbox.close()
+        if self._inbox.turn is None and self._life is not None:
+            self._life.cancel()
+
     async def stop(self, timeout: float = 5.0) -> None:
         """Interrupt the turn in progress, let it record its state, and end the program."""
-        self._subscription.unsubscribe()
+        self.cease()
         self._questions.withdraw()
-        await cancel_and_wait(self._inbox.turn, within=timeout)
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(timeout):
+                await self._subscription.close()  # what was sent before it was told to stop waits, too
+        if (turn := self._inbox.turn) is not None:
+            await asyncio.wait((turn,), timeout=timeout)
+            await cancel_and_wait(turn, within=timeout)
         await cancel_and_wait(self._life, within=timeout)
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(timeout):
+                await self._inbox.written()
         await cancel_and_wait(self._handling, within=timeout)
         await end_all("the end of the program", self._terminals.close, self._disconnect)
 
@@ -271,8 +287,10 @@ class AcpAgent:
 
     async def _run(self) -> None:
         while True:
-            while self._inbox:
-                await self._answer(self._inbox.pop())
+            while (prompt := await self._inbox.pop()) is not None:
+                await self._answer(prompt)
+            if self._inbox.closed:
+                return
             await self._inbox.wake.wait()
             self._inbox.wake.clear()
 
@@ -287,7 +305,7 @@ class AcpAgent:
             if (task := asyncio.current_task()) is None or task.cancelling():
                 raise
         except PromptRefused as refused:
-            self._inbox.refuse_one(prompt, f"The prompt was not sent: {refused.why}", refused.hint)
+            self._inbox.refuse_taken(f"The prompt was not sent: {refused.why}", refused.hint)
         except Exception as error:  # a fault of ours costs this turn
             fault = self._bus.report(f"the turn of {self.name}", error, shown=True)
             text = fault.failure("The turn")
@@ -298,7 +316,8 @@ class AcpAgent:
                 )
             )  # fmt: skip
         finally:
-            self._inbox.turn, self._recorder = None, None
+            self._inbox.done(recorded=self._conversation.has(prompt.id))
+            self._recorder = None
         failed = finished is not None and finished.stop == "error"
         self._publish_status("failed" if failed else "idle", finished.error if finished is not None else "")
 

@@ -28,6 +28,7 @@ from gshtui.bus.events.agent_events import (
     PromptEditRequested,
     PromptSubmitted,
     QuestionAnswered,
+    QueueReleaseRequested,
 )
 from gshtui.bus.events.approval_events import (
     ApprovalAnswered,
@@ -48,8 +49,8 @@ from gshtui.shell.line_stream import number_of
 from gshtui.system.time_limit import time_limit
 
 _TO_AGENTS = (
-    PromptSubmitted, PromptEditRequested, InterruptRequested, ModelChangeRequested, CutRequested, SummaryAnswered,
-    ModeChangeRequested, QuestionAnswered, ProgramOptionRequested,
+    PromptSubmitted, PromptEditRequested, QueueReleaseRequested, InterruptRequested, ModelChangeRequested,
+    CutRequested, SummaryAnswered, ModeChangeRequested, QuestionAnswered, ProgramOptionRequested,
 )  # fmt: skip
 _PACE_WITHIN = 1.0
 """Most seconds to wait for the bus to catch up during a flood of events."""

@@ -41,7 +41,7 @@ def lines_of(event: Event) -> list[CleanText]:
         case TurnStarted():
             return [clean_text(), *_block(event.text, _PROMPT_LINES, BOLD, CYAN, first="› ")]
         case PromptQueued():
-            return [styled(f"(waits) {one_line(event.text)}", DIM)]
+            return [styled(f"({'held' if event.held else 'waits'}) {one_line(event.text)}", DIM)]
         case PromptWithdrawn():
             return [styled(f"(not sent) {one_line(event.text)}", DIM)]
         case ToolStarted():

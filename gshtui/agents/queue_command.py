@@ -1,0 +1,66 @@
+"""The `queue` command, for people: the prompts that wait for an agent; sends those that are held, or drops them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+from pydantic import Field
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent_events import PromptEditRequested, QueueReleaseRequested
+from gshtui.commands.command_errors import command_error
+from gshtui.commands.declaration import Access, Command, CommandError, Effect, Invocation, Outcome, Parameters
+from gshtui.commands.registry import AnyCommand
+from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
+from gshtui.text.sanitise import literal, one_line
+
+
+class QueueParameters(Parameters):
+    """What to do, and with whose prompts."""
+
+    action: Literal["list", "send", "drop"] = Field(
+        "list", description="`send`: send the prompts that are held, in their order; `drop`: discard what waits"
+    )
+    agent: str = Field("", description="Which agent; empty: the selected one.")
+
+
+def queue_command(bus: Bus, store: Store, session_of: Callable[[str], str]) -> AnyCommand:
+    """The command. `session_of`: the conversation of an agent of this process, or empty."""
+
+    async def queue(invocation: Invocation, parameters: QueueParameters) -> Outcome:
+        agent = parameters.agent or invocation.addressed
+        try:
+            session = session_of(agent)
+            if not session and parameters.agent:
+                row = await store.agents.find(agent)
+                agent, session = row.id, row.session
+            waiting = await store.queue.find_all(session) if session else []
+        except StoreError as error:
+            raise command_error(error) from error
+        if parameters.action == "list":
+            lines = [f"{n}. {one_line(literal(one.text), 120)}" for n, one in enumerate(waiting, 1)]
+            return Outcome(msgspec.to_builtins(waiting), "\n".join(lines) or "No prompts wait.")
+        if not waiting:
+            raise CommandError("No prompts wait.")
+        number = "1 prompt" if len(waiting) == 1 else f"{len(waiting)} prompts"
+        if parameters.action == "send":
+            bus.publish(QueueReleaseRequested(agent=agent))
+            return Outcome({"sent": len(waiting)}, f"Sending {number}, in their order.")
+        for one in waiting:
+            bus.publish(PromptEditRequested(prompt=one.id, agent=agent))
+        return Outcome({"dropped": len(waiting)}, f"Dropped {number}. `up` in the input brings back what you sent.")
+
+    return Command(
+        "queue",
+        "Prompts that wait: list, send or drop them",
+        QueueParameters,
+        queue,
+        access=Access.HUMAN_ONLY,
+        effect=Effect.WRITE,
+        positions=("action", "agent"),
+        description="What an earlier window left is held: it starts when you send it.",
+        family="agents",
+    )
