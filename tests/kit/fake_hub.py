@@ -210,6 +210,9 @@ class FakeHub:
             raise self.fails
         self.bus.publish(HubStarted(cwd=str(self.opening.cwd), project=str(self.opening.cwd), branch="main"))
 
+    def cease(self) -> None:
+        """Nothing starts here."""
+
     async def stop(self) -> None:
         self.stopped = True
         await self.bus.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
-from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.bus.events.agent_events import PromptQueued, PromptSubmitted
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.guard.answer_keys import HAND, PAUSE, READ
@@ -22,6 +23,7 @@ from gshtui.ui.approvals.approvals_pane import ApprovalsPane, ReasonInput
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.approvals.rule_form import RuleForm
 from gshtui.ui.kit.widget_messages import OpenTerminal
+from tests.kit.home import Home
 from tests.kit.keyboard import LONG, Keyboard
 from tests.kit.prompt_host import PromptHost, make_question
 
@@ -49,7 +51,7 @@ class Asked(PromptHost):
     def __init__(self, **area: Any) -> None:
         self.now = Clock()
         self.keyboard = Keyboard(self, self.now)
-        super().__init__(keep_drafts=False, clock=self.now, **area)
+        super().__init__(**{"keep_drafts": False, "clock": self.now, **area})
 
     @property
     def answers(self) -> list[tuple[str, str, str]]:
@@ -169,6 +171,26 @@ async def test_always_is_offered_only_with_a_rule() -> None:
         app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"), make_question(2))
         await app.review(pilot)
         assert "approval.always" in bound(app)
+
+
+async def test_what_is_half_written_is_kept_behind_the_draft(home: Home, tmp_path: Path) -> None:
+    app = Asked(project=tmp_path, keep_drafts=True)
+    async with app.run_test() as pilot:
+        await app.workers.wait_for_complete()
+        app.feed(make_question(1), PromptQueued(prompt="a", agent="main", text="do a"))
+        await app.press(pilot, *"half", "alt+q", "enter", *" later")
+        await app.review(pilot)
+        await app.press(pilot, "5")
+        await pilot.pause()
+        await app.press(pilot, *"too broad")
+        app.area.leave(["never sent"])
+        app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
+        await pilot.pause()
+    again = PromptHost(project=tmp_path)
+    async with again.run_test() as pilot:
+        await again.workers.wait_for_complete()
+        await pilot.pause()
+        assert again.area.input.value == "never sent\n\nhalf\n\ndo a later\n\ntoo broad"
 
 
 async def test_denied_with_a_reason() -> None:

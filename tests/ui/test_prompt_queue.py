@@ -8,8 +8,10 @@ from gshtui.bus.events.agent_events import (
     PromptQueued,
     PromptSubmitted,
     PromptWithdrawn,
+    QueueReleaseRequested,
     TurnStarted,
 )
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from tests.kit.prompt_host import PromptHost
 
@@ -163,3 +165,32 @@ async def test_prompts_that_were_not_taken_come_back_in_their_order_before_what_
         app.feed(PromptWithdrawn(prompt="x", agent="main", text="do x", why="Full."))  # another window's
         await pilot.pause()
         assert app.area.input.text == "do a\n\ndo b\n\nhalf"
+
+
+async def test_what_is_held_is_sent_by_its_key_and_not_taken_back_by_an_interrupt() -> None:
+    app = PromptHost(keep_drafts=False)
+    async with app.run_test() as pilot:
+        app.feed(PromptQueued(prompt="old", agent="main", text="from before", held=True), *queued("a"))
+        await pilot.pause()
+        assert "1 held  from before" in row(app, 0) and "send  edit  withdraw" in row(app, 0)
+        assert "2 queued  do a" in row(app, 1) and "send" not in row(app, 1)
+        assert "1 queued · 1 held" in str(app.query_one(PromptStatus).content)
+        await pilot.press("alt+q", "s", "down", "s")
+        await pilot.pause()
+        released = [event.prompt for event in app.events if isinstance(event, QueueReleaseRequested)]
+        assert released == ["old"]
+        back = app.area.take_back("main")
+        assert [one.prompt for one in back if isinstance(one, PromptEditRequested)] == ["a"]
+        app.feed(PromptQueued(prompt="old", agent="main", text="from before"))
+        await pilot.pause()
+        assert "1 queued  from before" in row(app, 0)
+
+
+async def test_another_conversation_has_a_queue_of_its_own() -> None:
+    app = PromptHost(keep_drafts=False)
+    async with app.run_test() as pilot:
+        app.feed(*queued("a"), PromptQueued(prompt="c", agent="other", text="theirs"))
+        app.feed(SessionOpened(session="s2", agent="main"))
+        await pilot.pause()
+        assert "theirs" in row(app, 0) and len(app.area.queue.state.waiting) == 1
+        assert "queued" not in str(app.query_one(PromptStatus).content)

@@ -80,8 +80,8 @@ def test_cost_adds_up_and_says_when_part_of_it_is_unknown() -> None:
 
 
 def test_prompts_that_wait_are_counted() -> None:
-    queued = PromptQueued(agent="main", prompt="p", text="x")
-    assert agents(queued, queued, PromptWithdrawn(agent="main", prompt="p")).queued == 1
+    queued, other = (PromptQueued(agent="main", prompt=name, text="x") for name in "pq")
+    assert agents(queued, other, queued, PromptWithdrawn(agent="main", prompt="p")).queued == 1
     assert agents(queued, TurnStarted(agent="main", session="s", turn="t", prompt="p")).queued == 0
 
 

@@ -61,8 +61,8 @@ class AgentView(msgspec.Struct, frozen=True):
     """`row.context` is the provider's count, not an estimate."""
     known_cost: float = 0.0
     """US dollars for the requests with a known price; if all are known, equal to `row.cost`."""
-    queued: int = 0
-    """Prompts that wait for it."""
+    prompts: frozenset[str] = frozenset()
+    """Ids of prompts that wait for it."""
     turn: str = ""
     """Id of the turn in progress."""
     killed_until: float = 0.0
@@ -71,6 +71,11 @@ class AgentView(msgspec.Struct, frozen=True):
     """Ids of messages that wait for it."""
     mode: GuardMode | None = None
     """How much it may do before it asks; `None`: it asks, and nobody has changed that."""
+
+    @property
+    def queued(self) -> int:
+        """Prompts that wait for it."""
+        return len(self.prompts)
 
     @property
     def id(self) -> str:
@@ -274,13 +279,13 @@ def _after(agent: AgentView, event: Event) -> AgentView:
             exact = agent.exact or event.iteration > 0
             return replace(agent, row=row, exact=exact, known_cost=agent.known_cost + (event.cost or 0.0))
         case SessionOpened() if event.session != agent.row.session:
-            return replace(agent, row=row, exact=False, known_cost=0.0)
+            return replace(agent, row=row, exact=False, known_cost=0.0, prompts=frozenset())
         case PromptQueued():
-            return replace(agent, queued=agent.queued + 1)
+            return replace(agent, prompts=agent.prompts | {event.prompt})
         case PromptWithdrawn():
-            return replace(agent, queued=max(0, agent.queued - 1))
+            return replace(agent, prompts=agent.prompts - {event.prompt})
         case TurnStarted():
-            return replace(agent, turn=event.turn, queued=max(0, agent.queued - 1))
+            return replace(agent, turn=event.turn, prompts=agent.prompts - {event.prompt})
         case TurnFinished():
             return replace(agent, row=row, turn="")
         case _:

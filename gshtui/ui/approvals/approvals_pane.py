@@ -70,8 +70,12 @@ _CHANGE = 24
 class ReasonInput(FoldingArea, can_focus=False):
     """One line for the reason; the panel closes it."""
 
-    def __init__(self) -> None:
+    def __init__(self, wrote: Callable[[], None]) -> None:
         super().__init__(id="reason", placeholder="Why not? The agent will read this · enter denies · esc goes back")
+        self._wrote = wrote
+
+    def changed(self) -> None:
+        self._wrote()
 
     @property
     def reason(self) -> str:
@@ -100,6 +104,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         home: the widget to focus when there is nowhere to go back to.
         typed: receives letters typed here that were clearly meant for the input line.
         appears: told whether the panel is shown now.
+        wrote: told when a reason that is being written has changed.
         clock: monotonic seconds, the clock that Textual stamps keys with.
     """
 
@@ -145,6 +150,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         home: Callable[[], Widget | None] = lambda: None,
         typed: Callable[[str], None] = lambda _: None,
         appears: Callable[[bool], None] = lambda _: None,
+        wrote: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(id="approvals")
@@ -155,6 +161,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._home = home
         self._typed = typed
         self._appears = appears
+        self._wrote = wrote
         self._clock = clock
         self._bound = BoundKeys()
         self._keys = AnswerKeys()
@@ -224,6 +231,11 @@ class ApprovalsPane(Vertical, can_focus=True):
         request = self.state.shown
         if request is not None and self.is_attached and self.region.height:
             self._keys.show_question(request.approval, choices(self.state.offered), self._clock())
+
+    @property
+    def written_reason(self) -> str:
+        """The reason that is being written; empty: none."""
+        return next((field.reason for field in self.query(ReasonInput)), "")
 
     @property
     def writing(self) -> bool:
@@ -449,7 +461,7 @@ class ApprovalsPane(Vertical, can_focus=True):
                 self._settle(outcome)
             case ReasonBegun():
                 if not self.query(ReasonInput):
-                    await self.mount(ReasonInput())
+                    await self.mount(ReasonInput(self._wrote))
                 self.show_message("" if outcome.question else VOID)
             case RuleBegun() if self.state.shown is not None:
                 await self.mount(RuleForm(self.state.shown))
@@ -521,6 +533,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     async def _close_reason(self) -> None:
         for field in self.query(ReasonInput):
             await field.remove()
+        self._wrote()
 
     async def _end_rule(self, *, give: bool, at: float = 0.0, back: bool = True) -> None:
         """Save the rule and allow, if nothing is wrong with it; or go back to the question."""

@@ -91,6 +91,7 @@ def session_choice(session: SessionInfo, now: float, current: str = "") -> Picke
     parts = [
         figures.age(max(0.0, now - session.updated)),
         "1 message" if session.messages == 1 else f"{session.messages} messages",
+        f"{session.queued} unsent" if session.queued else "",
         label_of(session.model),
         f"open in {session.held_by}" if session.held_by else "",
     ]

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from gshtui.bus.bus import Subscription, WhenFull
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub_events import FaultReported, Noticed, SubscriberFailed
+from gshtui.bus.events.hub_events import FaultReported, Noticed, QuitRequested, SubscriberFailed
 from gshtui.bus.events.session_events import SessionClosed
 from gshtui.bus.shell_data import Ran
 from gshtui.bus.shell_rows import Filter, Span
@@ -111,6 +111,7 @@ class Bridge:
             hub = await self._make_hub(self.opening)
             self._subscription = hub.bus.subscribe(self._deliver, name="window", limit=QUEUE, when_full=WhenFull.MERGE)
             self.hub = hub
+            hub.bus.subscribe(lambda _: hub.cease(), QuitRequested, name="leaving")  # not a frame later
             await hub.start()
             waiting, self._waiting = self._waiting, []
             for event in waiting:
@@ -125,6 +126,13 @@ class Bridge:
     async def running(self) -> HubPort:
         """The hub, once it is running. Raises `NotReady`."""
         return await self._running()
+
+    def cease(self) -> list[Event]:
+        """Have nothing start any more: the person leaves. Gives the intents that no hub has had."""
+        if self.hub is not None:
+            self.hub.cease()
+        unheard, self._waiting = self._waiting, []
+        return unheard
 
     async def stop(self) -> None:
         """Stop the hub in order, within `STOP_WITHIN` seconds."""

@@ -494,6 +494,7 @@ KEYS: dict[str, Key] = {
     "queue.up": Key("up,k", "Up", "Previous prompt", "Queued prompts"),
     "queue.down": Key("down,j", "Down", "Next prompt", "Queued prompts"),
     "queue.edit": Key("enter,e", "Edit", "Edit the queued prompt", "Queued prompts", show=True),
+    "queue.send": Key("s", "Send", "Send the prompt that is held", "Queued prompts", show=True),
     "queue.withdraw": Key("delete,backspace,d", "Withdraw", "Withdraw the prompt", "Queued prompts", show=True),
     "queue.back": Key("escape", "Back", "Back to the input", "Queued prompts", show=True),
     # Before any widget sees it: the keys behind it go to the question, however fast they come.

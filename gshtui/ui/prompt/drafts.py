@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -197,6 +197,10 @@ class Drafts:
         self._timer: Timer | None = None
         self._aside: PromptDraft | None = None
         """The text put aside when something else took its place; a crash must not lose it."""
+        self.beside: Callable[[], str] = str
+        """What is being written elsewhere in the window; it is kept behind the draft."""
+        self._left: str | None = None
+        """That, from when the window ended."""
 
     async def restore(self) -> None:
         """Restore the draft of a dead window."""
@@ -208,6 +212,12 @@ class Drafts:
         if typed and not folds:  # keys that came before the draft are appended to it
             self._area.insert(typed, self._area.document.end, maintain_selection_offset=False)
         self._area.notify("Restored the draft from your last window.", markup=False)
+
+    def leave(self) -> None:
+        """Store everything now: the window ends, and what is written elsewhere goes with its widgets."""
+        if self._left is None:
+            self._left = self.beside()
+            self.keep()
 
     async def close(self) -> None:
         """Write the draft a last time and release the slot."""
@@ -226,7 +236,11 @@ class Drafts:
             self._timer.stop()
             self._timer = None
         if self._keeper is not None:
-            self._keeper.keep(self._aside or self._current())
+            draft = self._aside or self._current()
+            beside = self.beside() if self._left is None else self._left
+            if beside:
+                draft = PromptDraft("\n\n".join(filter(None, (draft.text, beside))), draft.folds)
+            self._keeper.keep(draft)
 
     def _current(self) -> PromptDraft:
         text = self._area.text
@@ -236,6 +250,13 @@ class Drafts:
         """Put the area's content aside for `bring_back`; content already aside stays."""
         if self._aside is None:
             self._aside = self._current()
+
+    def put_before(self, texts: Sequence[str]) -> bool:
+        """Put texts before the content that is put aside; False: none is."""
+        if (aside := self._aside) is None:
+            return False
+        self._aside = PromptDraft("\n\n".join([*texts, aside.text] if aside.text else texts), aside.folds)
+        return True
 
     def take_aside(self) -> PromptDraft | None:
         """Take the content that was put aside; it is then the caller's."""

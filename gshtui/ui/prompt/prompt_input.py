@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -502,6 +502,12 @@ class PromptInput(FoldingArea):
         self.drafts.keep()
 
     # Waiting prompts
+
+    def take_back(self, texts: Sequence[str]) -> None:
+        """Put prompts that were not sent before what is being written, and store all of it as the draft."""
+        if not self.drafts.put_before(texts):
+            self.place("\n\n".join([*texts, self.value] if self.value else texts))
+        self.drafts.keep()
 
     def begin_edit(self, prompt: str, text: str, agent: str = "") -> None:
         """Edit a waiting prompt of an agent, the window's own unless given; the draft comes back afterwards."""

@@ -25,14 +25,22 @@ from gshtui.bus.events.agent_events import (
     PromptQueued,
     PromptSubmitted,
     PromptWithdrawn,
+    QueueReleaseRequested,
     TurnStarted,
 )
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.kit.bound_keys import BoundKeys
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.widget_messages import Intent
 
-QUEUE_EVENTS: tuple[type[Event], ...] = (PromptQueued, PromptEdited, PromptWithdrawn, TurnStarted)
+QUEUE_EVENTS: tuple[type[Event], ...] = (
+    PromptQueued,
+    PromptEdited,
+    PromptWithdrawn,
+    TurnStarted,
+    SessionOpened,
+)
 
 
 class WaitingPrompt(msgspec.Struct, frozen=True):
@@ -42,6 +50,8 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
     agent: str
     text: str
     source: str = "person"
+    held: bool = False
+    """It waits until the person sends it."""
 
 
 class QueueState(msgspec.Struct, frozen=True):
@@ -54,8 +64,8 @@ class QueueState(msgspec.Struct, frozen=True):
         return next((w for w in self.waiting if w.prompt == prompt), None)
 
     def of_person(self, agent: str) -> tuple[WaitingPrompt, ...]:
-        """The person's own prompts that wait for this agent."""
-        return tuple(w for w in self.waiting if w.agent == agent and w.source == "person")
+        """The person's own prompts that wait for this agent's turn in progress."""
+        return tuple(w for w in self.waiting if w.agent == agent and w.source == "person" and not w.held)
 
 
 def reduce_queue(state: QueueState, event: Event) -> QueueState:
@@ -63,7 +73,7 @@ def reduce_queue(state: QueueState, event: Event) -> QueueState:
     match event:
         case PromptQueued():
             known = state.find(event.prompt)
-            entry = WaitingPrompt(event.prompt, event.agent, event.text, event.source)
+            entry = WaitingPrompt(event.prompt, event.agent, event.text, event.source, event.held)
             if known is not None:
                 return _with_entry(state, entry)
             return replace(state, waiting=(*state.waiting, entry))
@@ -71,6 +81,8 @@ def reduce_queue(state: QueueState, event: Event) -> QueueState:
             return _with_entry(state, replace(known, text=event.text))
         case PromptWithdrawn() | TurnStarted() if state.find(event.prompt) is not None:
             return replace(state, waiting=tuple(w for w in state.waiting if w.prompt != event.prompt))
+        case SessionOpened() if any(w.agent == event.agent for w in state.waiting):
+            return replace(state, waiting=tuple(w for w in state.waiting if w.agent != event.agent))
         case _:
             return state
 
@@ -81,6 +93,8 @@ def _with_entry(state: QueueState, entry: WaitingPrompt) -> QueueState:
 
 ROWS = 4
 BUTTONS = " edit  withdraw "
+SEND = " send "
+"""The button before them of a prompt that is held."""
 
 
 class QueuePane(Widget, can_focus=True):
@@ -92,6 +106,7 @@ class QueuePane(Widget, can_focus=True):
         bind("queue.up", "move(-1)"),
         bind("queue.down", "move(1)"),
         bind("queue.edit", "edit"),
+        bind("queue.send", "send"),
         bind("queue.withdraw", "withdraw"),
         bind("queue.back", "back"),
     ]
@@ -149,7 +164,7 @@ class QueuePane(Widget, can_focus=True):
 
     def _follow(self, event: Event) -> None:
         match event:
-            case PromptSubmitted(source="person"):
+            case PromptSubmitted(source="person") | PromptQueued(source="person", held=True):
                 self._sent.add(event.prompt)
             case PromptWithdrawn() if event.prompt in self._sent:
                 self._sent.discard(event.prompt)
@@ -187,10 +202,10 @@ class QueuePane(Widget, can_focus=True):
             if chosen
             else [style(f"queue--{part}") for part in ("text", "number", "button")]
         )
-        number = f"{'▸' if chosen else ' '}{at + 1} queued  "
+        number = f"{'▸' if chosen else ' '}{at + 1} {'held' if waiting.held else 'queued'}  "
         below = len(self.state.waiting) - at - 1 if y == self.size.height - 1 else 0
         more = f" (+{below} more) " if below else ""
-        buttons = BUTTONS if width >= 50 else ""
+        buttons = f"{SEND if waiting.held else ''}{BUTTONS}" if width >= 50 else ""
         text = fit(waiting.text, width - len(number) - len(more) - len(buttons))
         left = Strip(
             [
@@ -229,6 +244,8 @@ class QueuePane(Widget, can_focus=True):
             self.action_withdraw()
         elif (self.size.width >= 50 and from_right <= len(BUTTONS)) or event.chain == 2:
             self.action_edit()
+        elif self.size.width >= 50 and from_right <= len(BUTTONS) + len(SEND):
+            self.action_send()
         self.refresh()
 
     def action_move(self, by: int) -> None:
@@ -240,6 +257,11 @@ class QueuePane(Widget, can_focus=True):
         """Change the chosen prompt in the input line."""
         if self._chosen < len(self.state.waiting):
             self.post_message(self.EditChosen(self.state.waiting[self._chosen]))
+
+    def action_send(self) -> None:
+        """Send the chosen prompt, if it is held."""
+        if self._chosen < len(self.state.waiting) and (waiting := self.state.waiting[self._chosen]).held:
+            self.post_message(Intent(QueueReleaseRequested(prompt=waiting.prompt, agent=waiting.agent)))
 
     def action_withdraw(self) -> None:
         """Withdraw the chosen prompt."""

@@ -32,6 +32,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
 )
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
 from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.fitted_text import fit
@@ -50,6 +51,7 @@ STATUS_EVENTS: tuple[type[Event], ...] = (
     ThinkingDelta,
     PromptQueued,
     PromptWithdrawn,
+    SessionOpened,
     ApprovalRequested,
     ApprovalSettled,
     InputCommandStarted,
@@ -95,6 +97,8 @@ class StatusState(msgspec.Struct, frozen=True):
     """When the turn began, seconds since the epoch; 0: no turn."""
     retry: str = ""
     queued: frozenset[str] = frozenset()
+    held: frozenset[str] = frozenset()
+    """Prompts that wait until the person sends them."""
     asking: frozenset[str] = frozenset()
     ended: str = ""
     """How the last turn ended, if not normally."""
@@ -115,10 +119,11 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
         case ApprovalSettled():
             return replace(state, asking=state.asking - {event.approval})
         case TurnStarted() if event.agent == state.agent:
-            queued = state.queued - {event.prompt}
+            queued, held = state.queued - {event.prompt}, state.held - {event.prompt}
             return StatusState(
-                state.agent, "thinking", since=event.at, queued=queued, asking=state.asking, running=state.running
-            )
+                state.agent, "thinking", since=event.at, queued=queued, held=held, asking=state.asking,
+                running=state.running,
+            )  # fmt: skip
         case TurnFinished() if event.agent == state.agent:
             ended = {"interrupted": "interrupted", "max_iterations": "stopped at its iteration limit"}.get(
                 event.stop, ""
@@ -139,9 +144,14 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
         case ProviderRetried() if event.agent == state.agent:
             return replace(state, retry=f"{event.why} · retrying in {event.wait:.0f} s (attempt {event.attempt + 1})")
         case PromptQueued() if event.agent == state.agent:
-            return replace(state, queued=state.queued | {event.prompt})
+            queued, held = state.queued - {event.prompt}, state.held - {event.prompt}
+            if event.held:
+                return replace(state, queued=queued, held=held | {event.prompt})
+            return replace(state, queued=queued | {event.prompt}, held=held)
         case PromptWithdrawn() if event.agent == state.agent:
-            return replace(state, queued=state.queued - {event.prompt})
+            return replace(state, queued=state.queued - {event.prompt}, held=state.held - {event.prompt})
+        case SessionOpened() if event.agent == state.agent and (state.queued or state.held):
+            return replace(state, queued=frozenset(), held=frozenset())
         case InputCommandStarted():
             return replace(state, running=(*state.running, RunningCommand(event.run, event.command, event.at)))
         case InputCommandFinished():
@@ -178,6 +188,8 @@ def waits(state: StatusState, answer_key: str) -> list[str]:
         found.append(f"{answer_key} to answer {many} question{'s' * (many > 1)}")
     if state.queued:
         found.append(f"{len(state.queued)} queued")
+    if state.held:
+        found.append(f"{len(state.held)} held")
     return found
 
 

@@ -22,7 +22,7 @@ from textual.widgets import TextArea
 
 from gshtui.bus.agent_data import AT_WORK
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import InterruptRequested
+from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.settings import git_info, paths
 from gshtui.system.faults import Fault
@@ -176,7 +176,7 @@ class Workbench(ThemedApp[int], AppBase):
     async def offer_last(self) -> None:
         """Offer the last conversation of this folder that is open nowhere and not an agent's own, if there is one."""
         listed = await self.part(ConversationFeature).sessions()
-        found = [one for one in listed if one.messages and not one.held_by and not one.parent]
+        found = [one for one in listed if (one.messages or one.queued) and not one.held_by and not one.parent]
         if found:
             from gshtui.ui.conversation.pickers import session_choice  # with its dialogs
 
@@ -191,10 +191,17 @@ class Workbench(ThemedApp[int], AppBase):
             await self.bridge.stop()
 
     async def action_quit(self) -> None:
-        """Leave: the hub stops in order, what was accepted is on disk."""
+        """Leave: nothing starts from here on, the hub stops in order, and what was accepted is on disk."""
+        self._cease()
         self.run_worker(self._leave(), exit_on_error=False, group="leave", exclusive=True)
 
+    def _cease(self) -> None:
+        """Nothing starts any more, and what is being written is kept, with the prompts that no hub has had."""
+        unheard = self.bridge.cease()
+        self.bench.centre.leave([event.text for event in unheard if isinstance(event, PromptSubmitted)])
+
     def leave(self) -> None:
+        self._cease()
         if self._is_there:
             self.call_later(self.action_quit)
         else:

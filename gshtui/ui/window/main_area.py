@@ -64,6 +64,10 @@ def _unwritten(_: str) -> None:
     return None
 
 
+def _ungiven(_: Sequence[str]) -> None:
+    return None
+
+
 def _nothing_waits(_: str) -> Sequence[Event]:
     return ()
 
@@ -92,6 +96,8 @@ class MainArea(msgspec.Struct, frozen=True):
     """Puts the person's prompts that wait for an agent into the input; gives the intents that withdraw them."""
     give_back: Callable[[str], None] = _unwritten
     """Puts a prompt that was not sent into the input."""
+    leave: Callable[[Sequence[str]], None] = _ungiven
+    """Called when the window ends, with the prompts that were not sent: keeps these and what is being written."""
     connect: Callable[[], None] = _nothing
     """Called once the hub is up: connects the input's completion and history."""
 
@@ -187,7 +193,10 @@ class PromptArea(Vertical):
             keys=self.keys,
             keep_drafts=keep_drafts,
         )
-        self.approvals = ApprovalsPane(home=self._input, typed=self._type, appears=self._ask, clock=clock)
+        self.approvals = ApprovalsPane(
+            home=self._input, typed=self._type, appears=self._ask, wrote=self.input.drafts.keep_soon, clock=clock
+        )
+        self.input.drafts.beside = self._half_written
         self.tasks = TasksStrip(agent)
         self.queue = QueuePane(home=self._input, typed=self._type)
         self.status = PromptStatus(self.input, agent, now)
@@ -207,8 +216,7 @@ class PromptArea(Vertical):
         """Put the person's prompts that wait for this agent into the input; gives the intents that withdraw them."""
         waiting = self.queue.state.of_person(agent)
         if waiting:
-            texts = [one.text for one in waiting]
-            self.input.place("\n\n".join([*texts, self.input.value] if self.input.value else texts))
+            self.input.take_back([one.text for one in waiting])
             what = "The queued prompt is" if len(waiting) == 1 else f"The {len(waiting)} queued prompts are"
             self.notify(f"{what} in the input again.", timeout=4, markup=False)
         return [PromptEditRequested(prompt=one.prompt, agent=agent) for one in waiting]
@@ -220,6 +228,18 @@ class PromptArea(Vertical):
         rest = value.removeprefix(before).removeprefix("\n\n")
         self._given_back = f"{before}\n\n{text}" if before else text
         self.input.place(f"{self._given_back}\n\n{rest}" if rest else self._given_back)
+
+    def leave(self, unsent: Sequence[str]) -> None:
+        """The window ends: prompts that were not sent go into the input, and what is being written is kept."""
+        if unsent:
+            self.input.take_back(unsent)
+        self.input.drafts.leave()
+
+    def _half_written(self) -> str:
+        """What is being written besides the draft: a reason, or another text for a prompt that waits."""
+        edited = self.queue.state.find(self.input.editing) if self.input.editing else None
+        changed = self.input.value if edited is not None and self.input.value != edited.text else ""
+        return "\n\n".join(text for text in (changed, self.approvals.written_reason) if text.strip())
 
     def compose(self) -> ComposeResult:
         """The parts, from top to bottom."""
@@ -315,6 +335,11 @@ class PromptArea(Vertical):
         message.stop()
         self.input.begin_edit(message.waiting.prompt, message.waiting.text, message.waiting.agent)
 
+    def on_queue_pane_returned(self, message: QueuePane.Returned) -> None:
+        """Prompts that could not be sent go back into the input; the conversation says why."""
+        message.stop()
+        self.input.take_back(message.texts)
+
     def on_prompt_input_keys_changed(self, message: PromptInput.KeysChanged) -> None:
         """Name what the input's keys do now."""
         message.stop()
@@ -369,6 +394,7 @@ def make_main_area(bridge: Bridge, now: Callable[[], float]) -> MainArea:
         address=area.address,
         take_back=area.take_back,
         give_back=area.give_back,
+        leave=area.leave,
         connect=connect,
     )
 
