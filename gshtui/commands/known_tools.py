@@ -64,8 +64,8 @@ NO_TOOLS = frozenset((
     "echo", "effort", "env", "exec", "exit", "file", "fork", "guard", "help", "hook", "hooks", "host", "hub",
     "hunk", "info", "init", "interrupt", "invite", "join", "leave", "logs", "mail", "mcp", "mode", "model", "new",
     "note", "people", "permissions", "personas", "plan", "plugins", "profiles", "program_hooks", "prompt",
-    "prompts", "provider", "quit", "redo", "resume", "review", "rewind", "search", "spawn", "status", "topic",
-    "tune", "unpin", "vim", "whatif", "who", "workflow", "workflows", "worktree",
+    "prompts", "provider", "queue", "quit", "redo", "resume", "review", "rewind", "search", "spawn", "status",
+    "topic", "tune", "unpin", "vim", "whatif", "who", "workflow", "workflows", "worktree",
 ))
 SHELL_FORMS = frozenset((
     "acp", "agent answer", "agent archive", "agent attach", "agent fork", "agent interrupt", "agent kill",

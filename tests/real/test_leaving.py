@@ -1,0 +1,432 @@
+"""Whoever leaves starts nothing: in every state of a turn, with every way to end it, and what waited is there again.
+
+Counted where the requests leave, and at the model's server. The next hub in the same conversation starts nothing until
+a person says so; its record and its queue together have everything that was typed, once and in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import random
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.bus.events.agent_events import (
+    PromptQueued,
+    PromptSubmitted,
+    PromptWithdrawn,
+    ProviderRetried,
+    QueueReleaseRequested,
+    ToolFinished,
+    ToolOutput,
+    TurnFinished,
+    TurnStarted,
+)
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.context_events import CutRequested
+from gshtui.commands.declaration import CommandError
+from gshtui.hub.composition import build_hub
+from gshtui.hub.hub import Hub
+from gshtui.hub.hub_options import HubOptions
+from gshtui.providers.http_client import WatchedClient
+from gshtui.settings.loader import load
+from gshtui.system.expected_error import ExpectedError
+from gshtui.system.ids import new_id
+from gshtui.system.tasks import start_job
+from tests.kit.home import Home
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Answer, Call, Fault, Say
+from tests.kit.loopback.server import Asked, Loopback
+from tests.kit.pty_child import PtyChild
+from tests.kit.scripted_provider import Recorder
+from tests.kit.storms import FULL
+
+COVERS = (
+    "gshtui.agents.prompt_inbox",
+    "gshtui.agents.queue_command",
+    "gshtui.store.queue_table",
+)
+PARTS = frozenset({"store", "guard", "providers", "agents"})
+WITHIN = 60.0
+FIRST: dict[str, Answer] = {
+    "first byte": [Fault.hang()],
+    "streaming": [Say("word " * 40), Fault.hang_after(3)],
+    "retrying": [Fault.status(503, retry_after=60)],
+    "tool": [Call("bash", {"command": "echo begun; sleep 60"})],
+    "asked": [Call("bash", {"command": "touch RAN_NOW"})],
+    "answered": [Call("bash", {"command": "touch RAN_NOW"})],
+    "between": [Call("bash", {"command": "true"})],
+}
+"""What the model answers to the prompt in hand, by the state that the turn is to be in."""
+
+
+def _answer(state: str) -> Callable[[Asked], Answer]:
+    def choose(asked: Asked) -> Answer:
+        last = str(asked.body["messages"][-1])
+        if "tool_result" in last:
+            return [Fault.hang()] if state == "between" else [Say("done")]
+        if waiting := next((name for name in ("Q1", "Q2", "Q3") if name in last), ""):
+            return [Call("bash", {"command": f"touch RAN_{waiting}"})]
+        if "NOW" in last:
+            return FIRST.get(state, [Say("well")])
+        return [Say("hello")] if "BEFORE" in last else [Fault.hang()]
+
+    return choose
+
+
+@dataclass
+class Leaving:
+    """A hub whose turn is in some state, and what was typed into it."""
+
+    hub: Hub
+    server: Loopback
+    folder: Path
+    recorder: Recorder
+    typed: list[str] = field(default_factory=list[str])
+
+    def send(self, text: str) -> None:
+        self.typed.append(text)
+        self.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
+
+    def queue(self, number: int) -> None:
+        for name in ("Q1", "Q2", "Q3")[:number]:
+            self.send(name)
+
+
+@asynccontextmanager
+async def _hub(folder: Path, session: str, mode: Any) -> AsyncIterator[tuple[Hub, Recorder]]:
+    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), session=session, mode=mode, parts=PARTS))
+    recorder = Recorder(hub.bus)
+    await hub.start()
+    try:
+        assert hub.failed == {}
+        yield hub, recorder
+    finally:
+        await hub.stop()
+
+
+async def _idle(one: Leaving, number: int) -> None:
+    one.queue(number)
+
+
+async def _first_byte(one: Leaving, number: int) -> None:
+    one.send("NOW")
+    await one.server.asked.wait()
+    one.queue(number)
+
+
+async def _streaming(one: Leaving, number: int) -> None:
+    one.send("NOW")
+    one.queue(number)
+    await one.server.sent.wait()
+
+
+def _at(kind: Any) -> Callable[[Leaving, int], Awaitable[None]]:
+    async def reach(one: Leaving, number: int) -> None:
+        reached = one.hub.bus.wait_for(kind, timeout=WITHIN)
+        one.send("NOW")
+        one.queue(number)
+        await reached
+
+    return reach
+
+
+async def _answered(one: Leaving, number: int) -> None:
+    asked = one.hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
+    one.send("NOW")
+    one.queue(number)
+    one.hub.bus.publish(ApprovalAnswered(approval=(await asked).approval, decision="once"))
+
+
+async def _compacting(one: Leaving, number: int) -> None:
+    before = one.hub.bus.wait_for(TurnFinished, timeout=WITHIN)
+    one.send(f"BEFORE {'words ' * 2_000}")
+    await before
+    one.server.asked.clear()
+    one.hub.bus.publish(CutRequested(agent="main", kind="compact", by="person"))
+    await one.server.asked.wait()
+    one.queue(number)
+
+
+async def _side_question(one: Leaving, number: int) -> None:
+    async def ask() -> None:
+        with pytest.raises(ExpectedError):
+            await one.hub.small_model.ask("what is this?")
+
+    start_job(ask(), "a side question")
+    await one.server.asked.wait()
+    one.queue(number)
+
+
+STATES: dict[str, Callable[[Leaving, int], Awaitable[None]]] = {
+    "idle": _idle,
+    "first byte": _first_byte,
+    "streaming": _streaming,
+    "begun": _at(TurnStarted),
+    "retrying": _at(ProviderRetried),
+    "tool": _at(ToolOutput),
+    "between": _at(ToolFinished),
+    "asked": _at(ApprovalRequested),
+    "answered": _answered,
+    "ended": _at(TurnFinished),
+    "compacting": _compacting,
+    "side question": _side_question,
+}
+
+
+async def _stop(one: Leaving, chance: random.Random) -> None:
+    await one.hub.stop()
+
+
+async def _cease(one: Leaving, chance: random.Random) -> None:
+    """As a window does: its own parts take a while before the hub's."""
+    one.hub.cease()
+    await _turns_of_the_loop(chance.randrange(40))
+
+
+async def _late(one: Leaving, chance: random.Random) -> None:
+    """A key was on its way when the person left."""
+    one.hub.cease()
+    await _turns_of_the_loop(chance.randrange(10))
+    one.send("LATE")
+    await _turns_of_the_loop(chance.randrange(10))
+
+
+ENDS = {"stop": _stop, "cease": _cease, "late": _late}
+
+
+async def _turns_of_the_loop(number: int) -> None:
+    for _ in range(number):
+        await asyncio.sleep(0)
+
+
+def _texts(folder: Path, session: str) -> list[str]:
+    """The prompts of the record, then those of its queue."""
+    from gshtui.settings import paths
+
+    with sqlite3.connect(f"file:{paths.data_dir() / 'gsh.db'}?mode=ro", uri=True) as record:
+        sent = record.execute(
+            "SELECT json_extract(data, '$.blocks[0].text') FROM messages WHERE session = ? AND role = 'user'"
+            " ORDER BY seq", (session,),
+        ).fetchall()  # fmt: skip
+        waits = record.execute(
+            "SELECT json_extract(data, '$.text') FROM queued_prompts WHERE session = ? ORDER BY number", (session,)
+        ).fetchall()
+    record.close()
+    return [str(text) for (text,) in [*sent, *waits]]
+
+
+async def _leave(
+    state: str, number: int, end: str, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch, sends: list[float]
+) -> None:
+    """One ending: nothing leaves and nothing runs from its moment on, and all is there again."""
+    folder.mkdir()
+    what, chance = (state, number, end, seed), random.Random(seed)
+    mode = "ask" if state in ("asked", "answered") else "yolo"
+    async with loopback("anthropic", choose=_answer(state)) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        async with _hub(folder, "new", mode) as (hub, recorder):
+            session = hub.session_of("main")
+            one = Leaving(hub, server, folder, recorder)
+            await STATES[state](one, number)
+            if seed:
+                await _turns_of_the_loop(chance.randrange(30))
+            left, ran = len(sends), sorted(file.name for file in folder.iterdir())
+            await ENDS[end](one, chance)
+        assert len(sends) == left, what
+        assert sorted(file.name for file in folder.iterdir()) == ran, what
+        assert _texts(folder, session) == one.typed, what
+        async with _hub(folder, session, mode) as (hub, recorder):
+            await hub.bus.drained()
+            held = [event.text for event in recorder.of(PromptQueued) if event.held]
+            assert _texts(folder, session) == one.typed, what
+            assert one.typed[len(one.typed) - len(held) :] == held, what
+            agent = hub.local_agent("main")
+            assert agent is not None
+            assert not agent.answering, what
+            assert len(sends) == left, what
+            assert len(server.chats) <= left, what
+            if held and chance.random() < 0.3:
+                server.choose = lambda _: [Say("well")]
+                await _released(hub, held)
+                assert _texts(folder, session) == one.typed, what
+
+
+async def _released(hub: Hub, held: list[str]) -> None:
+    """What was held runs, in its order, once the person says so."""
+    recorder = Recorder(hub.bus)
+    last = hub.bus.wait_for(TurnStarted, lambda event: event.text == held[-1], timeout=WITHIN)
+    hub.bus.publish(QueueReleaseRequested(agent="main"))
+    await last
+    await hub.bus.drained()
+    assert [event.text for event in recorder.of(TurnStarted)] == held
+
+
+@pytest.fixture
+def sends(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Grows by one with each request that leaves."""
+    sent: list[float] = []
+    original = WatchedClient.send
+
+    async def send(self: WatchedClient, *arguments: Any, **named: Any) -> Any:
+        sent.append(asyncio.get_running_loop().time())
+        return await original(self, *arguments, **named)
+
+    monkeypatch.setattr(WatchedClient, "send", send)
+    return sent
+
+
+ROUNDS = [(*each, seed) for seed in range(4) for each in itertools.product(range(4), ENDS)]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("state", STATES)
+async def test_whoever_leaves_starts_nothing_and_loses_nothing(
+    state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sends: list[float]
+) -> None:
+    rounds = ROUNDS if FULL else random.Random(state).sample(ROUNDS, 3)
+    for number, end, seed in rounds:
+        await _leave(state, number, end, seed, tmp_path / f"{number}-{end}-{seed}", monkeypatch, sends)
+
+
+def _ctrl_q(child: PtyChild) -> None:
+    child.write(b"\x11")
+    assert child.wait() == 0
+
+
+def _quit(child: PtyChild) -> None:
+    child.write(b"/quit\r")
+    assert child.wait() == 0
+
+
+def _signal(number: signal.Signals) -> Callable[[PtyChild], None]:
+    def end(child: PtyChild) -> None:
+        os.kill(child.pid, number)
+        assert child.wait() == -number
+
+    return end
+
+
+def _hang_up(child: PtyChild) -> None:
+    os.close(child.fd)
+    pid, status = os.waitpid(child.pid, 0)
+    child.pid, child.fd = 0, os.open(os.devnull, os.O_RDONLY)
+    assert pid and os.waitstatus_to_exitcode(status) == -signal.SIGHUP
+
+
+WINDOW_ENDS = {
+    "ctrl+q": _ctrl_q,
+    "kill -9": _signal(signal.SIGKILL),
+    "/quit": _quit,
+    "SIGTERM": _signal(signal.SIGTERM),
+    "SIGHUP": _signal(signal.SIGHUP),
+    "closed terminal": _hang_up,
+}
+
+
+def _window(folder: Path, *arguments: str) -> PtyChild:
+    child = PtyChild([sys.executable, "-m", "gshtui", *arguments], folder, columns=110, rows=40)
+    child.go()
+    return child
+
+
+def _fill_queue(folder: Path, mode: str, end: Callable[[PtyChild], None]) -> None:
+    child = _window(folder, "--mode", mode)
+    try:
+        child.read_until(lambda: b"\x1b[?2004h" in child.output)
+        child.write(b"NOW\r")
+        child.read_until(lambda: b"word word" in child.output)
+        for number in range(1, 4):
+            child.write(f"Q{number}\r".encode())
+            child.read_until(lambda number=number: f"{number} queued".encode() in child.output)
+        child.write(b"half a th")
+        child.read_until(lambda: b"half a th" in child.output)
+        if end is WINDOW_ENDS["kill -9"]:  # the draft is written a moment after its last letter
+            child.read_until(lambda: any("half a th" in file.read_text() for file in _drafts()))
+        end(child)
+    finally:
+        child.close()
+
+
+def _drafts() -> list[Path]:
+    from gshtui.settings import paths
+
+    return list((paths.state_dir() / "drafts").glob("*.json"))
+
+
+def _come_back(folder: Path) -> None:
+    child = _window(folder, "-c")
+    try:
+        child.read_until(lambda: b"3 held" in child.output and b"half a th" in child.output)
+        child.write(b"\x15/queue send\r")
+        child.read_until(lambda: child.output.count(b"well said") >= 3)
+        child.write(b"\x11")
+        child.wait()
+    finally:
+        child.close()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("way", list(WINDOW_ENDS) if FULL else list(WINDOW_ENDS)[:2])
+async def test_a_window_that_ends_sends_nothing_more_and_its_queue_is_in_the_next(
+    way: str, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home.path / "project"
+    folder.mkdir()
+    async with loopback("anthropic", choose=_answer("streaming")) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        await asyncio.to_thread(_fill_queue, folder, "yolo", WINDOW_ENDS[way])
+        assert len(server.chats) == 1
+        assert not list(folder.glob("RAN*"))
+        assert _texts(folder, _latest()) == ["NOW", "Q1", "Q2", "Q3"]
+        server.choose = lambda _: [Say("well said")]
+        await asyncio.to_thread(_come_back, folder)
+        asked = [str(each.body["messages"][-1]) for each in server.chats[1:]]
+        assert [name in text for name, text in zip(("Q1", "Q2", "Q3"), asked, strict=True)] == [True] * 3
+        assert _texts(folder, _latest()) == ["NOW", "Q1", "Q2", "Q3"]
+
+
+def _latest() -> str:
+    from gshtui.settings import paths
+
+    with sqlite3.connect(f"file:{paths.data_dir() / 'gsh.db'}?mode=ro", uri=True) as record:
+        session = record.execute("SELECT session FROM messages ORDER BY id DESC LIMIT 1").fetchone()[0]
+    record.close()
+    return str(session)
+
+
+async def test_the_queue_is_listed_and_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with loopback("anthropic", choose=_answer("streaming")) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        async with _hub(tmp_path, "new", "yolo") as (hub, recorder):
+            session = hub.session_of("main")
+            assert (await hub.run("queue")).text == "No prompts wait."
+            with pytest.raises(CommandError, match="No prompts wait"):
+                await hub.run("queue send")
+            one = Leaving(hub, server, tmp_path, recorder)
+            queued = hub.bus.wait_for(PromptQueued, lambda event: event.text == "Q2", timeout=WITHIN)
+            one.send("NOW")
+            one.queue(2)
+            await queued
+            await server.sent.wait()
+            assert (await hub.run("queue list")).text == "1. Q1\n2. Q2"
+        async with _hub(tmp_path, session, "yolo") as (hub, recorder):
+            assert (await hub.run("queue")).text == "1. Q1\n2. Q2"
+            gone = hub.bus.wait_for(PromptWithdrawn, lambda event: event.text == "Q2", timeout=WITHIN)
+            await hub.run("queue drop")
+            await gone
+        assert _texts(tmp_path, session) == ["NOW"]
+        assert len(server.chats) == 1
