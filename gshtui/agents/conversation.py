@@ -167,12 +167,12 @@ class Conversation:
             StoreError: the record does not have it. A prompt is then not part of the conversation; what a model or a
                 tool said is, and is owed.
         """
-        await self._whole(self._append(message))
+        await self._whole(lambda: self._append(message))
 
     async def settle(self) -> None:
         """Write what is owed. Raises `StoreError`: nothing may be sent before that."""
         if self._owed:
-            await self._whole(self._settle())
+            await self._whole(self._settle)
 
     async def close(self) -> None:
         """Write what is owed a last time; what cannot be written is told."""
@@ -208,9 +208,9 @@ class Conversation:
         """The prompts that wait here, in their order."""
         return await self._record.kept_prompts(self.session)
 
-    async def _whole(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _whole(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Do this to its end, also when interrupted: only then is it known what the record has."""
-        task = asyncio.get_running_loop().create_task(work, name=f"the log of {self._agent}")
+        task = asyncio.get_running_loop().create_task(work(), name=f"the log of {self._agent}")
         task.add_done_callback(lambda done: done.cancelled() or done.exception())  # also if interrupted twice
         try:
             await asyncio.shield(task)

@@ -16,7 +16,8 @@ from gshtui.agents.answer_stream import AnswerStream
 from gshtui.agents.conversation import Conversation, MemoryRecord
 from gshtui.agents.loop import Turn
 from gshtui.agents.toolbox import Toolbox
-from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import PromptWithdrawn, TurnFinished
 from gshtui.bus.messages import ToolCall, ToolResult
 from gshtui.context.engine import ContextEngine
 from gshtui.context.ports import MemoryContextStore
@@ -57,6 +58,10 @@ def steps() -> list[tuple[type[Any], str]]:
         and not name.startswith("__")
         and name not in NOT_IN_A_TURN.get(part.__name__, ())
     ]
+
+
+_ENDS = (TurnFinished, PromptWithdrawn)
+"""How a prompt ends: by its turn, or before it could begin."""
 
 
 class Fault(Exception):
@@ -110,16 +115,18 @@ async def test_every_step_failing_in_turn(at: int, tmp_path: Path, home: Home, m
         harness = AgentHarness(tmp_path, provider, auto_approve=frozenset({"act"}))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(part, name, failing(vars(part)[name], at, calls))
-            ended = harness.bus.wait_for(TurnFinished, timeout=60)
+            ended = harness.bus.wait_for(Event, lambda event: isinstance(event, _ENDS), timeout=60)
             await harness.send_prompt("go")
             finished = await ended
             await harness.bus.drained()
             if len(calls) >= at:
                 reached.add(f"{part.__name__}.{name}")
         what = f"{part.__name__}.{name} at call {at}"
-        if finished.stop == "error":
-            assert "Fault" in finished.error or "ExceptionGroup" in finished.error, (what, finished)
-            assert finished.error.count("\n") == 0
+        assert isinstance(finished, _ENDS)
+        error = finished.why if isinstance(finished, PromptWithdrawn) else finished.error
+        if isinstance(finished, PromptWithdrawn) or finished.stop == "error":
+            assert "Fault" in error or "ExceptionGroup" in error, (what, finished)
+            assert error.count("\n") == 0
             assert list(home.state.glob("**/crash-*.log")), what
         again = await harness.run_turn("again")
         assert again.stop == "end", (what, again)

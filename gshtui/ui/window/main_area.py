@@ -335,11 +335,6 @@ class PromptArea(Vertical):
         message.stop()
         self.input.begin_edit(message.waiting.prompt, message.waiting.text, message.waiting.agent)
 
-    def on_queue_pane_returned(self, message: QueuePane.Returned) -> None:
-        """Prompts that could not be sent go back into the input; the conversation says why."""
-        message.stop()
-        self.input.take_back(message.texts)
-
     def on_prompt_input_keys_changed(self, message: PromptInput.KeysChanged) -> None:
         """Name what the input's keys do now."""
         message.stop()
