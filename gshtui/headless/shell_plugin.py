@@ -128,6 +128,8 @@ class ShellFacts:
     """Shell → its start-up file, if that has the line."""
     this_shell: str = ""
     """Id of the current shell, if it reports."""
+    silent: str = ""
+    """Why the current shell does not report, or not all."""
     socket: str = ""
     listening: bool = False
     paused: bool = False
@@ -157,6 +159,7 @@ def inspect_shells(loaded: Loaded) -> ShellFacts:
     """Collect the facts. Blocks while zsh starts."""
     settings = loaded.settings
     facts = ShellFacts(plugin=plugin.path(), this_shell=os.environ.get("GSH_SHELL_ID", ""))
+    _look_at_this_shell(facts)
     facts.ignore = list(settings.shell.ignore)
     facts.keys = {name: settings.keybindings.get(name, "") for name in plugin_files.KEYS}
     facts.paused = plugin_files.is_paused()
@@ -175,7 +178,7 @@ def status_text(facts: ShellFacts) -> str:
     rows = [
         ("plugin", facts.plugin),
         ("installed", installed),
-        ("this shell", f"reports as {facts.this_shell}" if facts.this_shell else "does not report"),
+        ("this shell", f"reports as {facts.this_shell}" if facts.this_shell else f"does not report: {facts.silent}."),
         ("recording", "paused (`gsh-tui shell resume`)" if facts.paused else "on"),
         ("ignored", ", ".join(facts.ignore) or "commands that start with a space"),
         ("zsh", facts.zsh or "not found"),
@@ -189,6 +192,25 @@ def status_text(facts: ShellFacts) -> str:
     ]
     lines = [f"{name:12} {value}" for name, value in rows]
     return "\n".join([*lines, *(f"! {problem}" for problem in facts.problems)])
+
+
+_SILENT = {
+    "": "the plugin is not loaded here. Start a new shell once it is installed, or source it",
+    "loaded": "its hooks are not called, because your start-up file sets PROMPT_COMMAND anew behind the plugin's line. "
+    "Put that line last",
+    "restricted": "it is a restricted shell, which may not write files",
+    "readonly": "PROMPT_COMMAND is read-only in it. Put the plugin's line before the one that makes it so",
+    "folder": "the folder of your data is not yours or cannot be written in it (see XDG_DATA_HOME)",
+    "history": "its history is off (`set +o history` or HISTSIZE=0), and bash tells what was typed by nothing else",
+}
+"""What the plugin says about the shell it is loaded in, in GSH_SHELL_STATE."""
+
+
+def _look_at_this_shell(facts: ShellFacts) -> None:
+    """Both variables are inherited: the id is this shell's if the plugin that is loaded here has set it."""
+    pid, _, state = os.environ.get("GSH_SHELL_STATE", "").partition(" ")
+    if not facts.this_shell or (state and f"{facts.this_shell.partition('-')[0]} loaded" != f"{pid} {state}"):
+        facts.this_shell, facts.silent = "", _SILENT.get(state, _SILENT[""])
 
 
 def _look_at_files(facts: ShellFacts) -> None:

@@ -71,7 +71,7 @@ class PtyChild:
             self._read(0.05)
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
-                self._read_rest()
+                self.read_rest()
                 self.pid = 0
                 return os.waitstatus_to_exitcode(status)
             assert time.monotonic() < end, self.output[-2_000:]
@@ -87,7 +87,7 @@ class PtyChild:
             os.waitpid(self.pid, 0)
         os.close(self.fd)
 
-    def _read_rest(self) -> None:
+    def read_rest(self) -> None:
         """Read to the end: the kernel hands over what was printed last a moment after the program is gone."""
         while select.select([self.fd], [], [], 1.0)[0]:
             try:

@@ -66,7 +66,7 @@ def test_what_runs_as_the_shell_ends_is_nobodys_command(home: Home, end: str, ty
         shell.close()
     assert b"BYE" in shell.output
     assert commands(home) == typed
-    assert len(told(home, "ShellEnded")) == 1
+    assert len(told(home, "ShellEnded")) == len(typed)
 
 
 def test_nobody_notices(shell: Shell) -> None:

@@ -1,22 +1,21 @@
-# `gsh` at the prompt: the command, its keys and its completion. Sourced by gsh.bash.
+# `gsh` at the prompt: the command, its keys and its completion. Sourced by start.bash.
 #
 # Handles the person's input; starts nothing before there is any. GSH_TUI names the program; without it, the program is
 # searched for. GSH_NAME renames the command if `gsh` is taken (set it before the plugin is loaded).
 
-# The program, in REPLY.
+# The program, in _gsh_reply.
 _gsh_find() {
-    local place
-    for place in "${GSH_TUI-}" "$(type -P gsh-tui)" "$_gsh_home/../../.venv/bin/gsh-tui" "$_gsh_home/../../../../../bin/gsh-tui"; do
-        [[ -n $place && -x $place && ! -d $place ]] && { REPLY=$place; return 0; }
+    for _gsh_reply in "${GSH_TUI-}" "$(builtin type -P gsh-tui)" "$_gsh_home/../../.venv/bin/gsh-tui" \
+        "$_gsh_home/../../../../../bin/gsh-tui"; do
+        [[ -z $_gsh_reply || ! -x $_gsh_reply || -d $_gsh_reply ]] || builtin return 0
     done
-    printf 'gsh: gsh-tui was not found; set GSH_TUI to its path.\n' >&2
-    return 127
+    builtin printf 'gsh: gsh-tui was not found; set GSH_TUI to its path.\n' >&2
+    builtin return 127
 }
 _gsh_ask() {
-    [[ ${_gsh_flags-f} == *f* ]] || set +f
-    local REPLY
-    _gsh_find || return
-    command "$REPLY" gsh "$@"
+    [[ ${_gsh_flags-f} == *f* ]] || builtin set +f
+    _gsh_find || builtin return
+    builtin command "$_gsh_reply" gsh "$@"
 }
 
 # The keys: a readline function writes the line, and the enter after it runs the line.
@@ -29,37 +28,38 @@ _gsh_write_cancel() { READLINE_LINE=" _gsh_chosen Interrupt: interrupt --busy" R
 
 # Lets the person choose an agent, then does what `$2` says with it.
 _gsh_chosen() {
-    local REPLY program rows row action=$2 PS3="$1 "
-    _gsh_find || return
-    program=$REPLY
-    mapfile -t rows < <(command "$program" shell menu ${3+"$3"} </dev/null)
-    case ${#rows[@]} in
-        0) printf '%s\n' 'No agent is there. `gsh --background …` starts one.'; return 1 ;;
-        1) row=${rows[0]} ;;
+    builtin local _gsh_program _gsh_row='' PS3="$1 "
+    builtin local -a _gsh_rows
+    _gsh_find || builtin return
+    _gsh_program=$_gsh_reply
+    builtin mapfile -t _gsh_rows < <(builtin command "$_gsh_program" shell menu ${3+"$3"} </dev/null)
+    case ${#_gsh_rows[@]} in
+        0) builtin printf '%s\n' 'No agent is there. `gsh --background …` starts one.'; builtin return 1 ;;
+        1) _gsh_row=${_gsh_rows[0]} ;;
         *)
-            if type -P fzf >/dev/null; then
-                row=$(printf '%s\n' "${rows[@]}" | command fzf --height=40% --reverse --delimiter=$'\t' --with-nth=2 --prompt="$PS3")
+            if builtin type -P fzf >/dev/null; then
+                _gsh_row=$(builtin printf '%s\n' "${_gsh_rows[@]}" | builtin command fzf --height=40% --reverse --delimiter=$'\t' --with-nth=2 --prompt="$PS3")
             else
-                select row in "${rows[@]#*$'\t'}"; do break; done
-                [[ -z $row ]] || row=${rows[REPLY - 1]}
+                select _gsh_row in "${_gsh_rows[@]#*$'\t'}"; do builtin break; done
+                [[ -z $_gsh_row ]] || _gsh_row=${_gsh_rows[REPLY - 1]}
             fi
             ;;
     esac
-    [[ -z $row ]] || command "$program" agent "$action" "${row%%$'\t'*}"
+    [[ -z $_gsh_row ]] || builtin command "$_gsh_program" agent "$2" "${_gsh_row%%$'\t'*}"
 }
 
 _gsh_bind() {
-    local id do key map number=0
-    while read -r id do key; do
-        ((++number))
-        [[ -z ${_gsh_option[$id]+x} ]] || key=${_gsh_option[$id]}
-        [[ $key =~ ^(\^?[A-Za-z])+$ ]] || continue
+    builtin local _gsh_id _gsh_do _gsh_key _gsh_map _gsh_place=0
+    while IFS=' ' builtin read -r _gsh_id _gsh_do _gsh_key; do
+        ((++_gsh_place))
+        [[ -z ${_gsh_option[$_gsh_id]+x} ]] || _gsh_key=${_gsh_option[$_gsh_id]}
+        [[ -n $_gsh_key && -z ${_gsh_key//[A-Za-z^]/} && $_gsh_key != *^ && $_gsh_key != *^^* ]] || builtin continue
         # The terminal itself handles ctrl+c before us, so use the plain letter.
-        [[ $key != *?^C ]] || key=${key%^C}c
-        key=${key//^/\\C-}
-        for map in emacs vi-insert; do
-            bind -m $map -x "\"\\e[gsh$number~\": $do" 2>/dev/null
-            bind -m $map "\"$key\": \"\\e[gsh$number~\\C-m\"" 2>/dev/null
+        [[ $_gsh_key != *?^C ]] || _gsh_key=${_gsh_key%^C}c
+        _gsh_key=${_gsh_key//^/\\C-}
+        for _gsh_map in emacs vi-insert; do
+            builtin bind -m "$_gsh_map" -x "\"\\e[gsh$_gsh_place~\": $_gsh_do" 2>/dev/null
+            builtin bind -m "$_gsh_map" "\"$_gsh_key\": \"\\e[gsh$_gsh_place~\\C-m\"" 2>/dev/null
         done
     done <<'KEYS'
 invoke_llm _gsh_invoke ^G
@@ -70,28 +70,32 @@ KEYS
 }
 
 _gsh_complete() {
-    local REPLY kind value words=("${COMP_WORDS[@]}") at=$COMP_CWORD
-    _gsh_find 2>/dev/null || return
-    if [[ ${words[0]##*/} != gsh-tui ]]; then
-        words=(gsh-tui gsh "${words[@]:1}")
-        ((++at))
+    builtin local _gsh_kind _gsh_value _gsh_at="$COMP_CWORD"
+    builtin local -a _gsh_words
+    _gsh_words=("${COMP_WORDS[@]}")
+    _gsh_find 2>/dev/null || builtin return
+    if [[ ${_gsh_words[0]##*/} != gsh-tui ]]; then
+        _gsh_words=(gsh-tui gsh "${_gsh_words[@]:1}")
+        ((++_gsh_at))
     fi
     COMPREPLY=()
-    while IFS=, read -r kind value; do
-        case $kind in
-            plain) COMPREPLY+=("$value") ;;
-            dir) compopt -o dirnames ;;
-            file) compopt -o default ;;
+    while IFS=, builtin read -r _gsh_kind _gsh_value; do
+        case $_gsh_kind in
+            plain) COMPREPLY+=("$_gsh_value") ;;
+            dir) builtin compopt -o dirnames ;;
+            file) builtin compopt -o default ;;
         esac
-    done < <(COMP_WORDS="${words[*]}" COMP_CWORD=$at _GSH_TUI_COMPLETE=bash_complete command "$REPLY" 2>/dev/null)
+    done < <(IFS=' ' && COMP_WORDS="${_gsh_words[*]}" COMP_CWORD=$_gsh_at _GSH_TUI_COMPLETE=bash_complete builtin command "$_gsh_reply" 2>/dev/null)
 }
 
 # Sets up the keys, the command and its completion once the options are read.
 _gsh_offer() {
-    if [[ ${GSH_NAME:-gsh} =~ ^[a-zA-Z_][a-zA-Z0-9_-]*$ ]]; then
+    builtin local -
+    builtin set +aefkuxET
+    if [[ ${GSH_NAME:-gsh} == [a-zA-Z_]* && -z ${GSH_NAME//[a-zA-Z0-9_-]/} ]]; then
         # Words with ? and * stay words, as in `gsh what is this?`; quotes still count, and the key sends any line.
-        alias "${GSH_NAME:-gsh}=_gsh_flags=\$-; set -f; _gsh_ask"
-        complete -F _gsh_complete "${GSH_NAME:-gsh}" gsh-tui
+        builtin alias "${GSH_NAME:-gsh}=_gsh_flags=\$-; builtin set -f; _gsh_ask"
+        builtin complete -F _gsh_complete "${GSH_NAME:-gsh}" gsh-tui
     fi
     [[ ! -o emacs && ! -o vi ]] || _gsh_bind
 }

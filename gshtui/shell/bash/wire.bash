@@ -1,85 +1,90 @@
-# Turns a line into JSON and appends it to the spool. Sourced by gsh.bash.
+# Turns a line into JSON and appends it to the spool. Sourced by start.bash.
 #
-# Owns every byte that leaves the shell; forks nothing.
+# Owns every byte that leaves the shell; forks nothing. Results are in _gsh_reply.
 
-# Microseconds since the epoch, in REPLY.
+# Microseconds since the epoch.
 _gsh_now() {
     if [[ -n ${EPOCHREALTIME-} ]]; then
-        REPLY=${EPOCHREALTIME/[.,]/}
+        _gsh_reply=${EPOCHREALTIME/[.,]/}
     else
-        printf -v REPLY '%(%s)T000000' -1
+        builtin printf -v _gsh_reply '%(%s)T000000' -1
     fi
 }
 
-# A text of at most about `$2` bytes as a JSON string, in REPLY; the number of bytes left out, in _gsh_cut.
+# A text of at most about `$2` bytes as a JSON string; the number of bytes left out, in _gsh_cut.
 _gsh_json() {
-    local LC_ALL=C s=$1 t code shown byte=$'[\x80-\xbf]'
+    builtin local LC_ALL=C 2>/dev/null
+    builtin local _gsh_s="$1" _gsh_t _gsh_code _gsh_shown _gsh_byte=$'[\x80-\xbf]'
     _gsh_cut=0
-    if ((${#s} > $2)); then
-        s=${s:0:$2}
-        while [[ ${1:${#s}:1} == $byte && -n $s ]]; do s=${s:0:${#s}-1}; done
-        _gsh_cut=$((${#1} - ${#s}))
+    if ((${#_gsh_s} > $2)); then
+        _gsh_s=${_gsh_s:0:$2}
+        while [[ ${1:${#_gsh_s}:1} == $_gsh_byte && -n $_gsh_s ]]; do _gsh_s=${_gsh_s:0:${#_gsh_s}-1}; done
+        _gsh_cut=$((${#1} - ${#_gsh_s}))
     fi
-    if [[ $s == *[$'\x80'-$'\xff']* ]]; then
-        t=${s//[$'\xf1'-$'\xf3']$byte$byte$byte/ }
-        t=${t//$'\xf0'[$'\x90'-$'\xbf']$byte$byte/ }
-        t=${t//$'\xf4'[$'\x80'-$'\x8f']$byte$byte/ }
-        t=${t//[$'\xe1'-$'\xec\xee\xef']$byte$byte/ }
-        t=${t//$'\xe0'[$'\xa0'-$'\xbf']$byte/ }
-        t=${t//$'\xed'[$'\x80'-$'\x9f']$byte/ }
-        t=${t//[$'\xc2'-$'\xdf']$byte/ }
-        [[ $t != *[$'\x80'-$'\xff']* ]] || _gsh_mended
+    if [[ $_gsh_s == *[$'\x80'-$'\xff']* ]]; then
+        _gsh_t=${_gsh_s//[$'\xf1'-$'\xf3']$_gsh_byte$_gsh_byte$_gsh_byte/ }
+        _gsh_t=${_gsh_t//$'\xf0'[$'\x90'-$'\xbf']$_gsh_byte$_gsh_byte/ }
+        _gsh_t=${_gsh_t//$'\xf4'[$'\x80'-$'\x8f']$_gsh_byte$_gsh_byte/ }
+        _gsh_t=${_gsh_t//[$'\xe1'-$'\xec\xee\xef']$_gsh_byte$_gsh_byte/ }
+        _gsh_t=${_gsh_t//$'\xe0'[$'\xa0'-$'\xbf']$_gsh_byte/ }
+        _gsh_t=${_gsh_t//$'\xed'[$'\x80'-$'\x9f']$_gsh_byte/ }
+        _gsh_t=${_gsh_t//[$'\xc2'-$'\xdf']$_gsh_byte/ }
+        [[ $_gsh_t != *[$'\x80'-$'\xff']* ]] || _gsh_mend
     fi
-    s=${s//\\/\\\\}
-    s=${s//\"/\\\"}
-    if [[ $s == *[$'\x01'-$'\x1f']* ]]; then
-        s=${s//$'\n'/\\n}
-        s=${s//$'\t'/\\t}
-        for ((code = 1; code < 32; code++)); do
-            printf -v shown '\\x%02x' $code
-            printf -v t '%b' "$shown"
-            [[ $s != *"$t"* ]] || { printf -v shown '\\u%04x' $code; s=${s//"$t"/"$shown"}; }
+    _gsh_s=${_gsh_s//\\/\\\\}
+    _gsh_s=${_gsh_s//\"/\\\"}
+    if [[ $_gsh_s == *[$'\x01'-$'\x1f']* ]]; then
+        _gsh_s=${_gsh_s//$'\n'/\\n}
+        _gsh_s=${_gsh_s//$'\t'/\\t}
+        for ((_gsh_code = 1; _gsh_code < 32; _gsh_code++)); do
+            builtin printf -v _gsh_shown '\\x%02x' "$_gsh_code"
+            builtin printf -v _gsh_t '%b' "$_gsh_shown"
+            [[ $_gsh_s == *"$_gsh_t"* ]] || builtin continue
+            builtin printf -v _gsh_shown '\\u%04x' "$_gsh_code"
+            _gsh_s=${_gsh_s//"$_gsh_t"/"$_gsh_shown"}
         done
     fi
-    REPLY=\"$s\"
+    _gsh_reply=\"$_gsh_s\"
 }
 
-# Replaces invalid UTF-8 in `s` by U+FFFD; in a long text all non-ASCII, because bash is too slow to check each byte.
-_gsh_mended() {
-    local LC_ALL=C rest=$s bad=$'\xef\xbf\xbd' plain
-    if ((${#s} > 2000)); then
-        s=${s//[$'\x80'-$'\xff']/$bad}
-        return
+# Replaces invalid UTF-8 in _gsh_s by U+FFFD; in a long text all non-ASCII, because bash is too slow to check each byte.
+_gsh_mend() {
+    builtin local _gsh_rest="$_gsh_s" _gsh_bad=$'\xef\xbf\xbd' _gsh_plain
+    if ((${#_gsh_s} > 2000)); then
+        _gsh_s=${_gsh_s//[$'\x80'-$'\xff']/$_gsh_bad}
+        builtin return 0
     fi
-    s=''
-    while [[ $rest == *[$'\x80'-$'\xff']* ]]; do
-        plain=${rest%%[$'\x80'-$'\xff']*}
-        rest=${rest:${#plain}}
-        case $rest in
-            [$'\xf1'-$'\xf3']$byte$byte$byte* | $'\xf0'[$'\x90'-$'\xbf']$byte$byte* | $'\xf4'[$'\x80'-$'\x8f']$byte$byte*) t=4 ;;
-            [$'\xe1'-$'\xec\xee\xef']$byte$byte* | $'\xe0'[$'\xa0'-$'\xbf']$byte* | $'\xed'[$'\x80'-$'\x9f']$byte*) t=3 ;;
-            [$'\xc2'-$'\xdf']$byte*) t=2 ;;
-            *) s+=$plain$bad rest=${rest:1}; continue ;;
+    _gsh_s=''
+    while [[ $_gsh_rest == *[$'\x80'-$'\xff']* ]]; do
+        _gsh_plain=${_gsh_rest%%[$'\x80'-$'\xff']*}
+        _gsh_rest=${_gsh_rest:${#_gsh_plain}}
+        case $_gsh_rest in
+            [$'\xf1'-$'\xf3']$_gsh_byte$_gsh_byte$_gsh_byte* | $'\xf0'[$'\x90'-$'\xbf']$_gsh_byte$_gsh_byte* \
+                | $'\xf4'[$'\x80'-$'\x8f']$_gsh_byte$_gsh_byte*) _gsh_t=4 ;;
+            [$'\xe1'-$'\xec\xee\xef']$_gsh_byte$_gsh_byte* | $'\xe0'[$'\xa0'-$'\xbf']$_gsh_byte* \
+                | $'\xed'[$'\x80'-$'\x9f']$_gsh_byte*) _gsh_t=3 ;;
+            [$'\xc2'-$'\xdf']$_gsh_byte*) _gsh_t=2 ;;
+            *) _gsh_s+=$_gsh_plain$_gsh_bad _gsh_rest=${_gsh_rest:1}; builtin continue ;;
         esac
-        s+=$plain${rest:0:t} rest=${rest:t}
+        _gsh_s+=$_gsh_plain${_gsh_rest:0:_gsh_t} _gsh_rest=${_gsh_rest:_gsh_t}
     done
-    s+=$rest
+    _gsh_s+=$_gsh_rest
 }
 
 # Appends a line to the spool: the type of the event and its fields. While the disk is full, the newest lines wait for
 # the next one that can be written; one that was torn is written again behind its piece, and read from there.
 _gsh_line() {
-    [[ -n $_gsh_spool ]] || return 0
-    local REPLY line
+    [[ -n $_gsh_spool ]] || builtin return 0
+    builtin local _gsh_text
     _gsh_now
     ((++_gsh_seq))
-    printf -v line '{"v":2,"type":"%s","at":%s.%s,"shell":"%s"%s,"seq":%d}\n' "$1" "${REPLY:0:-6}" "${REPLY: -6}" "$_gsh_shell" \
-        "${2:+,$2}" "$_gsh_seq"
-    _gsh_unwritten+=$line
-    if printf '%s' "$_gsh_unwritten" 2>/dev/null >>"$_gsh_spool"; then
+    builtin printf -v _gsh_text '{"v":2,"type":"%s","at":%s.%s,"shell":"%s"%s,"seq":%d}\n' "$1" "${_gsh_reply:0:-6}" \
+        "${_gsh_reply: -6}" "$_gsh_shell" "${2:+,$2}" "$_gsh_seq"
+    _gsh_unwritten+=$_gsh_text
+    if builtin printf '%s' "$_gsh_unwritten" 2>/dev/null >>"$_gsh_spool"; then
         _gsh_unwritten=''
     else
         while ((${#_gsh_unwritten} > 200000)); do _gsh_unwritten=${_gsh_unwritten#*$'\n'}; done
     fi
-    return 0
+    builtin return 0
 }

@@ -30,18 +30,18 @@ _gsh_name() {
 # Sends the current input line.
 _gsh_invoke() {
     if [[ -z ${BUFFER//[[:space:]]/} ]]; then
-        zle -M 'Type what you want to have done, then press this key again.'
+        builtin zle -M 'Type what you want to have done, then press this key again.'
         return 0
     fi
     # A line that already begins with the command does not get it twice.
     BUFFER="${GSH_NAME:-gsh} -- ${(qq)BUFFER#${GSH_NAME:-gsh} }"
-    zle accept-line
+    builtin zle accept-line
 }
 
 # Prints the agents above the prompt.
 _gsh_list() {
     local REPLY
-    zle -I
+    builtin zle -I
     _gsh_find && command $REPLY agent ls </dev/null
     return 0
 }
@@ -52,7 +52,7 @@ _gsh_choose() {
     local -a rows shown
     local -i at
     shift
-    _gsh_find 2>/dev/null || { zle -M 'gsh-tui was not found; set GSH_TUI to its path.'; return 1 }
+    _gsh_find 2>/dev/null || { builtin zle -M 'gsh-tui was not found; set GSH_TUI to its path.'; return 1 }
     found=$(command $REPLY shell menu "$@" </dev/null 2>/dev/null)
     rows=(${(f)found})
     REPLY=
@@ -61,16 +61,16 @@ _gsh_choose() {
         1) REPLY=${rows[1]%%$'\t'*}; return 0 ;;
     esac
     if (( $+commands[fzf] )); then
-        zle -I
+        builtin zle -I
         found=$(builtin print -rl -- $rows | command fzf --height=40% --reverse --delimiter=$'\t' --with-nth=2 --prompt="$question ")
         REPLY=${found%%$'\t'*}
     else
         for (( at = 1; at <= $#rows && at <= $#signs; at++ )); do
             shown+=("$signs[at]  ${rows[at]#*$'\t'}")
         done
-        zle -R "$question" $shown
+        builtin zle -R "$question" $shown
         builtin read -k 1 key
-        zle -R -c
+        builtin zle -R -c
         at=${signs[(i)${(b)key}]}
         (( at <= $#shown )) && REPLY=${rows[at]%%$'\t'*}
     fi
@@ -81,7 +81,7 @@ _gsh_attach() {
     local REPLY
     if _gsh_choose 'Attach to:'; then
         BUFFER=" ${GSH_NAME:-gsh} attach $REPLY"
-        zle accept-line
+        builtin zle accept-line
     fi
     return 0
 }
@@ -90,7 +90,7 @@ _gsh_cancel() {
     local REPLY agent
     if _gsh_choose 'Interrupt:' --busy; then
         agent=$REPLY
-        zle -I
+        builtin zle -I
         _gsh_find && command $REPLY agent interrupt $agent </dev/null
     fi
     return 0
@@ -106,12 +106,12 @@ _gsh_bind() {
             cancel_agent) key='^X^C' ;;
         esac
         (( ! $+_gsh_option[$id] )) || key=$_gsh_option[$id]
-        zle -N $widget
+        builtin zle -N $widget
         [[ -n $key ]] || continue
         for map in emacs viins vicmd; do
-            bindkey -M $map -- $key $widget 2>/dev/null
+            builtin bindkey -M $map -- $key $widget 2>/dev/null
             # The terminal itself handles ctrl+c before us, so the plain letter works everywhere.
-            [[ $key != *?'^C' ]] || bindkey -M $map -- ${key%'^C'}c $widget 2>/dev/null
+            [[ $key != *?'^C' ]] || builtin bindkey -M $map -- ${key%'^C'}c $widget 2>/dev/null
         done
     done
 }

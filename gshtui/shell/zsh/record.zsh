@@ -81,7 +81,7 @@ _gsh_begin() {
     _gsh_where=",\"pid\":$$,\"tty\":$tty"
     [[ -z ${TMUX-} ]] || _gsh_where+=",\"pane\":$pane"
     _gsh_json "${${GSH_SHELL_ID-}[1,100]}"; parent=$REPLY
-    export GSH_SHELL_ID=$_gsh_shell
+    builtin export GSH_SHELL_ID=$_gsh_shell
     _gsh_line ShellStarted "\"pid\":$$,\"version\":\"$ZSH_VERSION\",\"tty\":$tty,\"pane\":$pane,\"socket\":$server,\"host\":$host,\"cwd\":$_gsh_cwd,\"parent\":$parent"
 }
 
@@ -103,9 +103,13 @@ _gsh_kept() {
 
 # Every function call costs some hundredths of a millisecond, so the usual case is written out here.
 _gsh_preexec() {
+    local -a ended=($? "${pipestatus[@]}")
+    builtin trap - DEBUG
     (( ZSH_SUBSHELL == 0 )) || return 0
     local typed=${${1:-$3}%$'\n'} REPLY command more=  # $1 is empty when history is off
     local -i cut=0
+    # Somebody has thrown our other hook away: this is the first moment that tells the status, but not when that was.
+    (( ! _gsh_open )) || { _gsh_began= ; _gsh_finish "$ended[@]" }
     _gsh_open=0 _gsh_private=0 _gsh_previous=
     (( ${precmd_functions[(Ie)_gsh_precmd]} && ${zshexit_functions[(Ie)_gsh_zshexit]} )) || _gsh_hook
     if [[ $typed == '#'* ]]; then  # comments are off, so zsh looks for a command of this name
@@ -155,27 +159,33 @@ _gsh_notices() {
 
 _gsh_precmd() {
     local -a ended=($? "${pipestatus[@]}")
+    builtin trap - DEBUG
     [[ ! -e $_gsh_state/notice-$_gsh_shell ]] || (( ZSH_SUBSHELL )) || _gsh_notices 2>/dev/null
     (( _gsh_open && ZSH_SUBSHELL == 0 )) || { _gsh_private=0; return 0 }
-    local REPLY
-    local -F 6 took
-    _gsh_open=0 REPLY=${${EPOCHREALTIME-}/,/.}
-    [[ -n $REPLY ]] || _gsh_now
-    took=$(( REPLY - _gsh_began ))
-    (( took >= 0 )) || took=0  # the clock was set back
-    [[ $PWD == $_gsh_here ]] || _gsh_locate
-    _gsh_lines+=("{\"v\":2,\"type\":\"ShellCommandFinished\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\",\"number\":$_gsh_number,\"exit\":$ended[1],\"pipestatus\":[${(j:,:)ended[2,65]}],\"duration\":${took/,/.},\"cwd\":$_gsh_cwd,\"seq\":$(( ++_gsh_seq ))}")
+    _gsh_finish "$ended[@]"
     (( ! $#_gsh_moves )) || _gsh_tell_moves
     (( ${preexec_functions[(Ie)_gsh_preexec]} )) || _gsh_hook
     _gsh_send 2>/dev/null
     return 0
 }
 
+# Notes that the command has ended, with its status and those of its pipeline.
+_gsh_finish() {
+    local REPLY=${${EPOCHREALTIME-}/,/.}
+    local -F 6 took
+    _gsh_open=0
+    [[ -n $REPLY ]] || _gsh_now
+    took=$(( REPLY - ${_gsh_began:-$REPLY} ))
+    (( took >= 0 )) || took=0  # the clock was set back
+    [[ $PWD == $_gsh_here ]] || _gsh_locate
+    _gsh_lines+=("{\"v\":2,\"type\":\"ShellCommandFinished\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\",\"number\":$_gsh_number,\"exit\":$1,\"pipestatus\":[${(j:,:)@[2,65]}],\"duration\":${took/,/.},\"cwd\":$_gsh_cwd,\"seq\":$(( ++_gsh_seq ))}")
+}
+
 # Kept until the command has ended: a loop over folders must not report every step.
 _gsh_chpwd() {
     (( ZSH_SUBSHELL == 0 && ! _gsh_private )) && [[ ! -e $_gsh_state/paused ]] || return 0
     _gsh_moves+=("$OLDPWD" "$PWD")
-    (( $#_gsh_moves <= 32 )) || shift 2 _gsh_moves
+    (( $#_gsh_moves <= 32 )) || builtin shift 2 _gsh_moves
     return 0
 }
 
@@ -192,6 +202,8 @@ _gsh_tell_moves() {
 
 # A line that is only a remark runs nothing, so zsh calls no preexec for it.
 _gsh_zshaddhistory() {
+    builtin trap - DEBUG
+    (( ${preexec_functions[(Ie)_gsh_preexec]} )) || _gsh_hook
     _gsh_noted=
     [[ $1 == '#'* ]] && (( ZSH_SUBSHELL == 0 )) || return 0
     _gsh_noted=${1%$'\n'}

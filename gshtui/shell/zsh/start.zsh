@@ -25,12 +25,13 @@ _gsh_read_options() {
 
 # Loads the rest once there is something to report. It redefines these hooks.
 _gsh_load() {
+    builtin trap - DEBUG  # yours is not for this
     builtin source $_gsh_home/zsh/wire.zsh
     builtin source $_gsh_home/zsh/record.zsh
     _gsh_begin
 }
-_gsh_preexec() { _gsh_load; _gsh_preexec "$@" }
-_gsh_zshaddhistory() { [[ $1 != '#'* ]] || { _gsh_load; _gsh_zshaddhistory "$@" }; return 0 }
+_gsh_preexec() { builtin trap - DEBUG; _gsh_load; _gsh_preexec "$@" }
+_gsh_zshaddhistory() { builtin trap - DEBUG; [[ $1 != '#'* ]] || { _gsh_load; _gsh_zshaddhistory "$@" }; return 0 }
 _gsh_precmd() { : }
 _gsh_chpwd() { : }
 _gsh_zshexit() { : }
@@ -47,6 +48,7 @@ _gsh_hook() {
 
 # Once, when every plugin has been loaded and before the first prompt.
 _gsh_suggest_start() {
+    builtin trap - DEBUG
     precmd_functions=(${precmd_functions:#_gsh_suggest_start})
     [[ -o zle && ${_gsh_option[suggestions]-} != no && $TERM != dumb ]] || return 0
     builtin emulate -R zsh -o no_aliases -o extended_glob -o no_xtrace -o local_traps \
@@ -57,3 +59,5 @@ _gsh_read_options
 _gsh_hook
 precmd_functions+=(_gsh_suggest_start)
 builtin source $_gsh_home/zsh/keys.zsh
+# Tells `gsh-tui shell status`, which this shell runs, that the plugin is here.
+builtin export GSH_SHELL_STATE="$$ loaded"

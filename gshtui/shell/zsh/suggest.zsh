@@ -98,7 +98,7 @@ _gsh_find_trap() {
 } 2>/dev/null
 typeset -gi _gsh_own_trap=-1  # -1: not looked for yet
 
-_gsh_interrupted() { ! zle || zle _gsh_suggest_finish }
+_gsh_interrupted() { ! zle || builtin zle _gsh_suggest_finish }
 
 # Whether the cursor is where a suggestion belongs.
 _gsh_at_end() { [[ $KEYMAP == vicmd ]] && (( CURSOR >= $#BUFFER - 1 )) || (( CURSOR == $#BUFFER )) }
@@ -150,11 +150,11 @@ _gsh_ask_hub() {
         _gsh_open_question || return 1
         _gsh_ask_fd=$REPLY _gsh_answered=$_gsh_asked _gsh_heard_part=
         _gsh_ask_hello; hello=$REPLY
-        zle -F -w $_gsh_ask_fd _gsh_suggest_hear
+        builtin zle -F -w $_gsh_ask_fd _gsh_suggest_hear
     fi
     (( _gsh_asked != _gsh_answered )) || _gsh_asked_at=$EPOCHREALTIME
     _gsh_question "$BUFFER" $(( ++_gsh_asked ))
-    trap '' PIPE
+    builtin trap '' PIPE
     if ! { builtin zselect -t 0 -w $_gsh_ask_fd && builtin syswrite -o $_gsh_ask_fd -c wrote -- "$hello$REPLY" } 2>/dev/null; then
         _gsh_stop_asking
         return 1
@@ -173,9 +173,9 @@ _gsh_suggest_hear() {
     _gsh_answered=$_gsh_asked _gsh_heard_part=
     _gsh_hub_answered
     [[ $BUFFER == $_gsh_ghost_line && -n $BUFFER ]] && _gsh_at_end || return 0
-    [[ $REPLY == $BUFFER?* ]] || _gsh_from_history "$BUFFER" || { _gsh_show_ghost ''; zle -R; return 0 }
+    [[ $REPLY == $BUFFER?* ]] || _gsh_from_history "$BUFFER" || { _gsh_show_ghost ''; builtin zle -R; return 0 }
     _gsh_show_ghost "${REPLY[$#BUFFER + 1,-1]}"
-    zle -R
+    builtin zle -R
 }
 
 # Ends the connection: the line is finished, or the hub is gone.
@@ -184,8 +184,8 @@ _gsh_stop_asking() {
     # Enter right behind a letter leaves no time for an answer; so only a question of some age counts, or one to a hub
     # that does not answer reports either.
     (( _gsh_asked == _gsh_answered || EPOCHREALTIME < _gsh_asked_at + 0.5 && _gsh_silent < 2 )) || _gsh_hub_was_silent
-    zle -F $_gsh_ask_fd
-    exec {_gsh_ask_fd}>&-
+    builtin zle -F $_gsh_ask_fd
+    builtin exec {_gsh_ask_fd}>&-
     _gsh_ask_fd=0 _gsh_answered=$_gsh_asked
 }
 
@@ -205,18 +205,18 @@ _gsh_take_all() {
         [[ $KEYMAP != vicmd ]] || (( CURSOR-- ))
         return 0
     fi
-    zle _gsh-before-$1 -- "${@[2,-1]}"
+    builtin zle _gsh-before-$1 -- "${@[2,-1]}"
 }
 
 _gsh_take_word() {
     if [[ -z $_gsh_ghost || $POSTDISPLAY != $_gsh_ghost ]] || ! _gsh_at_end; then
-        zle _gsh-before-$1 -- "${@[2,-1]}"
+        builtin zle _gsh-before-$1 -- "${@[2,-1]}"
         return
     fi
     local typed=$BUFFER all=$BUFFER$_gsh_ghost
     local -i end status_of
     BUFFER=$all
-    zle _gsh-before-$1 -- "${@[2,-1]}"
+    builtin zle _gsh-before-$1 -- "${@[2,-1]}"
     status_of=$? end=$CURSOR
     [[ $KEYMAP != vicmd ]] || (( end++ ))
     (( end >= $#typed )) || end=$#typed
@@ -229,7 +229,7 @@ _gsh_take_word() {
 _gsh_hide() {
     [[ -z $_gsh_ghost ]] || _gsh_show_ghost ''
     _gsh_ghost_line=
-    zle _gsh-before-$1 -- "${@[2,-1]}"
+    builtin zle _gsh-before-$1 -- "${@[2,-1]}"
 }
 
 # Has `$1` called instead of these widgets, with the widget's name: WIDGET is the key's, also where a widget calls another.
@@ -238,7 +238,7 @@ _gsh_wrap() {
     for widget in "${@[2,-1]}"; do
         [[ -n ${widgets[$widget]-} && ${widgets[$widget]} != user:_gsh_* && $widget == [a-zA-Z_-]## ]] || continue
         eval "_gsh_on_$widget() { $1 $widget \"\$@\" }"
-        zle -A $widget _gsh-before-$widget && zle -N $widget _gsh_on_$widget
+        builtin zle -A $widget _gsh-before-$widget && builtin zle -N $widget _gsh_on_$widget
     done
 }
 
@@ -259,7 +259,7 @@ _zsh_autosuggest_strategy_gsh() {
     suggestion=
     _gsh_may_suggest "$1" && _gsh_open_question || return 0
     fd=$REPLY
-    trap '' PIPE
+    builtin trap '' PIPE
     _gsh_ask_hello; heard=$REPLY
     _gsh_question "$1" 1
     builtin syswrite -o $fd -c wrote -- "$heard$REPLY" 2>/dev/null
@@ -272,7 +272,7 @@ _zsh_autosuggest_strategy_gsh() {
             break
         fi
     done
-    exec {fd}>&-
+    builtin exec {fd}>&-
     if (( answered )); then _gsh_hub_answered; else _gsh_hub_was_silent; fi
 }
 
@@ -287,8 +287,8 @@ _zsh_autosuggest_strategy_gsh() {
         return 0
     fi
     builtin autoload -Uz add-zle-hook-widget && autoload +X add-zle-hook-widget 2>/dev/null || return 0
-    zle -N _gsh_suggest_hear
-    zle -N _gsh_suggest_finish
+    builtin zle -N _gsh_suggest_hear
+    builtin zle -N _gsh_suggest_finish
     add-zle-hook-widget line-pre-redraw _gsh_suggest_redraw
     add-zle-hook-widget line-finish _gsh_suggest_finish
     _gsh_wrap _gsh_take_all forward-char vi-forward-char end-of-line vi-end-of-line vi-add-eol
@@ -298,7 +298,7 @@ _zsh_autosuggest_strategy_gsh() {
     local map key
     for map in emacs viins; do
         for key in '^I' '^[[Z'; do
-            _gsh_wrap _gsh_hide ${${(z)"$(bindkey -M $map -- $key)"}[2]-}
+            _gsh_wrap _gsh_hide ${${(z)"$(builtin bindkey -M $map -- $key)"}[2]-}
         done
     done
 }

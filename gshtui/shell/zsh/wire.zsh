@@ -45,7 +45,7 @@ _gsh_line() {
 _gsh_send() {
     local REPLY
     local -a reply
-    trap '' PIPE
+    builtin trap '' PIPE
     (( ! _gsh_fd )) || _gsh_hear
     (( ! _gsh_has[system] )) || _gsh_spool  # without this module it forks: then only where no hub listens
     (( _gsh_fd )) || _gsh_connect || { _gsh_keep; return 0 }
@@ -150,7 +150,7 @@ _gsh_hear() {
 
 _gsh_hangup() {
     (( _gsh_fd )) || return 0
-    exec {_gsh_fd}>&-
+    builtin exec {_gsh_fd}>&-
     _gsh_fd=0 _gsh_hello=
     if (( ! _gsh_welcome && ++_gsh_silent >= 20 )); then
         # It is stopped, or not a hub at all. Do not fill its queue of connections: connecting would then block.
@@ -247,18 +247,18 @@ _gsh_append() {
         if (( _gsh_has[stat] )); then
             builtin zstat -A info -f $file || failed=1
             if (( info[4] == 0 )); then  # it was removed in the meantime
-                exec {file}>&-
+                builtin exec {file}>&-
                 (( ! lock )) || builtin zsystem flock -u $lock
                 continue
             fi
             if (( info[8] + $#2 > _gsh_spool_limit )); then
-                exec {file}>&-
+                builtin exec {file}>&-
                 (( ! lock )) || builtin zsystem flock -u $lock
                 return 1
             fi
         fi
         builtin syswrite -o $file -c wrote -- "$2" && (( wrote == $#2 )) || failed=1
-        exec {file}>&-
+        builtin exec {file}>&-
         (( ! lock )) || builtin zsystem flock -u $lock
         return $failed
     done
