@@ -96,14 +96,10 @@ BASH = {
     "aliases": Case("; ".join(f"alias {name}='echo ALIAS'" for name in _NAMES.split() if name not in ("cd", "echo"))),
     "alias cd": Case("alias cd='echo CD'"),
     "functions": Case(
-        "; ".join(
-            f"{name}() {{ echo FUNCTION; }}" for name in "local read printf command test source history let".split()
-        ),
+        _shadowed("local read printf command test source history let"),
     ),
     "functions of special ones": Case(
-        "; ".join(
-            f"{name}() {{ echo FUNCTION; }}" for name in "set shift unset export declare type eval shopt".split()
-        ),
+        _shadowed("set shift unset export declare type eval shopt"),
     ),
     "IFS": Case("IFS='0123456789'"),
     "IFS empty": Case("IFS="),
