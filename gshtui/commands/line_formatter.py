@@ -18,7 +18,7 @@ def format_line(script: Script) -> str:
 
 def quote(text: str) -> str:
     """The text as one word of the language, which interpolates nothing."""
-    if _PLAIN.fullmatch(text):
+    if _PLAIN.fullmatch(text) and text != "--help":
         return text
     return f"'{text}'" if "'" not in text else f'"{text.translate(_DOUBLE)}"'
 

@@ -6,6 +6,7 @@
   end `[-1]`, `.0`) that lead into its data; `.text` of anything is its rendering. It computes nothing.
 - A backslash takes the next character literally; in double quotes it does that for `"`, `\\` and `$`, and `\n` and
   `\t` are a new line and a tab.
+- `$'caf\\xe9.txt'`, where a word or a step of a path begins, is a file's name as tools quote it: it stays as it is.
 - A `$` before anything but a name, `{` or `(` is a dollar.
 - A command's *verbatim* parameter takes the rest of the text as it stands when given by its position, unless it is one
   quoted word, which is then literal, too.
@@ -33,6 +34,7 @@ from gshtui.commands.line_syntax import (
     VariableNode,
     position,
 )
+from gshtui.text.file_name import QUOTED
 
 MOST_CHARACTERS = 250_000
 """Of a line."""
@@ -40,6 +42,8 @@ MOST_DEPTH = 32
 """Levels of `$(…)`, `<(…)` and `[…]` inside each other."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_FILE_NAME = re.compile(QUOTED)
+_BEFORE_NAME = ("", " ", "\t", "=", "/", "[", ",", "(")
 _BLANK = re.compile(r"[^\S\n]*")
 _NAME = re.compile(r"[^\s|;$'\"()\[\]<>=\\/][^\s|;$'\"()\[\]<>=\\]*")
 _KEY = re.compile(r"([^\W\d]\w*)=")
@@ -349,6 +353,9 @@ class LineParser:
                     _append(parts, self._single())
                 else:
                     self._double(parts)
+            elif char == "$" and (name := self._file_name()):
+                quoted = True
+                _append(parts, name)
             elif char == "$" and (part := self._dollar()) is not None:
                 parts.append(part)
                 may_quote = True
@@ -368,6 +375,9 @@ class LineParser:
             text = "".join(part.text for part in parts if isinstance(part, TextNode))
             return TextNode(text, quoted=quoted, span=span)
         return parts[0] if len(parts) == 1 and not quoted else Joined(tuple(parts), span)
+
+    def _file_name(self) -> str:
+        return self._matched(_FILE_NAME) if self._text[max(0, self._at - 1) : self._at] in _BEFORE_NAME else ""
 
     def _single(self) -> str:
         start = self._at

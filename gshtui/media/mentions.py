@@ -8,18 +8,22 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from gshtui.media.attachment import NAMED, media_type_of
+from gshtui.text.file_name import QUOTED, read_name
 
 MOST_ATTACHED = 20
 """Files that go with one prompt."""
 _LONGEST = 4_096
 """Characters of a path."""
-_MENTION = re.compile(r'(?:^|(?<=[\s(\[{,;:]))@(?:"([^"\n]+)"|([^\s"]+))')
-_TRAILING = ".,;:!?)]}"
+_MENTION = re.compile(rf"(?:^|(?<=[\s(\[{{,;:]))@(?:({QUOTED})|\"([^\"\n]+)\"|([^\s\"]+))")
+TRAILING = ".,;:!?)]}"
+"""At the end of a mention that is not quoted, these belong to the sentence."""
 
 
 def mentions(text: str) -> list[str]:
     """The text after each `@` at the start of a word, in order, without duplicates."""
-    found = (quoted or bare.rstrip(_TRAILING) for quoted, bare in _MENTION.findall(text))
+    found = (
+        read_name(name) if name else quoted or bare.rstrip(TRAILING) for name, quoted, bare in _MENTION.findall(text)
+    )
     return list(dict.fromkeys(name for name in found if name))
 
 
@@ -39,7 +43,7 @@ def dropped(text: str) -> str:
             return ""
     except (OSError, ValueError, RuntimeError, IndexError):
         return ""
-    return f'@"{path}" ' if any(char.isspace() for char in str(path)) or str(path)[-1] in _TRAILING else f"@{path} "
+    return f'@"{path}" ' if any(char.isspace() for char in str(path)) or str(path)[-1] in TRAILING else f"@{path} "
 
 
 def attachments(text: str, folder: Path) -> tuple[str, ...]:

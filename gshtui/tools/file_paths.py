@@ -19,6 +19,7 @@ from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.settings.setting_values import PROJECT
 from gshtui.system.expected_error import ExpectedError
+from gshtui.text.file_name import read_name, written_name
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
 from gshtui.tools import path_location
@@ -35,7 +36,7 @@ _OF_CALL = re.compile(r"(?:\./)?(?:context/(?:pinned(?:/[^/]*)?|system\.prompt)|
 
 @dataclass(frozen=True, slots=True)
 class RealPath:
-    """A path of the real file system, as the file tools take it."""
+    """A path of the real file system, as the file tools take it: what is quoted in it is read by `locate`."""
 
     asked: str
     invocation: Invocation
@@ -69,7 +70,8 @@ class FilePaths:
                 if isinstance(found, VirtualPath):
                     limit.check_virtual(found)
                 else:
-                    limit.check_real(invocation.project, found.invocation.cwd / os.path.expanduser(found.asked))  # noqa: PTH111  # never raises
+                    named = os.path.expanduser(read_name(found.asked))  # noqa: PTH111 - never raises
+                    limit.check_real(invocation.project, found.invocation.cwd / named)
         return found
 
     def _allowed_paths(self) -> list[AllowedPaths]:
@@ -78,23 +80,24 @@ class FilePaths:
         return self._limits
 
     def _resolved(self, invocation: Invocation, asked: str) -> VirtualPath | RealPath:
+        named = read_name(asked)
         try:
-            path = self.files.path(asked)
+            path = self.files.path(named)
             here = self._folders.get(_whose(invocation))
-            if path is None and here is not None and not asked.startswith(("/", "~")):
+            if path is None and here is not None and not named.startswith(("/", "~")):
                 if (real := self._real(invocation, here)) is not None:
                     invocation = replace(invocation, cwd=real[0])
                 else:
-                    path = joined(here, asked)
-            if path is None and self._is_of_call(invocation, asked):
-                path = joined(VirtualPath((CALLS, CURRENT)), asked)
+                    path = joined(here, named)
+            if path is None and self._is_of_call(invocation, named):
+                path = joined(VirtualPath((CALLS, CURRENT)), named)
         except ExpectedError as error:
             raise command_error(error) from error
         if path is None:
             return RealPath(asked, invocation)
         if (real := self._real(invocation, path)) is None:
             return path
-        below = f"{real[0]}/" if asked.endswith("/") else str(real[0])
+        below = written_name(str(real[0])) + ("/" if named.endswith("/") else "")
         return RealPath(below, replace(invocation, within=real[1]))
 
     def _is_of_call(self, invocation: Invocation, asked: str) -> bool:

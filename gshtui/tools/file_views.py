@@ -18,6 +18,7 @@ from pydantic import Field
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Mark, Outcome, UsageError, Word
 from gshtui.commands.schema import FOR_PEOPLE, PLAIN, ToolParameters
+from gshtui.text.file_name import written_name
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.verbatim import fenced
 from gshtui.tools import file_access, path_location
@@ -383,19 +384,19 @@ def _folder_of(found: RealPath) -> str:
 
 
 def _entry(node: Node, *, long: bool) -> dict[str, Any]:
-    data: dict[str, Any] = {"name": _words(node.name), "type": node.type or node.kind, **node.about}
+    data: dict[str, Any] = {"name": written_name(node.name), "type": node.type or node.kind, **node.about}
     if node.size is not None:
         data["size"] = node.size
     if node.target:
-        data["target"] = _words(node.target)
+        data["target"] = written_name(node.target)
     if long and node.at:
         data["at"] = node.at
     return data
 
 
 def _line(node: Node, *, long: bool) -> str:
-    name = _words(node.name) + ("/" if node.kind == "folder" else "")
-    name += f" -> {_words(node.target)}" if node.target else ""
+    name = written_name(node.name) + ("/" if node.kind == "folder" else "")
+    name += f" -> {written_name(node.target)}" if node.target else ""
     facts = [_fact(key, value) for key, value in node.about.items() if value not in ("", None, False)]
     if long and node.size is not None:
         facts.insert(0, f"{node.size:,} bytes")
@@ -410,10 +411,6 @@ def _fact(key: str, value: object) -> str:
     if isinstance(value, int):
         return f"{value:,} {key.removesuffix('s') if value == 1 else key}"
     return one_line(str(value), 120)
-
-
-def _words(name: str) -> str:
-    return one_line(literal(name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")), limit=1_000)
 
 
 def _ended(text: str, several: bool) -> str:

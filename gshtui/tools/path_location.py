@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.guard import sensitive_paths
+from gshtui.text.file_name import read_name, written_name
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools.workspace import Workspace
 
@@ -39,6 +40,11 @@ class Location:
     """Real path of the project's root."""
 
     @property
+    def rule_name(self) -> str:
+        """What a rule names it by: as `shown`, without quotes."""
+        return one_line(literal(_encodable(_named(self.real, self.project))), limit=_LONGEST)
+
+    @property
     def where(self) -> str:
         """The place as the end of a sentence."""
         return "the project's folder" if self.shown == "." else self.shown
@@ -55,7 +61,7 @@ def locate(invocation: Invocation, asked: str) -> Location:
         raise CommandError("The path is empty.", hint="Name a file or folder.")
     if "\0" in asked or len(os.fsencode(_encodable(asked))) > _LONGEST:
         raise CommandError("That cannot be a path: it contains a NUL or is longer than 4,096 bytes.")
-    text = os.path.expanduser(asked)  # noqa: PTH111 - Path.expanduser raises where there is no such user
+    text = os.path.expanduser(read_name(asked))  # noqa: PTH111 - Path.expanduser raises where there is no such user
     path = Path(os.path.normpath(invocation.cwd / text))
     # The kernel resolves links before `..`, so resolve the path as asked, not the shortened form.
     try:
@@ -82,9 +88,12 @@ def locate(invocation: Invocation, asked: str) -> Location:
 
 
 def shown(real: Path, project: Path) -> str:
-    """Show a real path to people and models: relative if it is inside the project."""
-    inside = real.is_relative_to(project)
-    return one_line(literal(_encodable(str(real.relative_to(project) if inside else real))), limit=_LONGEST)
+    """Show a real path to people and models, so that it can be given back: relative if it is inside the project."""
+    return written_name(_named(real, project))
+
+
+def _named(real: Path, project: Path) -> str:
+    return str(real.relative_to(project) if real.is_relative_to(project) else real)
 
 
 def confirm_unchanged(workspace: Workspace, invocation: Invocation, place: Location) -> None:
@@ -127,17 +136,19 @@ async def complete_path(invocation: Invocation, parameter: str, typed: str) -> l
     if parameter not in ("path", "working_dir"):
         return []
     head, _, start = typed.rpartition("/")
-    folder = invocation.cwd / (Path(head + "/").expanduser() if head else Path("/" if typed.startswith("/") else "."))
+    folder = invocation.cwd / (
+        Path(read_name(head) + "/").expanduser() if head else Path("/" if typed.startswith("/") else ".")
+    )
     found: list[str] = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.startswith(start) and (start.startswith(".") or not entry.name.startswith(".")):
                     lead = f"{head}/" if "/" in typed else ""
-                    found.append(f"{lead}{entry.name}{'/' if entry.is_dir() else ''}")
+                    found.append(f"{lead}{written_name(entry.name)}{'/' if entry.is_dir() else ''}")
     except OSError:
         return []
-    return sorted(name for name in found if name.isprintable())[:200]
+    return sorted(found)[:200]
 
 
 def _warnings(path: Path, real: Path, within: bool, secret: str) -> tuple[str, ...]:

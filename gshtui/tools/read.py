@@ -219,7 +219,7 @@ def reading(place: Location, tool: str) -> Assessment:
     secret = any(warning.startswith("may hold") for warning in place.warnings)
     is_folder = place.real.is_dir()
     folder = place.real if is_folder else place.real.parent
-    named = escaped(place.shown if is_folder else str(Path(place.shown).parent)).rstrip("/")
+    named = escaped(place.rule_name if is_folder else str(Path(place.rule_name).parent)).rstrip("/")
     alone = named in ("", ".")  # a pattern for the whole project would name everything else, too
     return Assessment(
         effect=Effect.READ,
@@ -228,7 +228,7 @@ def reading(place: Location, tool: str) -> Assessment:
         detail=f"{tool} {place.shown}",
         key=str(place.real),
         pattern="" if secret else f"{tool} {place.real}" if alone else f"{tool} what is in {folder}",
-        scope=RuleScope(paths=(escaped(place.shown),) if alone else (named, f"{named}/*")),
+        scope=RuleScope(paths=(escaped(place.rule_name),) if alone else (named, f"{named}/*")),
         warnings=place.warnings,
     )
 

@@ -85,7 +85,7 @@ def writing(place: Location, tool: str, change: str, *arguments: str) -> Assessm
     alone = starts or not place.inside or str(place.shown) == place.real.name
     secret = any(warning.startswith("may hold") for warning in place.warnings)
     pattern = f"{tool} {place.real}" if alone else f"{tool} files in {place.real.parent}"
-    named = escaped(place.shown if alone else str(Path(place.shown).parent))
+    named = escaped(place.rule_name if alone else str(Path(place.rule_name).parent))
     return Assessment(
         effect=Effect.WRITE,
         subject=place.shown,

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gshtui.bus.agent_data import ProgramCommand
+from gshtui.media.mentions import TRAILING
 from gshtui.system.tasks import start_job
+from gshtui.text.file_name import written_name
 from gshtui.ui.prompt.fuzzy import best_matches, fuzzy_match
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionSource
 
@@ -329,7 +331,9 @@ class ResourceSource:
 
 
 def _file_mention(path: str) -> str:
-    """The path as written in a prompt; quoted if it contains a space."""
-    if not any(char.isspace() or char == '"' for char in path):
+    """The path as written in a prompt; quoted if it contains a space, or cannot be told by sight."""
+    if (name := written_name(path)) != path:
+        return f"@{name}"
+    if not any(char.isspace() or char == '"' for char in path) and path[-1] not in TRAILING:
         return f"@{path}"
     return f'@"{path}' if path.endswith("/") else f'@"{path}"'
