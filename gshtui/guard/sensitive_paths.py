@@ -97,6 +97,34 @@ def secret(real: Path) -> str:
     return "a shell's history" if _HISTORY.search(path) else "keys or passwords"
 
 
+_MAY_HOLD = re.compile(
+    r"(?i)^[._]|env$|\.(?:pem|p12|pfx|jks|keystore|kdbx|ppk|key)$|^id_|_key$|credential|secret|service[-_]account|history"
+)
+"""Of names in a folder that is not hidden, those to look at closely: a quick first look at many thousand."""
+_PRIVATE_KEY = re.compile(rb"PRIVATE KEY-----|^(?!.*-----BEGIN )", re.DOTALL)
+_PASSWORD = re.compile(rb"(?im)^[^#;\n]{0,300}_(?:auth|authtoken|password)[ \t]*=[ \t]*(?![ \t\n]|\$\{)")
+_LOOKED_INTO = 1 << 18
+
+
+def may_be_secret(folder: str, name: str) -> bool:
+    """Whether a file or folder of a project, in a folder of this name, holds or may hold keys or passwords."""
+    return bool(_MAY_HOLD.search(name) or folder.startswith(".")) and bool(secret(Path("/", folder, name)))
+
+
+def holds_no_secret(file: Path) -> bool:
+    """Whether such a file can be seen to hold none: certificates alone, or settings of npm without a password."""
+    by_name = {".pem": _PRIVATE_KEY, ".npmrc": _PASSWORD}
+    wanted = by_name.get(file.suffix.lower()) or by_name.get(file.name)
+    if wanted is None:
+        return False
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(_LOOKED_INTO + 1)
+    except OSError:
+        return False
+    return len(text) <= _LOOKED_INTO and not wanted.search(text)
+
+
 def guarded(real: Path) -> str:
     """Why no tool may write there, in one sentence, or empty: git's own files, and our own settings."""
     path = str(real).casefold()

@@ -258,6 +258,12 @@ class Sandbox(SettingsTable):
         " NAME_* for those that are no secrets.",
         json_schema_extra=FEWER,
     )
+    visible: list[str] = Field(
+        default=[],
+        description="Files of projects that sandboxed commands may read although their names are those of keys or"
+        " passwords: .env.test, tests/certs/*.",
+        json_schema_extra=FEWER,
+    )
     max_processes: Annotated[int, Field(ge=8, le=1_000_000)] = Field(
         default=1024, description="Most processes of one command.", json_schema_extra=LOWER
     )

@@ -224,12 +224,12 @@ def _refused(spool: Spool, end: BlockEnd, interpreter: Interpreter) -> list[Sand
     sandbox = interpreter.options.sandbox
     if sandbox is None:
         return []
-    from gshtui.guard.sandbox.sandbox_refusal import refusals_in
+    from gshtui.guard.sandbox.sandbox_refusal import refusals_in, unreadable_in
 
     folder = interpreter.options.folder
     printed = output_text(spool)[0] + (f"\n{_error_text(end.done)}" if end.done is not None and not end.done.ok else "")
     told = refusals_in(printed, network=True, is_read_only=partial(sandbox.is_read_only, folder=folder))
-    return [*end.refused, *told]
+    return [*end.refused, *told, *unreadable_in(printed, sandbox.secrets(), sandbox.project)]
 
 
 def _outcome(

@@ -95,7 +95,7 @@ async def _sandbox(argv: Sequence[str], folder: Path, sandboxes: Sandboxes) -> P
 async def _ended_in(
     sandbox: ProjectSandbox, argv: Sequence[str], folder: Path, environ: Mapping[str, str], within: float
 ) -> SetupProcess:
-    from gshtui.guard.sandbox.sandbox_refusal import refusals_in
+    from gshtui.guard.sandbox.sandbox_refusal import refusals_in, unreadable_in
     from gshtui.guard.sandbox.sandbox_run import SandboxRun  # with its proxy, only where there is a sandbox
 
     call = new_id()
@@ -109,7 +109,9 @@ async def _ended_in(
     found = {each.subject: each for each in run.refusals}
     networked = sandbox.network or bool(sandbox.hosts)
     walls = None if done.code else partial(sandbox.is_read_only, folder=folder)
-    for each in refusals_in(done.printed.decode("utf-8", "replace"), network=networked, is_read_only=walls):
+    printed = done.printed.decode("utf-8", "replace")
+    told = refusals_in(printed, network=networked, is_read_only=walls)
+    for each in (*told, *unreadable_in(printed, sandbox.secrets(), sandbox.project)):
         found.setdefault(each.subject, each)
     sentences = [f"{REFUSED}{each.sentence}." for each in list(found.values())[:_MOST]]
     return replace(done, sandbox=f"It ran in the sandbox: {sandbox.reach}.", refused=(*sentences, *moved))

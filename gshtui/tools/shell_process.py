@@ -63,6 +63,9 @@ class Run:
     """Where it started, if it is a line that only reads, in a sandbox of its own."""
     walls: Callable[[str], bool] | None = None
     """Whether what it named so can only be read there; `None`: it ran in no sandbox, or one in which nothing can."""
+    secrets: tuple[Path, ...] = ()
+    """Files of the project that it could not read there."""
+    project: Path | None = None
     began: bool = True
     """The command itself was started, not only its sandbox."""
 
@@ -78,12 +81,13 @@ class Run:
         """
         if not self.sandboxed or (not self.code and self.walls is None):
             return self
-        from gshtui.guard.sandbox.sandbox_refusal import NETWORK, hidden_in, refusals_in
+        from gshtui.guard.sandbox.sandbox_refusal import NETWORK, hidden_in, refusals_in, unreadable_in
 
         if self.read_in is not None:
             told = hidden_in(output, self.read_in)
         else:
             told = refusals_in(output, network=self.networked, is_read_only=None if self.code else self.walls)
+            told += unreadable_in(output, self.secrets, self.project) if self.project is not None else []
         known = {each.subject for each in self.refused}
         found = [*self.refused, *(each for each in told if each.subject not in known)]
         if any(each.kind == "host" and each.subject != NETWORK for each in found):
@@ -100,9 +104,11 @@ class Run:
         """What became of it in the sandbox; `None`: it ran in none."""
         if not self.sandboxed:
             return None
-        hosts = tuple(dict.fromkeys(each.host for each in self.refused if each.host))
-        only_hosts = all(each.host for each in self.refused)
-        return SandboxUse(tuple(each.sentence for each in self.refused), hosts if only_hosts else ())
+        # What holds keys is asked about where a command names it, not because one came upon it.
+        refused = [each for each in self.refused if each.kind != "hidden" or self.read_in is not None]
+        hosts = tuple(dict.fromkeys(each.host for each in refused if each.host))
+        only_hosts = all(each.host for each in refused)
+        return SandboxUse(tuple(each.sentence for each in refused), hosts if only_hosts else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +136,12 @@ async def run_in_sandbox(
         absent = await asyncio.to_thread(sandbox.absent)
     except OSError as error:
         raise file_access.explained(error, "Nothing was run: what it makes cannot be noted") from error
+    secrets: list[Path] = []
     try:
+        secrets = await asyncio.to_thread(sandbox.secrets)
         done = await run_supervised(start, limit, cancelled, capture, errors, sandbox)
+    except OSError as error:
+        raise file_access.explained(error, "Nothing was run") from error
     finally:  # also of a call that was cancelled
         moved = await asyncio.shield(asyncio.to_thread(_taken_out, sandbox, absent))
     networked = sandbox.network or bool(sandbox.hosts)
@@ -140,6 +150,8 @@ async def run_in_sandbox(
         sandboxed=sandbox.reach,
         networked=networked,
         moved=[f"{path.name} → {path}" for path in moved],
+        secrets=tuple(secrets),
+        project=sandbox.project,
         walls=partial(sandbox.is_read_only, folder=start.folder),
     )
 

@@ -398,6 +398,8 @@ NOT_OURS = {
     ".zshrc",
     ".git",
     "$ZSH_CUSTOM/plugins/gsh",
+    *(".env", ".env.*", "*.env", ".env.example", "*.key", "*.pem", "credentials.json", "secrets.yaml", ".npmrc"),
+    *("mise.toml", "core.fsmonitor", "gshtui/guard/obeyed_files.toml"),
 }
 """The shell's, git's, other programs', this clone's."""
 CALLS = {".call", "context/system.prompt", "context/pinned/", "conversation/007.msg", "members/"}

@@ -31,7 +31,7 @@ def project(tmp_path: Path) -> Path:
         ("[sandbox]\nenabled = false\n", "sandbox.enabled"),
         ("[sandbox]\nallow_network = true\n", "sandbox.allow_network"),
         ("[sandbox]\nwritable_paths = ['.', '/']\n", "sandbox.writable_paths"),
-        ("[sandbox]\nhosts = ['pypi.org']\n", "sandbox.hosts"),
+        ("[sandbox]\nhosts = ['pypi.org']\n", "sandbox.hosts", "sandbox.visible"),
         ("[sandbox]\nmax_processes = 4096\n", "sandbox.max_processes"),
         ("[context]\nmax_tool_output_bytes = 0\n", "context.max_tool_output_bytes"),
         ("[context]\nmax_iterations = 1000\n", "context.max_iterations"),

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from gshtui.guard.obeyed_files import ANYWHERE, has_obeyed_pattern, is_obeyed_anywhere
+from gshtui.guard.sensitive_paths import may_be_secret
 
 _PASSED = frozenset(("node_modules", "site-packages", ".venv", "venv", "__pycache__", ".tox", ".nox", *ANYWHERE))
 _MOST = 20_000
@@ -99,6 +100,10 @@ class NestedFiles:
         """Folders with links in them; where these lead may change with nothing there changed."""
         self._links: dict[str, str] = {}
         """Folder among installed packages → the link that leads there."""
+        self._secrets: dict[str, tuple[str, ...]] = {}
+        """Folder → what in it may hold keys or passwords."""
+        self._made: dict[str, tuple[int, int, int]] = {}
+        """Of these, what commands made that could not see the others; it is known by its change time."""
         self._mounted: set[tuple[int, int]] = set()
         """What the last command could not change."""
         self._left: set[str] = set()
@@ -181,6 +186,7 @@ class NestedFiles:
         with self._lock:
             for path in map(str, paths):
                 self._left.discard(path)
+                self._over = [one for one in self._over if one != path and not one.startswith(f"{path}/")]
                 for folder in (path, str(Path(path).parent)):
                     self._inside[folder] = tuple(one for one in self._inside.get(folder, ()) if one != path)
                     if folder in self._folders:
@@ -211,6 +217,13 @@ class NestedFiles:
             self._mounted = self._unchanged(known)
             return [Path(path) for path in known]
 
+    def secrets(self) -> list[Path]:
+        """What may hold keys or passwords, and was not made in a sandbox, which knows none. Blocks for a moment."""
+        with self._lock:
+            found = [path for paths in self._secrets.values() for path in paths]
+            kept = [path for path in found if path not in self._made or self._made[path] != _state(path)]
+            return [Path(path) for path in kept]
+
     def left_since(self, began: int) -> list[Path]:
         """What a command has left that must not stay. Blocks for a moment.
 
@@ -220,8 +233,12 @@ class NestedFiles:
         with self._lock:
             since = began - _SLACK
             known, folders = set(self._known()), self._folders.copy()
-            self._over = []
+            self._over = [path for path in self._over if os.path.lexists(path)]  # a look while it ran may have met them
+            secrets = {path for paths in self._secrets.values() for path in paths}
             self._refresh(shallow=False)
+            for path in (path for paths in self._secrets.values() for path in paths):
+                if (path not in secrets or path in self._made) and _changed(path) >= since:
+                    self._made[path] = _state(path)
             now = self._known()
             out: list[Path] = []
             head = f"{self._project}/HEAD"
@@ -301,16 +318,19 @@ class NestedFiles:
                 if not room:
                     if first:
                         self._unseen[folder] = found[:2]
-                    else:
+                    elif folder not in self._over:
                         self._over.append(folder)
                     continue
                 room -= 1
             settled = found[2] < time.time_ns() - _SLACK
             self._folders[folder] = found if settled else (*found[:2], -1)
             obeyed: list[str] = []
+            secrets: list[str] = []
             entries, own = _entries(folder), folder.rpartition("/")[2]
             self._linking.discard(folder)
             for name, is_folder, is_link in entries:
+                if may_be_secret(own, name):
+                    secrets.append(f"{folder}/{name}")
                 if is_obeyed_anywhere(name, own):
                     if folder != self._project or has_obeyed_pattern(name):
                         obeyed.append(f"{folder}/{name}")
@@ -328,6 +348,9 @@ class NestedFiles:
             if is_repository(names):
                 root = [f"{folder}/{name}" for name in _OF_REPOSITORY if name in names]
                 obeyed += root if folder == self._project else [folder]
+            self._secrets.pop(folder, None)
+            if secrets:
+                self._secrets[folder] = tuple(secrets)
             if obeyed:
                 self._inside[folder] = tuple(obeyed)
             else:
@@ -351,6 +374,7 @@ class NestedFiles:
         self._linking.discard(folder)
         self._folders.pop(folder, None)
         self._inside.pop(folder, None)
+        self._secrets.pop(folder, None)
 
     def _may_stay(self, path: str) -> bool:
         """Whether it is a repository that runs nothing."""
@@ -442,6 +466,11 @@ def _folder(path: str) -> _Folder | None:
     if found is None or not stat.S_ISDIR(found.st_mode):
         return None
     return found.st_dev, found.st_ino, found.st_ctime_ns
+
+
+def _state(path: str) -> tuple[int, int, int]:
+    found = _lstat(path)
+    return (0, 0, 0) if found is None else (found.st_dev, found.st_ino, found.st_ctime_ns)
 
 
 def _identity(path: str) -> tuple[int, int]:

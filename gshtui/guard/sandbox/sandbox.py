@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from gshtui.guard.sandbox.reading_view import EMPTY, ReadingView, homes
 from gshtui.guard.sandbox.root_files import root_files
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
+from gshtui.system import private_files
 from gshtui.text.host_rules import HostRules
 
 _SECRETS = (
@@ -44,6 +46,7 @@ PYTHON = getattr(sys, "_base_executable", "") or sys.executable
 """For our scripts in it. Not that of an environment, which may be in a folder of which the sandbox has its own."""
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))
 """Folders of which a command has empty ones of its own, and in which people also keep programs."""
+_MOST_SECRETS = 1_000
 _LIMITS, _NO_HOSTS = SandboxLimits(), HostRules()
 
 
@@ -98,6 +101,8 @@ class ProjectSandbox:
         nested: what is known of the subfolders of the project and of the other writable folders; in those that are not
             here, nothing is looked after.
         runs: the commands of the project that run at the same time.
+        read: what is known of the folders in which files that may hold keys or passwords are not to be read.
+        visible: patterns of such files that may be read all the same, by their paths from the folder, or their names.
         named: files and folders of the project that are obeyed because a configuration names them.
     """
 
@@ -114,6 +119,8 @@ class ProjectSandbox:
     view: ReadingView | None = None
     nested: tuple[NestedFiles, ...] = ()
     runs: OverlappingRuns = field(default_factory=OverlappingRuns)
+    read: tuple[NestedFiles, ...] = ()
+    visible: tuple[str, ...] = ()
     named: tuple[Path, ...] = ()
 
     @property
@@ -201,7 +208,7 @@ class ProjectSandbox:
         profile = seatbelt.seatbelt_profile(
             writable=(*([] if self.read_only else [self.project]), *self.writable),
             kept=self._obeyed(),
-            hidden=self._hidden(),
+            hidden=[*self._hidden(), *self.secrets()],
             temporary=temporary,
             network=self.network,
         )
@@ -235,12 +242,43 @@ class ProjectSandbox:
             options += ["--ro-bind-try", str(path), str(path)]
         for path in self._hidden():
             options += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+        for path in self.secrets():
+            # Not empty: whoever reads it is to know that it was not there to be read.
+            options += ["--perms", "0000", "--tmpfs", str(path)] if path.is_dir() else self._unreadable(path)
         for path in self.shown:
             if not any(path.is_relative_to(place) for place in (self.project, *self.writable)):
                 options += ["--ro-bind-try", str(path), str(path)]
         for path in apart:
             options += ["--remount-ro", str(path)]
         return options
+
+    def _unreadable(self, path: Path) -> list[str]:
+        blank = self.kept.parent / "unreadable"
+        if not blank.exists():
+            private_files.make_folder(blank.parent)
+            os.close(private_files.open_file(blank, os.O_WRONLY, 0))
+        return ["--ro-bind", str(blank), str(path)]
+
+    def secrets(self) -> list[Path]:
+        """Files and folders of the project that may hold keys or passwords, and are not read. Blocks for a moment.
+
+        Raises:
+            OSError: there are too many.
+        """
+        found: dict[Path, None] = {}
+        for nested in self.read:
+            for path in nested.secrets():
+                named = str(path.relative_to(nested.root))
+                if not any(fnmatchcase(named if "/" in each else path.name, each) for each in self.visible):
+                    found[Path(os.path.realpath(path))] = None
+        bound = (self.project, *self.writable)
+        kept = [path for path in found if path.exists() and not sensitive_paths.holds_no_secret(path)]
+        inside = [path for path in kept if any(path != place and path.is_relative_to(place) for place in bound)]
+        kept = [*inside, *(path for path in kept if path not in inside and path not in bound and not _is_own(path))]
+        outer = [path for path in kept if found.keys().isdisjoint(path.parents)]
+        if len(outer) > _MOST_SECRETS:
+            raise OSError(f"the project has more than {_MOST_SECRETS} files that may hold keys or passwords")
+        return outer
 
     def _hidden(self) -> list[Path]:
         # Texts, not paths: this is done before each command, and of what a home might have it has little.
@@ -307,7 +345,7 @@ class ProjectSandbox:
         """
         paths = self._obeyed()
         since = 0 if self.runs.is_alone else self.runs.earliest(time.time_ns())
-        for nested in self.nested:
+        for nested in dict.fromkeys((*self.nested, *self.read)):
             nested.learn(since)
         there = [path for path in paths if os.path.lexists(path)]
         absent = [*set(paths).difference(there), *(end for end in self._ends(there) if not os.path.lexists(end))]

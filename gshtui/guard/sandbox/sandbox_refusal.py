@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +19,7 @@ NETWORK = "the network"
 _MOST, _LINES = 5, 2000
 _MISSING = (": No such file or directory", ": Permission denied", ": Not a directory")
 _READ_ONLY = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
+_DENIED = re.compile(r"permission denied|\bEACCES\b", re.IGNORECASE)
 _QUOTED = re.compile(r"['\"‘“`]([^'\"‘“`’”\n]{1,1024}+)['\"’”`]")
 _PATH = re.compile(r"(?<![^\s:=(])((?:~|\.{0,2})/[^\s:'\"]{1,1024})")
 _UNKNOWN_HOST = re.compile(
@@ -120,6 +121,24 @@ def _refused_path(line: str, is_read_only: Callable[[str], bool] | None) -> str:
     else:
         named = [*_QUOTED.findall(line), *_PATH.findall(line), "a file"]
     return one_line(literal(named[0]), 300) if named else ""
+
+
+def unreadable_in(output: str, secrets: Sequence[Path], project: Path) -> list[SandboxRefusal]:
+    """Files with keys or passwords that a command was not let read, as far as its messages say so.
+
+    Args:
+        output: what it printed; the last lines are read.
+        secrets: those that it could not read.
+        project: the folder from which they are named.
+    """
+    found: dict[str, SandboxRefusal] = {}
+    lines = [line for line in output.split("\n")[-_LINES:] if len(line) <= 4096 and _DENIED.search(line)]
+    for path in secrets if lines else ():
+        if any(path.name in line for line in lines) and len(found) < _MOST:
+            named = str(path.relative_to(project)) if path.is_relative_to(project) else str(path)
+            why = "it may hold keys or passwords; a command that names it is asked about, `[sandbox] visible` shows it"
+            found[named] = SandboxRefusal("hidden", one_line(literal(named), 300), why)
+    return list(found.values())
 
 
 def hidden_in(output: str, folder: Path) -> list[SandboxRefusal]:

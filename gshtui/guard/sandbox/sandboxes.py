@@ -165,6 +165,10 @@ class Sandboxes:
             read_only=project not in writable,
             limits=SandboxLimits(settings.max_processes, settings.max_memory_mb, settings.max_file_mb),
             nested=tuple(self._nested.setdefault(folder, NestedFiles(folder)) for folder in writable),
+            read=tuple(
+                self._nested.setdefault(folder, NestedFiles(folder)) for folder in dict.fromkeys((project, *writable))
+            ),
+            visible=tuple(settings.visible),
             runs=self._runs.setdefault(project, OverlappingRuns()),
             hosts=HostRules.parse(settings.hosts) | self._granted.get(session, HostRules()),
             named=self._named.setdefault(project, NamedFiles(project)).paths(),
