@@ -18,6 +18,7 @@ from gshtui.programs.hook_reports import spool_path
 from gshtui.programs.profile import Profile
 from gshtui.programs.report_hook import request_pipe
 from gshtui.system import private_files
+from gshtui.text.foreign_json import parse_foreign_json
 
 Behavior = Literal["allow", "deny"]
 _LOOKED_AT = 400_000
@@ -77,8 +78,8 @@ def _reports(path: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for line in lines:
         try:
-            fields = json.loads(line) if b'"request"' in line else None
-        except (ValueError, RecursionError):
+            fields = parse_foreign_json(line) if b'"request"' in line else None
+        except ValueError:
             continue
         if isinstance(fields, dict):
             found.append(cast("dict[str, Any]", fields))

@@ -7,7 +7,6 @@ subfolder of the data folder. The status watcher subscribes; the launcher create
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from gshtui.programs.status import HookEvent
 from gshtui.system import private_files
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
 
 VARIABLE = "GSH_HOOK_SPOOL"
@@ -45,8 +45,8 @@ def parse_report(line: bytes, profile: Profile) -> HookEvent | None:
     if not line.strip() or len(line) > _LONGEST:
         return None
     try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
+        data = parse_foreign_json(line)
+    except ValueError:
         return None
     if not isinstance(data, dict):
         return None

@@ -6,7 +6,6 @@ All hooks of an event run side by side. One that fails is shown, and blocks noth
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from gshtui.agents.hooks.tool_names import claude_name, our_arguments, their_arg
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.context.ports import Contribution, SideText
+from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import literal, one_line, plain
 
 if TYPE_CHECKING:
@@ -164,8 +164,8 @@ class AgentHooks:
                 verdict.context.append(plain(text))
             return
         try:
-            data: Any = json.loads(text)
-        except (ValueError, RecursionError):
+            data: Any = parse_foreign_json(text)
+        except ValueError:
             self._notice(f"The hook {hook.shown!r} ({hook.event}) failed: it printed JSON that cannot be read.", agent)
             return
         self._weigh_json(verdict, hook, cast("dict[str, Any]", data), agent)

@@ -24,6 +24,7 @@ from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files
 from gshtui.system.file_lock import blocking_lock
 from gshtui.system.struct_types import learned
+from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.linear_regex import Linear, LinearError, compile_linear
 from gshtui.text.sanitise import one_line
 
@@ -229,8 +230,8 @@ def _of_claude(found: HookSet, file: Path) -> list[Hook]:
             return []
         if len(raw) > _MAX_BYTES:
             raise ValueError(f"it has {len(raw):,} bytes")
-        data: Any = json.loads(raw)
-    except (OSError, ValueError, RecursionError) as error:
+        data: Any = parse_foreign_json(raw)
+    except (OSError, ValueError) as error:
         found.problems.append(f"The hooks of {file} are not used: {one_line(str(error), 200)}.")
         return []
     table: Any = cast("dict[str, Any]", data).get("hooks") if isinstance(data, dict) else None

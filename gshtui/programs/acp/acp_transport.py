@@ -12,6 +12,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
+from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line
 
 LONGEST = 32 * 1024 * 1024
@@ -109,7 +110,7 @@ class LineTransport:
 
 def _decoded(line: bytes) -> dict[str, Any] | None:
     try:
-        value: object = json.loads(line)
-    except (ValueError, RecursionError):
+        value: object = parse_foreign_json(line)
+    except ValueError:
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None

@@ -6,7 +6,6 @@ database is opened read-only. Never writes. Called by `reconstruction`.
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -32,6 +31,7 @@ from gshtui.programs.transcripts.program_transcript import (
     sequence,
     words_of,
 )
+from gshtui.text.foreign_json import parse_foreign_json
 
 PROGRAM = "opencode"
 _CLEARED = "[Old tool result content cleared]"
@@ -227,8 +227,8 @@ def _object(path: Path) -> dict[str, Any]:
 
 def _parsed(data: Any) -> dict[str, Any]:
     try:
-        return mapping(json.loads(data))
-    except (TypeError, ValueError, RecursionError):
+        return mapping(parse_foreign_json(data))
+    except (TypeError, ValueError):
         return {}
 
 

@@ -13,10 +13,14 @@ from typing import Any
 
 from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
+from gshtui.text.foreign_json import parse_foreign_json
 
 MOST_BYTES = 96_000_000
 """Bytes read from a file's end; a longer transcript loses its beginning, and says so."""
 LONGEST_LINE = 24_000_000
+_MOST_COUNTED = 10**12
+_LATEST = 1e11
+"""Epoch seconds that no clock shows."""
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")
 
 
@@ -46,8 +50,8 @@ def read_records(path: Path, lost: list[str], most: int = MOST_BYTES) -> Iterato
             if not line.strip():
                 continue
             try:
-                record: Any = json.loads(line)
-            except (ValueError, RecursionError):
+                record: Any = parse_foreign_json(line)
+            except ValueError:
                 # The last line may just be being written; only what has an end was torn for good.
                 torn += line.endswith(b"\n")
                 continue
@@ -64,8 +68,8 @@ def read_json(path: Path) -> Any:
     if len(data) > MOST_BYTES:
         return None
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
+        return parse_foreign_json(data)
+    except ValueError:
         return None
 
 
@@ -235,8 +239,8 @@ def subject_of(tool: str, arguments: Any) -> tuple[str, str]:
     """What a call is about, for people, and the file that it names."""
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
+            arguments = parse_foreign_json(arguments)
+        except ValueError:
             return f"{tool} {first_line(arguments)}".strip(), ""
     given = mapping(arguments)
     path = next((str(given[name]) for name in _PATHS if isinstance(given.get(name), str)), "")
@@ -274,17 +278,20 @@ def words_of(value: Any) -> str:
 
 def number(value: Any) -> int:
     """The value, when it is a count; 0 otherwise."""
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else 0
+    counts = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _MOST_COUNTED
+    return int(value) if counts else 0
 
 
 def seconds(value: Any) -> float:
     """A time as epoch seconds, from ISO 8601, milliseconds or seconds; 0 if it is none of these."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return value / 1000 if value > 1e11 else float(value)
-    try:
-        return datetime.fromisoformat(words_of(value)).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
+        at = value / 1000 if value > 1e11 else float(value)
+    else:
+        try:
+            at = datetime.fromisoformat(words_of(value)).timestamp()
+        except (ValueError, OverflowError):
+            return 0.0
+    return at if 0 <= at < _LATEST else 0.0
 
 
 def plain_json(value: Any) -> str:

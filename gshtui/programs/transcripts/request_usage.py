@@ -8,7 +8,6 @@ nothing; every call blocks.
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -36,6 +35,7 @@ from gshtui.programs.transcripts.program_transcript import (
     words_of,
 )
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of, stamp_of
+from gshtui.text.foreign_json import parse_foreign_json
 
 _PIECE = 1_000_000
 _PROVIDERS = {"google": "gemini"}
@@ -153,8 +153,8 @@ class UsageReader:
         for line in self._tails.setdefault(path, LineTail()).added(path):
             if any(mark in line for mark in marks):
                 try:
-                    yield mapping(json.loads(line))
-                except (ValueError, RecursionError):
+                    yield mapping(parse_foreign_json(line))
+                except ValueError:
                     continue
 
     def of_claude(self) -> Iterator[RequestUsage]:
