@@ -474,6 +474,8 @@ class _Handlers:
             about = session.about or "it does not say what it is"
             lines.append(f"{about}, MCP {session.protocol}, offers {', '.join(sorted(session.capabilities))}")
         lines.append(counted(len(pins.accepted), "tool") + (f", {len(pins.changed)} changed" if pins.changed else ""))
+        if left_out := pool.left_out(name):
+            lines.append(f"left out, since it is not MCP: {', '.join(left_out)}")
         if not definition.is_http:
             lines.append(f"outside the sandbox: {connection.outside}" if connection.outside else "in the sandbox")
         return calls.ServerCheck(name, True, tuple(lines))

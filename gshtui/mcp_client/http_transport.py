@@ -73,12 +73,14 @@ async def http_streams(
     host: ServerHost,
     memory: MutableMapping[str, str],
     waits: Callable[[float], None],
+    note_left_out: Callable[[str], None],
 ) -> AsyncGenerator[TransportStreams]:
     """The streams of messages from and to a server at an address; the person signs in where it asks for that.
 
     Args:
         memory: where tokens are, until this process ends.
         waits: called with the seconds that a person may take now.
+        note_left_out: called with each item of a result that was left out, as a phrase.
 
     Raises:
         McpError: the environment keeps requests from the address.
@@ -100,4 +102,4 @@ async def http_streams(
         ) as client,
         streamable_http_client(resolved.url, http_client=client, max_sse_event_size=LONGEST) as (read, write),
     ):
-        yield FilteredStream(read), write
+        yield FilteredStream(read, note_left_out), write

@@ -1,16 +1,16 @@
-"""What of a server's messages reaches the SDK: no output schemas, no flood of notifications, nothing too large.
-
-An output schema is dropped because its regular expressions are the server's own and would be run here without a limit.
-"""
+"""What of a server's messages reaches the SDK: valid results, no flood of notifications, nothing too large."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCNotification, JSONRPCResponse
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, JSONRPCError, JSONRPCNotification, JSONRPCResponse
+
+from gshtui.mcp_client.result_repair import repair_result
 
 _BURST = 400
 """Notifications that may come at once."""
@@ -41,9 +41,14 @@ class NotificationLimit:
 class FilteredStream:
     """The SDK's stream of messages from a server, filtered."""
 
-    def __init__(self, inner: Any) -> None:
-        """`inner`: the transport's own stream."""
+    def __init__(self, inner: Any, note_left_out: Callable[[str], None]) -> None:
+        """
+        Args:
+            inner: the transport's own stream.
+            note_left_out: called with each item of a result that was left out, as a phrase.
+        """
         self._inner = inner
+        self._note_left_out = note_left_out
         self.limit = NotificationLimit()
 
     @property
@@ -61,7 +66,9 @@ class FilteredStream:
             if isinstance(message, JSONRPCNotification) and not self.limit.passes():
                 continue
             if isinstance(message, JSONRPCResponse):
-                _drop_output_schemas(message.result)
+                repair_result(message.result, self._note_left_out)
+            elif isinstance(message, JSONRPCError) and message.error.code == CONNECTION_CLOSED:
+                message.error.code = INTERNAL_ERROR  # the SDK uses that number for a connection that it lost
             return item
 
     async def aclose(self) -> None:
@@ -86,10 +93,3 @@ class FilteredStream:
         self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> None:
         await self.aclose()
-
-
-def _drop_output_schemas(result: dict[str, Any]) -> None:
-    tools = result.get("tools")
-    for tool in cast("list[object]", tools) if isinstance(tools, list) else ():
-        if isinstance(tool, dict):
-            cast("dict[str, Any]", tool).pop("outputSchema", None)

@@ -35,6 +35,7 @@ _MOST_TOOLS = 1_000
 """Tools of one server that are looked at."""
 _MOST_PAGES = 5
 """Pages that one call may have the person open."""
+_MOST_LEFT_OUT = 20
 _NO_WAY_BACK = "no back-channel"
 """What the SDK's servers say where a tool asks the client something in the manner of earlier versions of MCP."""
 _DEATH_WITHIN = 1.0
@@ -60,6 +61,7 @@ class SessionEvents:
         waits: called with the seconds that a person may take now, before it is there.
         questions: those of the server that are being answered now; its calls' time does not run meanwhile.
         caller: gives the agent for whose call it works.
+        left_out: items of its results that are not MCP, as phrases.
     """
 
     on_tools_changed: Callable[[], None]
@@ -68,6 +70,12 @@ class SessionEvents:
     questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])
     process: ServerProcess | None = None
     waits: Callable[[float], None] = _no_time
+    left_out: dict[str, None] = field(default_factory=dict[str, None])
+
+    def note_left_out(self, item: str) -> None:
+        """One item of a result was left out."""
+        if len(self.left_out) < _MOST_LEFT_OUT:
+            self.left_out[one_line(literal(item), 100)] = None
 
 
 class SdkSession:
@@ -101,7 +109,7 @@ class SdkSession:
     def about(self) -> str:
         """What the server calls itself, with its version."""
         info = self._client.server_info
-        return one_line(literal(f"{info.name} {info.version}"), 80) if info is not None else ""
+        return one_line(literal(f"{info.name} {info.version}".strip()), 80) if info is not None else ""
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -302,11 +310,11 @@ async def open_session(
     async with contextlib.AsyncExitStack() as stack:
         process: ServerProcess | None = None
         if definition.is_http:
-            transport = http_streams(definition, resolved, host, memory, events.waits)
+            transport = http_streams(definition, resolved, host, memory, events.waits, events.note_left_out)
         else:
             process = events.process = await start_server(definition, resolved, environ, find_sandbox)
             stack.push_async_callback(process.close)
-            transport = stdio_streams(process, state, events.lost)
+            transport = stdio_streams(process, state, events.lost, events.note_left_out)
         client = Client(
             transport,
             mode="legacy" if legacy else "auto",
@@ -327,6 +335,8 @@ async def open_session(
             if isinstance(found, MCPError) and found.code == mcp_types.CONNECTION_CLOSED:
                 why = await SdkSession(definition, client, process, state, answers).why_lost()
                 raise McpError(f"The MCP server {definition.name} did not start: {why}.") from error
+            if isinstance(found, ValidationError):
+                raise McpError(f"The MCP server {definition.name} greets with something that is not MCP.") from error
             why = said(str(found) or type(found).__name__)
             raise McpError(f"The MCP server {definition.name} cannot be reached: {why}") from error
         yield SdkSession(definition, client, process, state, answers)

@@ -121,6 +121,11 @@ class ServerConnection:
         return process.refused if process is not None else self._refused
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """What of its results is not MCP and was left out, as phrases."""
+        return tuple(self._events.left_out) if self._events is not None else ()
+
+    @property
     def session(self) -> SdkSession | None:
         """The open session; `None`: there is none now."""
         return self._session

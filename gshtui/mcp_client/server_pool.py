@@ -7,11 +7,15 @@ before the first turn. Nothing here is loaded, and nothing started, where no ser
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import time
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged
@@ -32,6 +36,8 @@ from gshtui.text.similar_names import known_names
 
 _FIRST_WAIT = 10.0
 """Seconds that a turn waits for servers of which nothing is known yet."""
+_FAILED_FOR = 600.0
+"""Seconds for which a start that failed is not tried again before a turn."""
 _MOST_MENTIONED = 10
 """Resources of one prompt."""
 GROUP = "mcp "
@@ -157,7 +163,9 @@ class ServerPool:
         """
         await self.load()
         usable = [entry for entry in self._entries.values() if entry.definition.settings.enabled]
-        if unknown := [entry for entry in usable if not entry.known and not entry.told]:
+        if unknown := [
+            entry for entry in usable if not entry.known and not entry.told and not self._passed_over(entry)
+        ]:
             await self._learn(unknown, agent)
         seen = self._seen.setdefault(registry, {})
         for name in [
@@ -240,6 +248,10 @@ class ServerPool:
         """What the sandbox refused to a server's program, with what would allow that."""
         return self._entries[name].connection.refused if name in self._entries else []
 
+    def left_out(self, name: str) -> tuple[str, ...]:
+        """What of a server's results is not MCP and was left out, as phrases."""
+        return self._entries[name].connection.left_out if name in self._entries else ()
+
     async def close(self) -> None:
         """End all servers."""
         asking = [entry.asking for entry in self._entries.values()]
@@ -254,16 +266,44 @@ class ServerPool:
         self._bus.publish(AgentStatusChanged(agent=agent, status="tool", doing=f"starting MCP servers: {names}"))
         jobs = [self._job(self._start(entry, agent), f"the start of {entry.definition.name}") for entry in unknown]
         await asyncio.wait(jobs, timeout=_FIRST_WAIT)
-        for entry in unknown:
+        for entry, job in zip(unknown, jobs, strict=True):
+            if not job.done():
+                await self._note_failure(entry)
             entry.told = entry.told or "it is being started"
         self._bus.publish(AgentStatusChanged(agent=agent, status="thinking"))
 
     async def _start(self, entry: _Entry, agent: str) -> None:
         try:
             await self.allow(entry.definition.name, agent)
+        except McpError as error:
+            self._tell(entry, error)
+            return
+        try:
             await entry.connection.ready()
         except McpError as error:
             self._tell(entry, error)
+            await self._note_failure(entry)
+
+    async def _note_failure(self, entry: _Entry) -> None:
+        """Keep that it did not start, so that later turns do not wait for it again."""
+        pins = msgspec.structs.replace(entry.pins, failed=entry.definition.digest, failed_at=time.time())
+        entry.pins = pins
+        with contextlib.suppress(OSError):  # the next process waits for it again
+            await asyncio.to_thread(write_pins, entry.definition.name, pins)
+
+    def _passed_over(self, entry: _Entry) -> bool:
+        """Whether its last start failed a moment ago, as it is configured now."""
+        pins, name = entry.pins, entry.definition.name
+        if pins.failed != entry.definition.digest or not 0 <= time.time() - pins.failed_at < _FAILED_FOR:
+            return False
+        self._tell(
+            entry,
+            McpError(
+                f"The MCP server {name} did not start a short while ago, so its tools are left out.",
+                f"`gsh-tui mcp doctor {name}` starts it.",
+            ),
+        )
+        return True
 
     def _tell(self, entry: _Entry, error: McpError) -> None:
         if entry.told != error.message:

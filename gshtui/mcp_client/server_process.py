@@ -18,6 +18,18 @@ from gshtui.system import private_files
 from gshtui.text.host_rules import HostRules
 from gshtui.text.sanitise import literal, one_line
 
+_LAUNCHERS = {
+    "npm_config_cache": "npm",
+    "npm_config_store_dir": "pnpm",
+    "YARN_CACHE_FOLDER": "yarn",
+    "BUN_INSTALL_CACHE_DIR": "bun",
+    "DENO_DIR": "deno",
+    "UV_CACHE_DIR": "uv",
+    "UV_TOOL_DIR": "uv-tools",
+    "PIPX_HOME": "pipx",
+    "PIP_CACHE_DIR": "pip",
+}
+"""Where programs that fetch servers may write: the variable that each reads, and its folder in the scratch folder."""
 LONGEST = 16 * 1024 * 1024
 """Bytes of one line of a server; a longer one is not read."""
 
@@ -39,12 +51,16 @@ async def start_server(
     sandbox = await _sandbox(definition, find_sandbox)
     if isinstance(sandbox, ProjectSandbox):
         scratch = scratch_folder(definition.name)
-        own = {"npm_config_cache": str(scratch / "npm"), "UV_CACHE_DIR": str(scratch / "uv"), **own}
+        own = {**{name: str(scratch / folder) for name, folder in _LAUNCHERS.items()}, **own}
     about = f"the MCP server {definition.name}"
     try:
         return await start_server_process(resolved.argv, resolved.cwd, own, sandbox, about)
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
+        why = (
+            "No such program"
+            if isinstance(error, FileNotFoundError)
+            else getattr(error, "strerror", None) or str(error)
+        )
         program = one_line(literal(resolved.argv[0]), 100)
         raise McpError(
             f"The MCP server {definition.name} cannot be started: {program}: {why}.",

@@ -7,10 +7,11 @@ end the connection.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import logging
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -54,12 +55,13 @@ class StdioState:
 
 @asynccontextmanager
 async def stdio_streams(
-    server: ServerProcess, state: StdioState, lost: asyncio.Event
+    server: ServerProcess, state: StdioState, lost: asyncio.Event, note_left_out: Callable[[str], None]
 ) -> AsyncGenerator[TransportStreams]:
     """The streams of messages from and to a process; the process itself is ended by who started it.
 
     Args:
         lost: set once nothing can be read from it any more.
+        note_left_out: called with each item of a result that was left out, as a phrase.
     """
     incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
@@ -85,7 +87,7 @@ async def stdio_streams(
     reading = start_job(read(), "an MCP server's messages")
     writing = start_job(write(), "messages to an MCP server")
     try:
-        yield FilteredStream(read_stream), write_stream
+        yield FilteredStream(read_stream, note_left_out), write_stream
     finally:
         await write_stream.aclose()
         with contextlib.suppress(TimeoutError):
@@ -163,7 +165,8 @@ def _parsed(line: bytes | OversizedLine) -> SessionMessage | None:
     if isinstance(line, OversizedLine):
         return _refusal(line)
     try:
-        return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+        text = line.removeprefix(codecs.BOM_UTF8)
+        return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(text, by_name=False))
     except (ValueError, RecursionError):
         return None
 

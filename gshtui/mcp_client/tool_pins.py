@@ -74,6 +74,10 @@ class ServerPins(msgspec.Struct, frozen=True):
     """What it offered last, if that differs from what was accepted."""
     prompts: tuple[PromptPin, ...] = ()
     has_resources: bool = False
+    failed: str = ""
+    """The hash of what was configured when its last start failed; empty: it did not."""
+    failed_at: float = 0.0
+    """When, in seconds since the epoch."""
 
     @property
     def changed(self) -> tuple[ToolPin, ...]:

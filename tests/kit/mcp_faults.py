@@ -16,6 +16,18 @@ VERSION = "2025-06-18"
 HUGE = 50_000_000
 
 
+ODD: tuple[Any, ...] = (
+    {"name": "any", "inputSchema": {"anyOf": [{"type": "object", "properties": {"a": {"type": "string"}}}]}},
+    {"name": "untyped", "inputSchema": {"properties": {"a": {"type": "string"}}}},
+    {"name": "bare"},
+    {"name": "listed", "inputSchema": {"type": ["object", "null"], "properties": [], "required": "a"}, "icons": 3},
+    {"name": "hinted", "inputSchema": None, "annotations": {"readOnlyHint": "perhaps"}, "title": 5},
+    {"description": "It has no name."},
+    "no tool at all",
+)
+"""Tools as servers list them against the protocol. All but the last two can be used."""
+
+
 def send(message: dict[str, Any]) -> None:
     """One message."""
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
@@ -55,7 +67,19 @@ def call(kind: str, number: object) -> None:
         case "huge":
             result(number, "x" * HUGE)
         case "invalid":
-            send({"id": number, "result": {"content": "this is no list"}})
+            send({"id": number, "result": {"content": 5}})
+        case "structured":
+            send({"id": number, "result": {"structuredContent": {"n": 41}}})
+        case "listed":
+            send({"id": number, "result": {"structuredContent": [41, 42], "isError": 0}})
+        case "neighbour":
+            unknown: dict[str, Any] = {"type": "hologram", "data": "…"}
+            text = {"type": "text", "text": "the good one"}
+            send({"id": number, "result": {"content": [unknown, text, 7, None]}})
+        case "empty":
+            send({"id": number, "result": {}})
+        case "exhausted":
+            send({"id": number, "error": {"code": -32000, "message": "quota exhausted"}})
         case "strange":
             send({"id": number, "result": {"content": [{"type": "text", "text": "\x1b]0;owned\x07\x1b[31mred\u202e"}]}})
         case "half":
@@ -80,12 +104,14 @@ def main() -> None:
         message = json.loads(line)
         number, method = message.get("id"), message.get("method")
         if method == "initialize":
-            about = {"name": kind, "version": "1"}
+            about = {"name": kind} if kind == "unversioned" else {"name": kind, "version": "1"}
+            if kind == "marked":
+                sys.stdout.write("\ufeff")
             offers: dict[str, Any] = {"tools": {}}
             send({"id": number, "result": {"protocolVersion": VERSION, "capabilities": offers, "serverInfo": about}})
         elif method == "tools/list":
             tool = {"name": "go", "description": said, "inputSchema": {"type": "object", "properties": {}}}
-            send({"id": number, "result": {"tools": [tool]}})
+            send({"id": number, "result": {"tools": [*(ODD if kind == "odd" else ()), tool]}})
         elif method == "tools/call":
             call(kind, number)
         elif method == "ping":

@@ -74,6 +74,11 @@ async def agent_with(
 async def ask(hub: Hub, text: str = "Go on.", *, within: float = WITHIN) -> TurnFinished:
     """One turn, once it is known what the person's servers offer: a turn by itself waits ten seconds for that."""
     await _learn(hub)
+    return await turn(hub, text, within=within)
+
+
+async def turn(hub: Hub, text: str = "Go on.", *, within: float = WITHIN) -> TurnFinished:
+    """One turn."""
     waiting = hub.bus.wait_for(TurnFinished, timeout=within)
     hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
     finished = await waiting

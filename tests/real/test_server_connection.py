@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,9 +15,11 @@ from gshtui.mcp_client.answer_outcome import call_outcome
 from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnection
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import NobodyAnswers, ToolCaller
+from gshtui.mcp_client.tool_pins import ServerPins
 from gshtui.settings.settings_tables import McpServer
 from tests.kit.command import ROOT
 
+OnOffer = Callable[[ServerConnection, ServerPins], Awaitable[None]]
 COVERS = ("gshtui.mcp_client.stdio_transport", "gshtui.mcp_client.message_filter", "gshtui.mcp_client.server_process")
 
 
@@ -28,10 +30,19 @@ def definition(folder: Path, kind: str, module: str = "tests.kit.mcp_faults", **
     return ServerDefinition(kind, settings, folder)
 
 
+NEIGHBOURS = """\
+[Content of the type hologram cannot be read here and was left out.]
+the good one
+[Content of the type int cannot be read here and was left out.]
+[Content of the type NoneType cannot be read here and was left out.]"""
+
+
 @asynccontextmanager
-async def connected(one: ServerDefinition, start_seconds: float = 60.0) -> AsyncIterator[ServerConnection]:
+async def connected(
+    one: ServerDefinition, start_seconds: float = 60.0, on_offer: OnOffer | None = None
+) -> AsyncIterator[ServerConnection]:
     options = ConnectionOptions(os.environ, None, NobodyAnswers(one.project), start_seconds)
-    connection = ServerConnection(one, options)
+    connection = ServerConnection(one, options, on_offer=on_offer)
     try:
         yield connection
     finally:
@@ -48,7 +59,17 @@ async def go(connection: ServerConnection, tool: str = "go", seconds: float = 60
 
 @pytest.mark.parametrize(
     ("kind", "text"),
-    [("flood", "after the flood"), ("noise", "after the noise"), ("usual", "went, usual")],
+    [
+        ("flood", "after the flood"),
+        ("noise", "after the noise"),
+        ("usual", "went, usual"),
+        ("structured", '{\n "n": 41\n}'),
+        ("listed", "[41, 42]"),
+        ("neighbour", NEIGHBOURS),
+        ("empty", "(no output)"),
+        ("marked", "went, marked"),
+        ("unversioned", "went, unversioned"),
+    ],
 )
 async def test_what_can_be_passed_over_is(tmp_path: Path, kind: str, text: str) -> None:
     async with connected(definition(tmp_path, kind)) as connection:
@@ -61,6 +82,7 @@ async def test_what_can_be_passed_over_is(tmp_path: Path, kind: str, text: str) 
     ("kind", "why", "starts"),
     [
         ("huge", "50,000,0", 1),
+        ("exhausted", "refused it: quota exhausted", 1),
         ("invalid", "not MCP", 1),
         ("die", "exit code 9", 2),
         ("half", "exit code 0", 2),
@@ -75,6 +97,22 @@ async def test_a_call_that_goes_wrong_costs_itself_alone(tmp_path: Path, kind: s
         assert kind in failed.value.message
         await connection.ready()
         assert connection.starts == starts
+
+
+async def test_a_tool_with_an_odd_schema_costs_no_other(tmp_path: Path) -> None:
+    offers: list[ServerPins] = []
+
+    async def note(_: ServerConnection, offer: ServerPins) -> None:
+        offers.append(offer)
+
+    async with connected(definition(tmp_path, "odd"), on_offer=note) as connection:
+        assert await go(connection) == "went, odd"
+        assert await go(connection, "any", a="x") == "went, odd"
+        tools = {tool.name: tool for tool in offers[0].accepted}
+        assert list(tools) == ["any", "untyped", "bare", "listed", "hinted", "go"]
+        assert {tool.schema["type"] for tool in tools.values()} == {"object"}
+        assert tools["untyped"].schema["properties"] == {"a": {"type": "string"}}
+        assert connection.left_out == ("a tool without a name",)
 
 
 async def test_a_server_that_never_answers_a_call_is_given_up_and_the_call_withdrawn(tmp_path: Path) -> None:
@@ -152,7 +190,7 @@ async def test_twenty_servers_at_once_and_one_that_hangs(tmp_path: Path) -> None
 async def test_a_missing_variable_and_a_missing_program_are_told(tmp_path: Path) -> None:
     for settings, why in (
         (McpServer(command="x", env={"TOKEN": "${NOT_SET_ANYWHERE}"}), "needs the variable NOT_SET_ANYWHERE"),
-        (McpServer(command="/no/such/program", sandbox=False), "No such file"),
+        (McpServer(command="/no/such/program", sandbox=False), "/no/such/program: No such program"),
         (McpServer(), "neither a command nor a url"),
         (McpServer(command="x", url="https://a.example"), "both a command and a url"),
     ):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
 
 from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.mcp_client import server_pool
 from gshtui.settings import paths
 from tests.kit import source
 from tests.kit.loopback.script import Call, Say
-from tests.kit.mcp_turns import WITHIN, agent_with, allow, ask, configure, finished
+from tests.kit.mcp_turns import WITHIN, agent_with, allow, ask, configure, finished, turn
 
 COVERS = (
     "gshtui.hub.mcp_part",
@@ -298,3 +301,16 @@ async def test_a_question_is_withdrawn_with_the_turn_it_belongs_to(
         assert (await turn).stop == "interrupted"
         closed = await settled
         assert (closed.approval, closed.decision) == (question.approval, "withdrawn")
+
+
+async def test_a_server_that_did_not_start_costs_the_next_process_no_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_pool, "_FIRST_WAIT", 0.2)
+    configure(f"[mcp.servers.slow]\ncommand = {sys.executable!r}\nargs = ['-c', 'input()']\nsandbox = false\n")
+    for tried in (True, False):
+        async with agent_with(tmp_path, monkeypatch, [[Say("done")]]) as (hub, _, recorder):
+            assert (await turn(hub)).text == "done"
+            assert (hub.mcp_servers().connection("slow").state != "off") == tried
+            notices = [event for event in recorder.events if isinstance(event, Noticed)]
+            assert [notice.hint for notice in notices] == ([] if tried else ["`gsh-tui mcp doctor slow` starts it."])
