@@ -118,7 +118,13 @@ class ServerConnection:
     def refused(self) -> list[str]:
         """What the sandbox refused to its program, with what would allow that."""
         process = self._events.process if self._events is not None else None
-        return process.refused if process is not None else self._refused
+        refused = process.refused if process is not None else self._refused
+        return [self._with_own_settings(each) for each in refused]
+
+    def _with_own_settings(self, text: str) -> str:
+        """What the sandbox says, with the server's own settings in place of the general ones."""
+        own = f"mcp.servers.{self.name}"
+        return text.replace("[sandbox] hosts", f"{own}.hosts").replace("[sandbox] writable_paths", f"{own}.writable")
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -302,7 +308,7 @@ class ServerConnection:
         self._session = self._events = None
         error = None if inner.cancelled() else inner.exception()
         if isinstance(error, McpError):
-            self.why, self.hint = error.message, error.hint
+            self.why, self.hint = self._with_own_settings(error.message), error.hint
         elif error is not None:
             from gshtui.mcp_client.sdk_session import first_error, said
 
