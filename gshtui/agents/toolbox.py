@@ -318,7 +318,7 @@ class Toolbox:
             self._announce(call, session, message, "")  # it gets a result like every call, so it has begun
             raise
         self._announce(call, session, message, assessment.subject)
-        asked = Call(self._agent, session, call.id, call.name, call.arguments)
+        asked = Call(self._agent, session, call.id, command.name, call.arguments)
         with self._waiting():
             verdict = await self._gate.review(asked, assessment)
         if not verdict.allowed:
@@ -399,7 +399,7 @@ class Toolbox:
                 f"The arguments of {call.name} are not one JSON object, so nothing was run.",
                 hint="Send the call again with complete arguments.",
             )
-        command = self._registry.get(call.name) if call.name in self._registry else None
+        command = self._registry.meant(call.name, call.arguments) if call.name in self._registry else None
         if command is None or not _is_usable(command, call) or not may_run(command, Caller(self._agent, is_agent=True)):
             near = difflib.get_close_matches(call.name, [tool.name for tool in self._registry.tools()], n=3)
             hint = f"Did you mean {' or '.join(near)}?" if near else f"`{FIND_TOOL}` lists them."

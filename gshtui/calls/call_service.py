@@ -14,6 +14,8 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
+import msgspec
+
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
 from gshtui.bus.call_data import (
@@ -117,11 +119,20 @@ class CallService:
         return Principal(caller.name, caller.name, True, self._post.mode_of(caller.name))
 
     async def all(self) -> list[CallInfo]:
-        """Every call, the lobby first. Raises `CommandError`."""
+        """Every call, the lobby first, in which those are listed who are in no other. Raises `CommandError`."""
         try:
-            return [await self.delivery.with_everyone(call) for call in await self._store.calls.find_all()]
+            found = [await self.delivery.with_everyone(call) for call in await self._store.calls.find_all()]
+            seen = await self._store.calls.presences()
         except StoreError as error:
             raise command_error(error) from error
+        others = {call.name for call in found if call.name != LOBBY}
+        away = {member for member, presence in seen.items() if presence.call in others}
+        return [
+            call
+            if call.name != LOBBY
+            else msgspec.structs.replace(call, members=tuple(one for one in call.members if one.member not in away))
+            for call in found
+        ]
 
     async def find(self, name: str, who: Principal) -> CallInfo:
         """The call of this name; the one that `who` is in, for an empty one. Raises `CommandError`."""

@@ -188,7 +188,8 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
             "calls", "The calls: list, show, search, export, remove, and what their agents are told", CallsParameters,
             calls.handle, guests=True, effect=Effect.WRITE, positions=("action", "call", "text"), family="calls",
             description="List the calls, the shared rooms of people and agents; `show` one, or `search` in it.",
-            tool=True, assess=family.assess_look, complete=family.complete, actions=actions, bind=_bound, opens="calls",
+            tool=True, gives_data=True, assess=family.assess_look, complete=family.complete, actions=actions,
+            bind=_bound, opens="calls",
         ),
         Command(
             "topic", "Show or set the topic of a call", TopicParameters, family.topic, access=human, guests=True,
@@ -200,7 +201,7 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
         ),
         Command(
             "history", "What was said in a call", CallHistoryParameters, family.history, guests=True, positions=("n",),
-            family="calls", tool=True, assess=family.assess_history, complete=family.complete,
+            family="calls", tool=True, gives_data=True, assess=family.assess_history, complete=family.complete,
         ),
     ]  # fmt: skip
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -349,6 +350,27 @@ class Outcome:
     """The outcomes of a line with several commands, which a face without Markdown shows one after another."""
 
 
+def as_data(outcome: Outcome) -> Outcome:
+    """The outcome as an agent reads what is about things: its data in short, without what is empty."""
+    return Outcome(outcome.data, short_json(_lean(outcome.data)), outcome.is_error, timed_out=outcome.timed_out)
+
+
+def short_json(data: object) -> str:
+    """Plain data without a blank."""
+    return json.dumps(data, ensure_ascii=False, default=str, separators=(",", ":"))
+
+
+def _lean(data: object) -> object:
+    match data:
+        case dict():
+            lean = {name: _lean(value) for name, value in cast("dict[str, object]", data).items()}
+            return {name: one for name, one in lean.items() if one not in ("", None, [], {}) and one is not False}
+        case list() | tuple():
+            return [_lean(value) for value in cast("list[object]", data)]
+        case _:
+            return data
+
+
 @dataclass(frozen=True, slots=True)
 class JudgedPart:
     """One simple command of a shell line."""
@@ -490,10 +512,14 @@ class Command(Generic[P]):
     aliases: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict[str, str])
     """First words of a line that are another command's: `agent spawn …` is `spawn …`."""
+    instead: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Parameters that make a line or call another command's: `write to=NAME message=…` is `say to=NAME message=…`."""
     family: str = ""
     """Heading in help and palette; empty: the name itself."""
     tool: bool = False
     """Offered to agents as a tool (where access allows)."""
+    gives_data: bool = False
+    """Agents get its data in place of its text: it is about things, such as a list of calls, and no text itself."""
     always_offered: bool = False
     """Described in every request; other tools are described once an agent has found or called them."""
     assess: Assess[P] | None = None

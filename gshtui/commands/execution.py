@@ -25,6 +25,7 @@ from gshtui.commands.declaration import (
     Returns,
     Unconfirmed,
     UsageError,
+    as_data,
     option_of,
 )
 from gshtui.commands.language import bind, is_bound_at_once, read_line, strip_slash, validate
@@ -47,7 +48,8 @@ async def run_parsed(command: AnyCommand, parameters: Parameters, invocation: In
     """
     if not may_run(command, invocation.caller):
         raise refused(command.name, invocation.caller)
-    return await _guarded(command.name, command.handler(invocation, parameters))
+    outcome = await _guarded(command.name, command.handler(invocation, parameters))
+    return as_data(outcome) if command.gives_data and invocation.caller.is_agent else outcome
 
 
 T = TypeVar("T")

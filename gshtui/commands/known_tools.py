@@ -47,6 +47,7 @@ TOOLS = {
     "session": ("session", False),
     "skills": ("agents", True),
     "spawn_agent": ("agents", True),
+    "status": ("agents", False),
     "tail": ("files", False),
     "talk": ("agents", True),
     "terminal": ("run", False),
@@ -57,6 +58,7 @@ TOOLS = {
     "undo": ("context", False),
     "usage": ("usage", False),
     "wall": ("agents", False),
+    "who": ("agents", False),
     "write": ("files", True),
 }
 NO_TOOLS = frozenset((
@@ -64,8 +66,8 @@ NO_TOOLS = frozenset((
     "echo", "effort", "env", "exec", "exit", "file", "fork", "guard", "help", "hook", "hooks", "host", "hub",
     "hunk", "info", "init", "interrupt", "invite", "join", "leave", "logs", "mail", "mcp", "mode", "model", "new",
     "note", "people", "permissions", "personas", "plan", "plugins", "profiles", "program_hooks", "prompt",
-    "prompts", "provider", "queue", "quit", "redo", "resume", "review", "rewind", "search", "spawn", "status",
-    "topic", "tune", "unpin", "vim", "whatif", "who", "workflow", "workflows", "worktree",
+    "prompts", "provider", "queue", "quit", "redo", "resume", "review", "rewind", "search", "spawn", "topic",
+    "tune", "unpin", "vim", "whatif", "workflow", "workflows", "worktree",
 ))
 SHELL_FORMS = frozenset((
     "acp", "agent answer", "agent archive", "agent attach", "agent fork", "agent interrupt", "agent kill",

@@ -71,7 +71,19 @@ def _signature(parameters: type[Parameters], positions: tuple[str, ...]) -> Sign
 
 def read_line(registry: Registry, line: str) -> Script:
     """The syntax tree of a line, with or without a leading slash. Raises `UsageError`."""
-    return parse_line(line, signatures(registry))
+    script = parse_line(line, signatures(registry))
+    pipelines = tuple(
+        replace(pipeline, stages=tuple(_as_meant(registry, stage) for stage in pipeline.stages))
+        for pipeline in script.pipelines
+    )
+    return script if pipelines == script.pipelines else replace(script, pipelines=pipelines)
+
+
+def _as_meant(registry: Registry, stage: Stage) -> Stage:
+    """The stage under the name of the command that it is of, which its parameters can tell."""
+    if stage.name not in registry or not registry.get(stage.name).instead:
+        return stage
+    return replace(stage, name=registry.meant(stage.name, [one.name for one in stage.arguments]).name)
 
 
 def split_line(registry: Registry, line: str) -> list[str]:

@@ -172,6 +172,12 @@ class Registry:
             self._add(command)
             self._names.update(dict.fromkeys((command.name, *command.aliases), command.name))
 
+    def meant(self, name: str, given: Iterable[str]) -> AnyCommand:
+        """The command that a line or call under this name with these parameters is of. Raises `UnknownCommand`."""
+        command = self.get(name)
+        other = next((command.instead[one] for one in given if one in command.instead), "")
+        return self.get(other) if other else command
+
     def get(self, name: str) -> AnyCommand:
         """The command of this name or alias.
 

@@ -86,6 +86,18 @@ def status_words(row: AgentRow) -> str:
     return f"{row.status}{doing} ({source}{status_age(row):.0f} s)"
 
 
+def presence_words(row: AgentRow) -> str:
+    """What it is doing, as one says it of somebody in a room: `idle 2m`, `thinking: the parser`, `waiting for you`."""
+    if row.needs_you:
+        return "waiting for you"
+    if row.status == "idle":
+        minutes = int(status_age(row) // 60)
+        quiet = f" {minutes // 60}h" if minutes >= 60 else f" {minutes}m"
+        return f"idle{quiet}" if minutes else "idle"
+    doing = f": {one_line(row.doing, 60)}" if row.doing else ""
+    return f"{row.status}{doing}"
+
+
 def cost_words(row: AgentRow) -> str:
     """Its cost so far."""
     return units.cost(row.cost if row.tokens or row.cost else 0.0)

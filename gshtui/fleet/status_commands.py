@@ -125,7 +125,7 @@ def commands(
         if service is None:
             if parameters.call:
                 raise CommandError("There are no calls here.")
-            lines = ["- **you**", *(f"- {_named(row)} — {agent_tables.status_words(row)}" for row in here.values())]
+            lines = ["- **you**", *(f"- **{row.name}** ({agent_tables.presence_words(row)})" for row in here.values())]
             return Outcome(["person", *(row.name for row in here.values())], "\n".join(lines))
         me = await service.principal(invocation.caller)
         call = await service.find(parameters.call, me)
@@ -150,7 +150,7 @@ def commands(
             data.append({"name": member.name, "id": member.member, "kind": "agent" if member.is_agent else "person",
                          "you": bool(you), "status": presence.doing if presence else ""})  # fmt: skip
         for row in rows.values():
-            lines.append(f"- {_named(row)} — {agent_tables.status_words(row)}")
+            lines.append(f"- **{one_line(row.name, 60)}** ({agent_tables.presence_words(row)})")
             data.append({"name": row.name, "id": row.id, "kind": "agent", "you": row.id == me.id, "status": row.status})
         return Outcome({"call": call.name, "members": data}, "\n".join(lines) or "Nobody is in this call.")
 
@@ -222,7 +222,12 @@ def commands(
     at = ("agent",)
     return [
         Command(
-            "agents", "List the agents with status, model, context and cost", NoParameters, agents, family="agents"
+            "agents",
+            "List the agents with status, model, context and cost",
+            NoParameters,
+            agents,
+            family="agents",
+            gives_data=True,
         ),
         Command(
             "who",
@@ -231,7 +236,10 @@ def commands(
             who,
             guests=True,
             positions=("call",),
+            description="Who is in a call: people and agents, and what each is doing.",
             family="agents",
+            tool=True,
+            gives_data=True,
             complete=rooms,
         ),
         Command(
@@ -241,7 +249,10 @@ def commands(
             status,
             guests=True,
             positions=at,
+            description="Say what you are doing now, for everyone to see, or look at an agent's status.",
             family="agents",
+            tool=True,
+            gives_data=True,
             complete=names,
         ),
         Command(

@@ -8,6 +8,7 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from gshtui.agents.memory.memory_owner import MemoryOwners
     from gshtui.agents.model_pool import ModelPool
     from gshtui.agents.telemetry import Journal, Telemetry
+    from gshtui.bus.agent_data import AgentRow
     from gshtui.calls.call_service import CallService
     from gshtui.code.language_servers import LanguageServers
     from gshtui.context.commands.agent_facts import AgentFacts
@@ -107,6 +109,8 @@ class Hub:
         self.contexts: ContextRouter | None = None
         """The requests to any agent's model, once there are providers and a record."""
         self.shell_log: ShellLog | None = None
+        self._rows_elsewhere: list[AgentRow] = []
+        """The other agents of this folder, where the hub is that of one agent's process."""
         self._interpreters: Interpreters | None = None
         self._language_servers: LanguageServers | None = None
         self._mcp_servers: ServerPool | None = None
@@ -396,7 +400,7 @@ class Hub:
         """The commands that need no part of the hub; the parts offer their own when they start."""
         agents = AgentSources(
             self.agent_states,
-            lambda: self.fleet.rows(everywhere=False) if self.fleet is not None else [],
+            lambda: self.fleet.rows(everywhere=False) if self.fleet is not None else self._rows_elsewhere,
             self._context_facts,
             lambda row: self.fleet.attach_words(row) if self.fleet is not None else [],
             lambda: self.make_calls() if self.make_calls is not None else None,
@@ -415,9 +419,22 @@ class Hub:
         self.parts.stops_with("mcp", self._close_mcp_servers)
 
     async def look_at_agents(self) -> None:
-        """A command that ends soon follows no agents, so it looks at them when it is asked. Raises `FleetError`."""
+        """A command that ends soon, or an agent's own process, follows no agents, so it looks when it is asked.
+
+        Raises:
+            FleetError: they cannot be looked at.
+        """
         if self.fleet is not None and self.options.visiting:
             await self.fleet.refresh()
+        elif self.options.native is not None and self.store is not None:
+            from gshtui.store.store_errors import StoreError
+
+            with suppress(StoreError):
+                rows = await self.store.agents.find_all()
+                own = self.options.agent
+                home = next((row.home for row in rows if row.id == own), str(self.options.cwd))
+                here = (row for row in rows if row.home == home and row.id != own)
+                self._rows_elsewhere = [row for row in here if not (row.archived or row.killed)]
 
     def mcp_servers(self) -> ServerPool:
         """The MCP servers, made when they are first needed; none of them is started by that."""

@@ -153,6 +153,7 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
             handler=tools.problems.of_edit(routed(tools.paths, partial(write.run, workspace), virtual.write)),
             effect=Effect.WRITE,
             positions=("path", "content"),
+            instead={"message": "say"},
             description=write.DESCRIPTION,
             family="files",
             tool=True,

@@ -16,7 +16,17 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from gshtui.commands.command_errors import command_error
-from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Mark, Outcome, UsageError, Word
+from gshtui.commands.declaration import (
+    Assessment,
+    CommandError,
+    Effect,
+    Invocation,
+    Mark,
+    Outcome,
+    UsageError,
+    Word,
+    as_data,
+)
 from gshtui.commands.schema import FOR_PEOPLE, PLAIN, ToolParameters
 from gshtui.text.file_name import written_name
 from gshtui.text.sanitise import literal, one_line, visible
@@ -113,7 +123,9 @@ class FileViews:
             lines.append(f"[{len(shown) - _MOST_ENTRIES:,} more of {len(shown):,}]")
         hidden = len(nodes) - len(shown)
         nothing = f"({hidden} hidden; all=true shows them)" if hidden else "(the folder is empty)"
-        return _shown(invocation, data, "\n".join(lines) or nothing)
+        outcome = _shown(invocation, data, "\n".join(lines) or nothing)
+        about_things = invocation.caller.is_agent and any(node.about for node in shown)
+        return as_data(outcome) if about_things else outcome
 
     async def cd(self, invocation: Invocation, parameters: CdParameters) -> Outcome:
         """Work in another folder. Raises `CommandError`."""

@@ -94,6 +94,20 @@ async def test_create_join_leave_and_what_cannot_be(tmp_path: Path) -> None:
         assert await m.store.calls.names() == [LOBBY]
 
 
+async def test_the_lobby_lists_who_is_in_no_other_call(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db") as m:
+
+        async def members() -> dict[str, list[str]]:
+            return {call.name: [one.member for one in call.members] for call in await m.calls.all()}
+
+        assert await members() == {LOBBY: ["main"]}
+        await call_of(m, "main")
+        assert await members() == {LOBBY: [], "audio": ["person", "main"]}
+        assert (await m.calls.find(LOBBY, AMY)).member("main") is not None, "it can be asked there, too"
+        await m.calls.dismiss("main", "audio", AMY)
+        assert await members() == {LOBBY: ["main"], "audio": ["person"]}
+
+
 async def test_where_calls_are_not_shown_nobody_is_asked_at_the_start_who_could_be_in_them(tmp_path: Path) -> None:
     class Untouched(NoPost):
         async def everyone(self) -> list[Recipient]:

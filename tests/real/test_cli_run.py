@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,6 +88,41 @@ def test_with_an_agents_rights(project: Path) -> None:
     assert (project / "made.txt").exists()
     assert run_gsh("run", "--as", "main", "config set agent.max_steps 1000", cwd=project).code in (2, 4)
     assert run_gsh("run", "--as", "main", "quit", cwd=project).code == 2
+
+
+def test_agents_are_peers_and_get_data_where_people_get_a_rendering(project: Path) -> None:
+    lines = b"create hr\njoin hr\nsay hello\nremember agent=main key=parser value=winnow\nleave\nmemory agent=main\n"
+    assert run_gsh("run", stdin=lines, cwd=project).code == 0
+    for line, part in (
+        ("who", {"call": "lobby"}),
+        ("calls", {"name": "hr", "members": None}),
+        ("ls /calls", {"path": "/calls"}),
+        ("memory", {"agent": "main", "of": 1}),
+        ("history call=lobby", None),
+        ("status set='reading the parser'", {"doing": "reading the parser"}),
+    ):
+        said = run_gsh("run", "--as", "main", line, cwd=project)
+        assert said.code == 0, (line, said.err)
+        data: Any = json.loads(said.out)
+        found: Any = data[-1] if isinstance(data, list) and data else data
+        for name, value in (part or {}).items():
+            assert found.get(name) == value, (line, data)
+        assert not run_gsh("run", line, cwd=project).out.startswith(("{", "[")), line
+    tools = run_gsh("run", "--as", "main", "find_tool 'who is in the call'", cwd=project).out
+    assert "who: Who is here, or in a call" in tools
+    assert "status: " in run_gsh("run", "--as", "main", "find_tool 'set my status'", cwd=project).out
+
+
+def test_a_message_is_written_to_an_agent_as_it_is_said(project: Path) -> None:
+    """`write to=NAME message=…` is a message, whoever writes it; without a message it is a file."""
+    for by in ((), ("--as", "main")):
+        said = run_gsh("run", *by, "write to=nobody message='What do you think?'", cwd=project)
+        assert said.code == 1 and "There is no agent 'nobody'" in said.err
+    assert not (project / "nobody").exists()
+    mixed = run_gsh("run", "write to=nobody message=hello content=x", cwd=project)
+    assert mixed.code == 2 and "no parameter 'content'" in mixed.err
+    assert run_gsh("run", "write to=note.txt content='a message=b'", cwd=project).code == 0
+    assert (project / "note.txt").read_text() == "a message=b"
 
 
 def test_the_time_is_up_and_an_interrupt(project: Path) -> None:

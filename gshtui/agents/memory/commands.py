@@ -272,6 +272,6 @@ def commands(memory: MemoryTable, owners: MemoryOwners, clean: Callable[[str], s
         Command(
             "memory", "Read an agent's memory: list, search or show", MemoryParameters, here.memory,
             positions=("form", "query"), description=MEMORY, family="memory", tool=True,
-            assess=here.assess_read, complete=here.complete,
+            gives_data=True, assess=here.assess_read, complete=here.complete,
         ),
     ]  # fmt: skip

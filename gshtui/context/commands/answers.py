@@ -24,6 +24,7 @@ from gshtui.commands.declaration import (
     Question,
     View,
     Where,
+    as_data,
 )
 from gshtui.context.prompt_cache import CacheEntry
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
@@ -170,11 +171,6 @@ def _all_fields(of: msgspec.Struct) -> dict[str, Any]:
     return {name: msgspec.to_builtins(getattr(of, name)) for name in of.__struct_fields__}
 
 
-def short(data: Any) -> str:
-    """Plain data in the form for agents."""
-    return json.dumps(data, ensure_ascii=False, default=str, separators=(",", ":"))
-
-
 S = TypeVar("S")
 P = TypeVar("P")
 R = TypeVar("R")
@@ -219,24 +215,10 @@ def action(
 
     def rendered(invocation: Invocation, found: R) -> Outcome:
         outcome = render(invocation, found)
-        return for_agents(outcome) if invocation.caller.is_agent else outcome
+        return as_data(outcome) if invocation.caller.is_agent else outcome
 
     return Action(parameters, result, run, rendered, asks, shows, where=tuple(where))
 
 
 def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", ":")) else f"{text}."
-
-
-def for_agents(outcome: Outcome) -> Outcome:
-    """The outcome with its data as the text, without default values, to be short."""
-    return Outcome(outcome.data, short(_lean(outcome.data)), outcome.is_error, timed_out=outcome.timed_out)
-
-
-def _lean(data: Any) -> Any:
-    if isinstance(data, dict):
-        told = {name: _lean(value) for name, value in data.items()}  # pyright: ignore[reportUnknownVariableType]
-        return {name: value for name, value in told.items() if value not in ("", None, [], {}) and value is not False}  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(data, list):
-        return [_lean(value) for value in data]  # pyright: ignore[reportUnknownVariableType]
-    return data

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from gshtui.bus.context_data import Receipt
-from gshtui.commands.declaration import Invocation, Outcome
+from gshtui.commands.declaration import Invocation, Outcome, short_json
 from gshtui.context.commands import answers, tables
 from gshtui.context.commands import view_calls as calls
 from gshtui.context.prompt_cache import ledger
@@ -23,7 +23,7 @@ def context_outcome(_invocation: Invocation, found: calls.ContextReport) -> Outc
     number, section, limit, request = found.number, found.section, found.limit, found.request
     data = answers.view(found.view, number=number, section=section, limit=limit, texts=found.texts, request=request)
     if found.as_json:
-        return Outcome(data, answers.short(data))
+        return Outcome(data, short_json(data))
     if request is not None:
         note = f"\n\n{request.note}" if request.note else ""
         return Outcome(data, tables.fenced(request.text, "json") + note)
@@ -50,7 +50,7 @@ def difference_outcome(_invocation: Invocation, found: calls.ContextDifference) 
         "differences": answers.difference(found.differences, found.texts),
     }
     if found.as_json:
-        return Outcome(data, answers.short(data))
+        return Outcome(data, short_json(data))
     shown = found.differences[-found.limit :] if found.limit else found.differences
     return Outcome(data, tables.difference(shown, (str(first), str(second))))
 
