@@ -1,7 +1,8 @@
 """Builds an answer: takes pieces, gives deltas and, at the end, one `Completed`.
 
-Turns streamed pieces into blocks, and decides when a tool call is broken. Knows no API: each adapter names pieces by
-its own keys. Never guesses arguments: anything but a complete JSON object is kept as plain text.
+Turns streamed pieces into blocks, and decides when a tool call is broken, and when an answer is longer than any model
+means. Knows no API: each adapter names pieces by its own keys. Never guesses arguments: anything but a complete JSON
+object is kept as plain text.
 """
 
 from __future__ import annotations
@@ -15,23 +16,43 @@ from typing import Any, Literal, cast
 
 from gshtui.bus.messages import Block, Message, Stop, Text, Thinking, ToolCall, Usage
 from gshtui.providers.port import CallPart, Completed, Delta, TextPart, ThinkingPart
+from gshtui.providers.provider_errors import ErrorOrigin, endless
+from gshtui.providers.tagged_thoughts import TaggedThoughts
 from gshtui.providers.wire_text import Joiner, ToolNames, data
 from gshtui.system.ids import new_id
 
 LARGEST = 2**63
+LONGEST = 4_000_000
+"""Characters of an answer that no model is meant to have, unless its own maximum of tokens is for more."""
+_PER_TOKEN = 32
+"""Characters of one token, at the very most over a whole answer."""
 
 
 def parse_arguments(raw: str) -> tuple[dict[str, Any], str]:
     """The arguments of a call and, if the text is not a JSON object that can be stored, that text."""
-    if not raw.strip():
+    if raw.strip() in ("", "null"):
         return {}, ""
     try:
-        value = json.loads(raw, parse_constant=_refuse, parse_int=_integer, parse_float=_number)
+        value: Any = _value(raw)
+        if isinstance(value, str):  # some servers encode it twice
+            value = _value(value) if value.strip() else {}
     except (ValueError, RecursionError):
         return {}, raw
     if not isinstance(value, dict):
         return {}, raw
     return cast("dict[str, Any]", data(value)), ""
+
+
+def _value(raw: str) -> Any:
+    return json.loads(raw, parse_constant=_refuse, parse_int=_integer, parse_float=_number)
+
+
+def is_object(raw: str) -> bool:
+    """Whether the text is one whole JSON object."""
+    try:
+        return isinstance(json.loads(raw), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _refuse(constant: str) -> None:
@@ -70,10 +91,28 @@ class AnswerBuilder:
         provider: the provider's name, for the message.
         api: the key for data that only this API can read again.
         names: restores the tools' own names.
+        origin: whose answer it is, for the sentence that it has no end.
+        most: the model's maximum in tokens.
+        tagged: the server may put reasoning into the text, between tags such as `<think>`.
     """
 
-    def __init__(self, *, provider: str, api: str, model: str, names: ToolNames) -> None:
+    def __init__(
+        self,
+        *,
+        provider: str,
+        api: str,
+        model: str,
+        names: ToolNames,
+        origin: ErrorOrigin,
+        most: int = 0,
+        tagged: bool = False,
+    ) -> None:
         self._provider = provider
+        self._origin = origin
+        self._left = max(LONGEST, most * _PER_TOKEN)
+        self._thoughts = TaggedThoughts() if tagged else None
+        self._raw: dict[Hashable, list[str]] = {}
+        """Text as it came, with its tags."""
         self._api = api
         self._model = model
         self._names = names
@@ -91,15 +130,32 @@ class AnswerBuilder:
         return piece
 
     def add_text(self, key: Hashable, words: str) -> list[Delta]:
-        """Add a piece of text."""
+        """Add a piece of text. Reasoning between tags becomes a piece of its own."""
+        if self._thoughts is None or not words:
+            return self._text(key, words)
+        self._raw.setdefault(key, []).append(words)
+        out: list[Delta] = []
+        for thought, part in self._thoughts.split(words):
+            out += self.add_thinking((key, "tagged"), part) if thought else self._text(key, part)
+        return out
+
+    def _text(self, key: Hashable, words: str) -> list[Delta]:
         piece = self._piece(key, "text")
         shown = piece.joiner.feed(words)
+        self._count(words)
         piece.text.append(shown)
         return [TextPart(shown)] if shown else []
+
+    def _count(self, words: str) -> None:
+        """Raises `ProviderError` (`garbage`) where this is longer than any answer."""
+        self._left -= len(words)
+        if self._left < 0:
+            raise endless(self._origin)
 
     def add_thinking(self, key: Hashable, words: str) -> list[Delta]:
         """More of the reasoning."""
         piece = self._piece(key, "thinking")
+        self._count(words)
         shown = piece.joiner.feed(words)
         piece.text.append(shown)
         return [ThinkingPart(shown)] if shown else []
@@ -110,20 +166,41 @@ class AnswerBuilder:
         piece = self._piece(key, "call")
         piece.call_id = piece.call_id or call_id
         before = piece.name
-        piece.name = before or name
+        piece.name = self._named(before, name)
         if new or piece.name != before:
             return [CallPart(piece.index, name=self._names.from_wire(piece.name))]
         return []
 
+    def _named(self, before: str, more: str) -> str:
+        """A call's name with more of it: some servers send it in pieces, others again with each piece."""
+        if not before or more.startswith(before):
+            return more or before
+        whole = before + more
+        return whole if self._names.knows(whole) or not self._names.knows(before) else before
+
+    def is_whole(self, key: Hashable) -> bool:
+        """Whether the call has arguments, and they are one whole object."""
+        piece = self._pieces.get(key)
+        return piece is not None and is_object("".join(piece.text))
+
+    def needs_name(self, key: Hashable) -> bool:
+        """Whether the call's name, as far as it has come, is none of a tool."""
+        piece = self._pieces.get(key)
+        return piece is not None and not self._names.knows(piece.name)
+
     def add_arguments(self, key: Hashable, more: str) -> list[Delta]:
         """More of a call's JSON text."""
         piece = self._piece(key, "call")
+        self._count(more)
         piece.text.append(more)
         return [CallPart(piece.index, arguments=data(more))] if more else []
 
     def set_call(self, key: Hashable, text: str) -> list[Delta]:
         """Set a whole piece at once. It replaces what arrived in parts, and is shown if nothing had arrived."""
         piece = self._pieces[key]
+        if self._thoughts is not None and piece.kind == "text":
+            raw = "".join(self._raw.get(key, ()))
+            return [] if raw else self.add_text(key, text)
         if "".join(piece.text) == text:
             return []
         fresh = not any(piece.text)
@@ -145,6 +222,10 @@ class AnswerBuilder:
 
     def finish(self, stop: Stop, usage: Usage) -> Completed:
         """The whole answer. A call that was cut off by a limit is broken, also where nothing of it had come."""
+        if self._thoughts is not None:
+            for thought, rest in self._thoughts.rest():
+                key = next((k for k, p in reversed(self._pieces.items()) if p.kind == "text"), "rest")
+                _ = self.add_thinking((key, "tagged"), rest) if thought else self._text(key, rest)
         cut = stop in ("max_tokens", "context")
         seen: set[str] = set()
         pieces = list(self._pieces.values())

@@ -5,6 +5,7 @@ Makes requests and reads their events and failures; never sends an unstreamed re
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
@@ -12,11 +13,12 @@ from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, Think
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
+from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, no_key, seconds
 from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.retry import retried
-from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, imported, refuse_pages, transport_failure
+from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, imported, transport_failure
 from gshtui.providers.wire_text import ToolNames, data, text
 
 API = "anthropic"
@@ -128,10 +130,6 @@ def _breakpoints(out: dict[str, Any]) -> None:
         message["content"][-1]["cache_control"] = CACHE
 
 
-Wire = dict[str, Any]
-"""An object of JSON."""
-
-
 class AnthropicReader:
     """Takes the events of one stream, as they are on the wire."""
 
@@ -140,7 +138,11 @@ class AnthropicReader:
         self._usage: dict[str, int] = {}
         self._kinds: dict[int, str] = {}
         self._signatures: dict[int, str] = {}
+        self._whole: dict[int, str] = {}
+        """The input of a call that came with its beginning, where none follows."""
+        self._last = 0
         self.begun = False
+        self.failure: Any = None
         self.stop: Stop | None = None
 
     def read_event(self, event: Wire) -> list[Delta]:
@@ -148,46 +150,77 @@ class AnthropicReader:
         match event.get("type"):
             case "message_start":
                 self.begun = True
-                self._count(event["message"]["usage"])
+                self._count(obj(obj(event.get("message")).get("usage")))
             case "content_block_start":
-                return self._start(event["index"], event["content_block"])
+                return self._start(self._index(event), obj(event.get("content_block")))
             case "content_block_delta":
-                return self._delta(event["index"], event["delta"])
+                return self._delta(self._index(event), obj(event.get("delta")))
             case "message_delta":
-                self._count(event["usage"])
-                if reason := event["delta"].get("stop_reason"):
+                self._count(obj(event.get("usage")))
+                if reason := string(obj(event.get("delta")).get("stop_reason")):
                     self.stop = STOPS.get(reason, "end")
+            case "message_stop":
+                return self._end()
+            case "message":  # the whole answer in place of its stream
+                return self._message(event)
             case _:
-                pass
+                if event.get("type") == "error" or event.get("error"):
+                    self.failure = event.get("error") or event
         return []
 
+    def _index(self, event: Wire) -> int:
+        index = event.get("index")
+        self._last = index if isinstance(index, int) else self._last
+        return self._last
+
+    def _message(self, message: Wire) -> list[Delta]:
+        self.begun = True
+        self._count(obj(message.get("usage")))
+        self.stop = STOPS.get(string(message.get("stop_reason")), "end")
+        blocks = enumerate(map(obj, seq(message.get("content"))))
+        return [delta for index, block in blocks for delta in self._start(index, block)] + self._end()
+
+    def _end(self) -> list[Delta]:
+        self.stop = self.stop or "end"
+        return [delta for index, whole in self._whole.items() for delta in self._answer.set_call(index, whole)]
+
     def _start(self, index: int, block: Wire) -> list[Delta]:
-        kind = self._kinds[index] = str(block.get("type", ""))
+        self.begun = True
+        kind = self._kinds[index] = string(block.get("type"))
         match kind:
             case "text":
-                return self._answer.add_text(index, block["text"] or "")
+                return self._answer.add_text(index, string(block.get("text")))
             case "thinking":
-                self._signature(index, block.get("signature") or "")
-                return self._answer.add_thinking(index, block["thinking"] or "")
+                self._signature(index, string(block.get("signature")))
+                return self._answer.add_thinking(index, string(block.get("thinking")))
             case "redacted_thinking":
-                self._answer.set_opaque(index, "thinking", {"redacted": block["data"]})
+                self._answer.set_opaque(index, "thinking", {"redacted": string(block.get("data"))})
                 return []
             case "tool_use":
-                return self._answer.add_call(index, call_id=block["id"] or "", name=block["name"] or "")
+                if given := block.get("input"):
+                    self._whole[index] = given if isinstance(given, str) else json.dumps(given)
+                name = string(block.get("name"))
+                return self._answer.add_call(index, call_id=string(block.get("id")), name=name)
             case _:
                 return []
 
     def _delta(self, index: int, delta: Wire) -> list[Delta]:
-        known = self._kinds.get(index)
-        match delta.get("type"):
+        kind = string(delta.get("type"))
+        # Some servers do not say that a block begins.
+        known = self._kinds.setdefault(index, {"text_delta": "text", "thinking_delta": "thinking"}.get(kind, ""))
+        match kind:
             case "text_delta" if known == "text":
-                return self._answer.add_text(index, delta["text"] or "")
+                self.begun = True
+                return self._answer.add_text(index, string(delta.get("text")))
             case "thinking_delta" if known == "thinking":
-                return self._answer.add_thinking(index, delta["thinking"] or "")
+                self.begun = True
+                return self._answer.add_thinking(index, string(delta.get("thinking")))
             case "signature_delta" if known == "thinking":
-                self._signature(index, delta["signature"] or "")
+                self._signature(index, string(delta.get("signature")))
             case "input_json_delta" if known == "tool_use":
-                return self._answer.add_arguments(index, delta["partial_json"] or "")
+                if more := string(delta.get("partial_json")):
+                    self._whole.pop(index, None)
+                    return self._answer.add_arguments(index, more)
             case _:
                 pass
         return []
@@ -205,10 +238,10 @@ class AnthropicReader:
             ("cache_read", "cache_read_input_tokens"),
             ("cache_write", "cache_creation_input_tokens"),
         ):
-            if (value := usage.get(theirs)) is not None:
-                self._usage[ours] = int(value)
-        if (details := usage.get("output_tokens_details")) is not None:
-            self._usage["reasoning"] = int(details.get("thinking_tokens") or 0)
+            if usage.get(theirs) is not None:
+                self._usage[ours] = number(usage[theirs])
+        if details := obj(usage.get("output_tokens_details")):
+            self._usage["reasoning"] = number(details.get("thinking_tokens"))
 
     @property
     def usage(self) -> Usage:
@@ -226,19 +259,6 @@ async def _post(client: Any, body: Wire) -> Any:
 
 KEY = "ANTHROPIC_API_KEY"
 ADDRESS = "https://api.anthropic.com"
-STATUS_OF_TYPE = {
-    "overloaded_error": 529,
-    "rate_limit_error": 429,
-    "authentication_error": 401,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "invalid_request_error": 400,
-    "api_error": 500,
-    "billing_error": 402,
-    "request_too_large": 413,
-    "timeout_error": 504,
-}
-"""The failure for an error inside a stream, which has status 200: its type says what it is."""
 
 
 class Anthropic:
@@ -298,39 +318,39 @@ class Anthropic:
         origin = self._origin(request.model)
         names = wire_history.tool_names(request)
         body = self.body(request)
-        answer = AnswerBuilder(provider=self.name, api=API, model=request.model, names=names)
+        answer = AnswerBuilder(
+            provider=self.name, api=API, model=request.model, names=names,
+            origin=origin, most=self.capabilities(request.model).max_output, tagged=bool(self._place.base_url),
+        )  # fmt: skip
         reader = AnthropicReader(answer)
         client = await self._ready(origin)
-        events, sent = 0, ""
         try:
-            async with await _post(client, body) as stream:
-                refuse_pages(origin, stream.response)
-                sent = hash_of_response(stream.response)
+            async with await _post(client, body) as answered:
+                sent = hash_of_response(answered.response)
+                stream = EventStream(origin, answered.response)
                 async for event in stream:
-                    events += 1
                     for delta in reader.read_event(event):
                         yield delta
+                    if reader.failure:
+                        break
         except ProviderError:
             raise
         except Exception as error:
             raise self._failure(origin, error) from error
-        yield ended(origin, answer, reader, events=events, sent=sent)
+        yield ended(origin, answer, reader, stream, sent)
 
     def _failure(self, origin: ErrorOrigin, error: Exception) -> ProviderError:
         import anthropic
 
         if isinstance(error, anthropic.APIStatusError):
-            status = error.status_code
-            if status == 200:
-                status = STATUS_OF_TYPE.get(str(error.type), 500)
             return from_status(
                 origin,
-                status,
+                error.status_code,
                 code=f"{error.type or ''} {error.error_code or ''}",
                 message=error.api_message or "",
                 retry_after=seconds(error.response.headers.get("retry-after")),
             )
-        return transport_failure(origin, error) or garbled(origin, f"{type(error).__name__}: {error}")
+        return transport_failure(origin, error) or garbled(origin, str(error))
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
         """Reasoning depends on what precedes it; if that was cut, the API may reject it."""

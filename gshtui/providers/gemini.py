@@ -11,15 +11,16 @@ import json
 import re
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
 from typing import Any, Literal, cast
 
 from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
+from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
-from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, no_key, seconds
+from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, in_stream, no_key, seconds
+from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.retry import retried
 from gshtui.providers.sdk_connection import STREAM, Endpoint, LazyClient, ended, imported, transport_failure
 from gshtui.providers.wire_text import ToolNames, data, text
@@ -131,79 +132,82 @@ def _config(request: Request, model: Model) -> dict[str, Any]:
 
 
 class GeminiReader:
-    """Reads the chunks of one stream. A part continues while its kind is the same; a signature ends it."""
+    """Reads the chunks of one stream, as they are on the wire. A part continues while its kind is the same; a signature
+    ends it."""
 
     def __init__(self, answer: AnswerBuilder) -> None:
         self._answer = answer
         self._kind = ""
         self._number = 0
         self.begun = False
+        self.failure: Any = None
         self.blocked = ""
         self.malformed = ""
         self.stop: Stop | None = None
         self.usage = Usage()
 
-    def read_chunk(self, chunk: Any) -> list[Delta]:
+    def read_chunk(self, chunk: Wire) -> list[Delta]:
         """The deltas of one chunk."""
-        if (counted := chunk.usage_metadata) is not None:
+        if error := chunk.get("error"):
+            self.failure = error
+            return []
+        if counted := obj(chunk.get("usageMetadata")):
             self.usage = usage_of(counted)
-        if (feedback := chunk.prompt_feedback) is not None and feedback.block_reason:
-            self.blocked = _name(feedback.block_reason)
+        self.blocked = string(obj(chunk.get("promptFeedback")).get("blockReason")) or self.blocked
         out: list[Delta] = []
-        candidates: list[Any] = chunk.candidates or []
-        for candidate in candidates[:1]:
+        for candidate in map(obj, seq(chunk.get("candidates"))[:1]):
             self.begun = True
-            parts: list[Any] = (candidate.content.parts if candidate.content else None) or []
-            for part in parts:
+            content = candidate.get("content")
+            for part in map(obj, seq(obj(content).get("parts") or content)):
                 out += self._part(part)
-            if candidate.finish_reason:
-                self._finish(_name(candidate.finish_reason))
+            if reason := string(candidate.get("finishReason")):
+                self._finish(reason)
         return out
 
     def _finish(self, reason: str) -> None:
         if reason in MALFORMED:
             self.malformed = reason
-        self.stop = "refusal" if reason in REFUSALS else STOPS.get(reason, "end")
+        if reason != "FINISH_REASON_UNSPECIFIED":
+            self.stop = "refusal" if reason in REFUSALS else STOPS.get(reason, "end")
 
-    def _part(self, part: Any) -> list[Delta]:
-        signature = base64.b64encode(part.thought_signature).decode() if part.thought_signature else ""
-        if part.function_call is not None:
-            return self._call(part.function_call, signature)
-        if part.text is None:
+    def _part(self, part: Wire) -> list[Delta]:
+        signature = string(part.get("thoughtSignature"))
+        if "functionCall" in part:
+            return self._call(obj(part["functionCall"]), signature)
+        if not isinstance(part.get("text"), str):
             return []
-        kind: Literal["text", "thinking"] = "thinking" if part.thought else "text"
+        kind: Literal["text", "thinking"] = "thinking" if part.get("thought") else "text"
         if kind != self._kind:
             self._kind = kind
             self._number += 1
         key = self._number
-        out = self._answer.add_thinking(key, part.text) if part.thought else self._answer.add_text(key, part.text)
+        more = string(part["text"])
+        out = self._answer.add_thinking(key, more) if kind == "thinking" else self._answer.add_text(key, more)
         if signature:
             self._answer.set_opaque(key, kind, {"signature": signature})
             self._kind = ""
         return out
 
-    def _call(self, call: Any, signature: str) -> list[Delta]:
+    def _call(self, call: Wire, signature: str) -> list[Delta]:
         self._kind = ""
         self._number += 1
         key = self._number
-        arguments = json.dumps(call.args if call.args is not None else {}, ensure_ascii=False)
-        out = self._answer.add_call(key, call_id=call.id or "", name=call.name or "")
+        given = call.get("args")
+        arguments = (
+            given if isinstance(given, str) else json.dumps(given if given is not None else {}, ensure_ascii=False)
+        )
+        out = self._answer.add_call(key, call_id=string(call.get("id")), name=string(call.get("name")))
         out += self._answer.add_arguments(key, arguments)
         if signature:
             self._answer.set_opaque(key, "call", {"signature": signature})
         return out
 
 
-def _name(value: Any) -> str:
-    return str(getattr(value, "value", value))
-
-
-def usage_of(counted: Any) -> Usage:
+def usage_of(counted: Wire) -> Usage:
     """Google's figures: its prompt includes the cache, its candidates leave the thoughts out; ours are the opposite."""
-    read = int(counted.cached_content_token_count or 0)
-    thoughts = int(counted.thoughts_token_count or 0)
-    prompt = int(counted.prompt_token_count or 0) + int(counted.tool_use_prompt_token_count or 0)
-    output = int(counted.candidates_token_count or 0) + thoughts
+    read, thoughts = number(counted.get("cachedContentTokenCount")), number(counted.get("thoughtsTokenCount"))
+    prompt = number(counted.get("promptTokenCount")) + number(counted.get("toolUsePromptTokenCount"))
+    output = number(counted.get("candidatesTokenCount")) + thoughts
     return Usage(input=max(0, prompt - read), output=output, cache_read=read, reasoning=thoughts)
 
 
@@ -273,33 +277,41 @@ class Gemini:
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._origin(request.model)
         names = wire_history.tool_names(request)
-        answer = AnswerBuilder(provider=self.name, api=API, model=request.model, names=names)
+        answer = AnswerBuilder(
+            provider=self.name, api=API, model=request.model, names=names,
+            origin=origin, most=self.capabilities(request.model).max_output, tagged=bool(self._place.base_url),
+        )  # fmt: skip
         reader = GeminiReader(answer)
         client, http = await self._ready(origin)
-        # The SDK leaves a stream that is not read to its end to the garbage collector.
         name = new_id()
         options = {"headers": {STREAM: name}, "extra_body": self.body(request)}
         config = {"automatic_function_calling": {"disable": True}, "http_options": options}
-        events, sent = 0, ""
         try:
             chunks = await client.aio.models.generate_content_stream(
                 model=request.model, contents=_STAND_IN, config=config
             )
-            async with aclosing(chunks):
-                async for chunk in chunks:
-                    events += 1
-                    sent = sent or http.sent(name)
-                    for delta in reader.read_chunk(chunk):
-                        yield delta
+            async for _ in chunks:  # this sends the request
+                pass
+            answered = http.response(name)
+            sent = hash_of_response(answered)
+            stream = EventStream(origin, answered)
+            async for chunk in stream:
+                for delta in reader.read_chunk(chunk):
+                    yield delta
+                if reader.failure:
+                    break
         except Exception as error:
             raise self._failure(origin, error) from error
         finally:
             await http.close_stream(name)
+        if reader.failure:
+            _, wait = _details({"error": reader.failure})
+            raise in_stream(origin, reader.failure, wait)
         if reader.blocked and reader.stop is None:
             raise _blocked(origin, reader.blocked)
         if reader.malformed and answer.empty:
             raise _malformed(origin, reader.malformed)
-        yield ended(origin, answer, reader, events=events, sent=sent)
+        yield ended(origin, answer, reader, stream, sent)
 
     def _failure(self, origin: ErrorOrigin, error: Exception) -> ProviderError:
         from google.genai import errors
@@ -309,8 +321,10 @@ class Gemini:
         if isinstance(error, errors.APIError):
             reasons, wait = _details(cast("Any", error).details)
             code = f"{error.status or ''} {reasons}"
+            headers: Any = getattr(cast("Any", error).response, "headers", None) or {}
+            wait = wait if wait is not None else seconds(headers.get("retry-after"))
             return from_status(origin, error.code or 500, code=code, message=error.message or "", retry_after=wait)
-        return transport_failure(origin, error) or garbled(origin, f"{type(error).__name__}: {error}")
+        return transport_failure(origin, error) or garbled(origin, str(error))
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
         """A signature is valid only where it was made; the conversation can continue without it."""

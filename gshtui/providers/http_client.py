@@ -12,7 +12,6 @@ from typing import Any
 
 import httpx2
 
-from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.sdk_connection import STREAM, Deadlines
 from gshtui.system.routed_transport import RoutedTransport
 from gshtui.system.time_limit import time_limit
@@ -71,8 +70,10 @@ class WatchedClient(httpx2.AsyncClient):
             raise httpx2.ReadTimeout(f"no answer for {wait:g} s", request=request) from error
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Watched(response.stream, request, self._deadlines)
-        if name:
+        if name and response.is_success:
+            # Its reader is the adapter, which takes the events as they really are: the SDK gets none.
             self._named[name] = response
+            return httpx2.Response(response.status_code, headers={"content-type": "text/event-stream"}, request=request)
         if not stream:
             try:
                 await response.aread()
@@ -81,9 +82,9 @@ class WatchedClient(httpx2.AsyncClient):
                 raise
         return response
 
-    def sent(self, name: str) -> str:
-        """The hash of the bytes sent by the request with this name; empty once its stream is closed."""
-        return hash_of_response(self._named.get(name))
+    def response(self, name: str) -> httpx2.Response:
+        """The response to the request with this name, until its stream is closed."""
+        return self._named[name]
 
     async def close_stream(self, name: str) -> None:
         """Close the response of the request that had this name, if there is one: the connection goes with it."""

@@ -6,7 +6,7 @@ Makes requests and reads answers and failures; never sends an unstreamed request
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ from gshtui.bus.messages import Block, Image, Stop, Text, Thinking, ToolCall, To
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
+from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string, words
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, seconds
 from gshtui.providers.request_hash import hash_of
@@ -50,38 +51,38 @@ def request_body(request: Request, abilities: Capabilities, names: ToolNames) ->
 
 def _user(blocks: tuple[Block, ...], names: ToolNames) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
-    words: list[str] = []
+    texts: list[str] = []
     images: list[str] = []
     for block in blocks:
         match block:
             case ToolResult():
                 out.append({"role": "tool", "tool_name": names.to_wire(block.name), "content": block.content})
             case Text():
-                words.append(block.text)
+                texts.append(block.text)
             case Image():
                 images.append(block.data)
             case _:
                 pass
-    if words or images:
-        message: dict[str, Any] = {"role": "user", "content": "\n\n".join(words)}
+    if texts or images:
+        message: dict[str, Any] = {"role": "user", "content": "\n\n".join(texts)}
         out.append({**message, "images": images} if images else message)
     return out
 
 
 def _assistant(blocks: tuple[Block, ...], names: ToolNames) -> list[dict[str, Any]]:
-    words = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
+    said = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
     thoughts = "\n\n".join(block.text for block in blocks if isinstance(block, Thinking))
     calls = [
         {"function": {"name": names.to_wire(block.name), "arguments": block.arguments}}
         for block in blocks
         if isinstance(block, ToolCall)
     ]
-    out: dict[str, Any] = {"role": "assistant", "content": words}
+    out: dict[str, Any] = {"role": "assistant", "content": said}
     if thoughts:
         out["thinking"] = thoughts
     if calls:
         out["tool_calls"] = calls
-    return [out] if words.strip() or thoughts or calls else []
+    return [out] if said.strip() or thoughts or calls else []
 
 
 class OllamaReader:
@@ -92,39 +93,34 @@ class OllamaReader:
         self._kind = ""
         self._number = 0
         self.begun = False
-        self.failure = ""
-        """What the server said went wrong in the middle of the answer."""
+        self.failure: Any = None
         self.stop: Stop | None = None
         self.usage = Usage()
 
-    def read_line(self, line: Any) -> list[Delta]:
+    def read_line(self, line: Wire) -> list[Delta]:
         """The deltas of one line."""
-        if not isinstance(line, dict):
-            return []
-        fields = cast("dict[str, Any]", line)
-        if error := fields.get("error"):
-            self.failure = str(error)
+        if error := line.get("error"):
+            self.failure = error
             return []
         out: list[Delta] = []
-        message: Any = fields.get("message")
-        if isinstance(message, dict):
+        if isinstance(line.get("message"), dict):
             self.begun = True
-            out = self._message(cast("dict[str, Any]", message))
-        if fields.get("done"):
+            out = self._message(obj(line["message"]))
+        if line.get("done"):
             self.begun = True
-            self.stop = STOPS.get(str(fields.get("done_reason") or "stop"), "end")
-            self.usage = Usage(input=_number(fields, "prompt_eval_count"), output=_number(fields, "eval_count"))
+            self.stop = STOPS.get(string(line.get("done_reason")) or "stop", "end")
+            self.usage = Usage(input=number(line.get("prompt_eval_count")), output=number(line.get("eval_count")))
         return out
 
-    def _message(self, message: dict[str, Any]) -> list[Delta]:
+    def _message(self, message: Wire) -> list[Delta]:
         out: list[Delta] = []
-        if thought := message.get("thinking"):
+        if thought := words(message.get("thinking")):
             key = self._key("thinking")
-            out += self._answer.add_thinking(key, str(thought))
+            out += self._answer.add_thinking(key, thought)
             self._answer.set_opaque(key, "thinking", True)
-        if words := message.get("content"):
-            out += self._answer.add_text(self._key("text"), str(words))
-        for call in cast("list[Any]", message.get("tool_calls") or []):
+        if more := words(message.get("content")):
+            out += self._answer.add_text(self._key("text"), more)
+        for call in filter(None, map(obj, seq(message.get("tool_calls")))):
             out += self._call(call)
         return out
 
@@ -134,22 +130,15 @@ class OllamaReader:
             self._number += 1
         return self._number
 
-    def _call(self, call: Any) -> list[Delta]:
+    def _call(self, call: Wire) -> list[Delta]:
         self._kind = ""
         key = self._key("call")
         self._kind = ""
-        fields = cast("dict[str, Any]", call) if isinstance(call, dict) else {}
-        asked: Any = fields.get("function")
-        function = cast("dict[str, Any]", asked) if isinstance(asked, dict) else {}
+        function = obj(call.get("function")) or call
         arguments = function.get("arguments")
         raw = arguments if isinstance(arguments, str) else json.dumps(arguments if arguments is not None else {})
-        out = self._answer.add_call(key, call_id=str(fields.get("id") or ""), name=str(function.get("name") or ""))
+        out = self._answer.add_call(key, call_id=string(call.get("id")), name=string(function.get("name")))
         return out + self._answer.add_arguments(key, raw)
-
-
-def _number(fields: Mapping[str, Any], name: str) -> int:
-    value = fields.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
 
 
 def learned_capabilities(shown: Any, known: Model | None) -> Capabilities:
@@ -185,7 +174,6 @@ def _modelfile_window(parameters: str) -> int:
 
 
 ADDRESS = "http://127.0.0.1:11434"
-LONGEST_LINE = 64_000_000
 
 
 def address(host: str) -> str:
@@ -269,7 +257,10 @@ class Ollama:
         origin = self._origin(request.model)
         await self.learn(request.model)
         names = wire_history.tool_names(request)
-        answer = AnswerBuilder(provider=self.name, api=API, model=request.model, names=names)
+        answer = AnswerBuilder(
+            provider=self.name, api=API, model=request.model, names=names,
+            origin=origin, most=self.capabilities(request.model).max_output, tagged=True,
+        )  # fmt: skip
         reader = OllamaReader(answer)
         client = await self._client.get(origin)
         content = json.dumps(self.body(request)).encode()
@@ -279,36 +270,15 @@ class Ollama:
                 if response.status_code != 200:
                     await response.aread()
                     _refuse(origin, response, response.text)
-                async for line in _lines(response):
+                stream = EventStream(origin, response)
+                async for line in stream:
                     for delta in reader.read_line(line):
                         yield delta
+                    if reader.failure:
+                        break
         except Exception as error:
             raise _failure(origin, error) from error
-        if reader.failure:
-            raise from_status(origin, 500, message=reader.failure)
-        yield ended(origin, answer, reader, events=0, sent=hash_of(content))
-
-
-async def _lines(response: Any) -> AsyncIterator[Any]:
-    """The parsed lines. Only a newline ends a line: U+2028 may occur inside one."""
-    held = b""
-    async for piece in response.aiter_bytes():
-        held += piece
-        if len(held) > LONGEST_LINE:
-            raise ValueError("a line without an end")
-        *whole, held = held.split(b"\n")
-        for line in whole:
-            if line.strip():
-                yield _data(line)
-    if held.strip():
-        yield _data(held)
-
-
-def _data(line: bytes) -> Any:
-    try:
-        return json.loads(line)
-    except RecursionError as error:
-        raise ValueError("a line that is nested too deeply") from error
+        yield ended(origin, answer, reader, stream, hash_of(content))
 
 
 def _refuse(origin: ErrorOrigin, response: Any, text: str) -> None:
@@ -327,6 +297,4 @@ def _refuse(origin: ErrorOrigin, response: Any, text: str) -> None:
 def _failure(origin: ErrorOrigin, error: Exception) -> ProviderError:
     if isinstance(error, ProviderError):
         return error
-    if isinstance(error, json.JSONDecodeError):
-        return garbled(origin, "it is not JSON lines")
-    return transport_failure(origin, error) or garbled(origin, f"{type(error).__name__}: {error}")
+    return transport_failure(origin, error) or garbled(origin, str(error))

@@ -13,11 +13,12 @@ from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, ToolC
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
+from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string, words
 from gshtui.providers.openai_client import OpenAIClient
 from gshtui.providers.port import Capabilities, Delta, Request
 from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.retry import retried
-from gshtui.providers.sdk_connection import Endpoint, ended, refuse_pages
+from gshtui.providers.sdk_connection import Endpoint, ended
 from gshtui.providers.wire_text import ToolNames, text
 
 API = "openai-chat"
@@ -83,7 +84,7 @@ def _user(blocks: tuple[Block, ...]) -> list[dict[str, Any]]:
 
 
 def _assistant(blocks: tuple[Block, ...], names: ToolNames) -> dict[str, Any]:
-    words = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
+    said = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
     calls = [
         {
             "id": block.id,
@@ -96,45 +97,76 @@ def _assistant(blocks: tuple[Block, ...], names: ToolNames) -> dict[str, Any]:
         for block in blocks
         if isinstance(block, ToolCall)
     ]
-    out: dict[str, Any] = {"role": "assistant", "content": words or None}
+    out: dict[str, Any] = {"role": "assistant", "content": said or None}
     return {**out, "tool_calls": calls} if calls else out
 
 
 class ChatReader:
-    """Takes the chunks of one stream. Keys are counted up, since text and calls may alternate."""
+    """Takes the chunks of one stream, as they are on the wire. Keys are counted up, since text and calls may alternate.
+
+    Servers differ most in their calls: without an index, without an id, with the same for all, with another id in each
+    chunk, with the name in pieces or repeated, with arguments as text, as an object, or as nothing.
+    """
 
     def __init__(self, answer: AnswerBuilder) -> None:
         self._answer = answer
         self._run = ("", 0)
-        self._calls: dict[int | str, str] = {}
+        self._choice: Any = None
+        self._calls: list[str] = []
+        """Keys of the calls in the order of their beginning."""
+        self._named: dict[str, str] = {}
+        """A call's index, also with its id → its key: the newest one where several say the same."""
+        self._with_id: set[str] = set()
         self.begun = False
+        self.failure: Any = None
         self.stop: Stop | None = None
         self.usage = Usage()
 
-    def read_chunk(self, chunk: Any) -> list[Delta]:
+    def read_chunk(self, chunk: Wire) -> list[Delta]:
         """The deltas of one chunk."""
-        if counted := getattr(chunk, "usage", None):
-            self.usage = usage_of(counted)
+        if (error := chunk.get("error")) or chunk.get("object") == "error" or chunk.get("type") == "error":
+            self.failure = error if error is not None else chunk
+            return []
+        self._count(chunk.get("usage"))
         out: list[Delta] = []
-        choices: list[Any] = getattr(chunk, "choices", None) or []
-        for choice in choices:
+        for choice in map(obj, seq(chunk.get("choices"))):
             self.begun = True
-            if reason := getattr(choice, "finish_reason", None):
+            place = choice.get("index") or 0
+            self._choice = place if self._choice is None else self._choice
+            if place != self._choice:
+                continue  # another answer to the same
+            self._count(choice.get("usage"))
+            out += self._delta(obj(choice.get("delta") or choice.get("message")))
+            if text := string(choice.get("text")):
+                out += self._answer.add_text(self._key("text"), text)
+            if error := choice.get("error"):
+                self.failure = error
+            if reason := string(choice.get("finish_reason")):
                 self.stop = STOPS.get(reason, "end")
-            if (delta := getattr(choice, "delta", None)) is not None:
-                out += self._delta(delta)
         return out
 
-    def _delta(self, delta: Any) -> list[Delta]:
+    def _count(self, counted: Any) -> None:
+        if obj(counted):
+            self.usage = usage_of(obj(counted))
+
+    def _delta(self, delta: Wire) -> list[Delta]:
         out: list[Delta] = []
-        # vLLM and DeepSeek say `reasoning_content`, Ollama and OpenRouter `reasoning`.
-        if thought := getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None):
-            out += self._answer.add_thinking(self._key("thinking"), str(thought))
-        if words := getattr(delta, "content", None) or getattr(delta, "refusal", None):
-            out += self._answer.add_text(self._key("text"), words)
-        calls: list[Any] = getattr(delta, "tool_calls", None) or []
-        for call in calls:
+        if thought := _thought(delta):
+            out += self._answer.add_thinking(self._key("thinking"), thought)
+        content = delta.get("content")
+        for part in seq(content) if isinstance(content, list) else [content]:
+            kind = obj(part).get("type")
+            if kind in ("thinking", "reasoning"):
+                more = words(obj(part).get("thinking") or obj(part).get("text") or obj(part).get("content"))
+                out += self._answer.add_thinking(self._key("thinking"), more) if more else []
+            elif more := words(part):
+                out += self._answer.add_text(self._key("text"), more)
+        if refused := string(delta.get("refusal")):
+            out += self._answer.add_text(self._key("text"), refused)
+        for call in filter(None, map(obj, seq(delta.get("tool_calls")))):
             out += self._call(call)
+        if legacy := obj(delta.get("function_call")):
+            out += self._call({"index": 0, "function": legacy})
         return out
 
     def _key(self, kind: str) -> str:
@@ -142,30 +174,74 @@ class ChatReader:
             self._run = (kind, self._run[1] + 1)
         return f"{kind} {self._run[1]}"
 
-    def _call(self, call: Any) -> list[Delta]:
+    def _call(self, call: Wire) -> list[Delta]:
         self._run = ("call", self._run[1])
-        number = getattr(call, "index", None)
-        place: int | str = number if number is not None else call.id or len(self._calls)
-        # Some servers send every call with index 0: another id is another call.
-        if call.id and self._calls.setdefault(place, call.id) != call.id:
-            place = call.id
-            self._calls[place] = call.id
-        key = f"call {place}"
-        function = call.function
-        out = self._answer.add_call(key, call_id=call.id or "", name=(function.name if function else "") or "")
-        if function and function.arguments:
-            more = function.arguments
-            out += self._answer.add_arguments(key, more if isinstance(more, str) else json.dumps(more))
-        return out
+        function = obj(call.get("function")) or call
+        name, call_id = string(function.get("name")), string(call.get("id"))
+        more = function.get("arguments", function.get("parameters"))
+        key = self._place(call.get("index"), call_id, name, begins=bool(more))
+        out = self._answer.add_call(key, call_id=call_id, name=name)
+        if isinstance(more, str):
+            return out + self._answer.add_arguments(key, more)
+        return out + self._answer.set_call(key, json.dumps(more)) if more is not None else out
+
+    def _place(self, index: Any, call_id: str, name: str, *, begins: bool) -> str:
+        """The key of the call that this is of: by its index, else its id, else it may be more of the last one.
+
+        Args:
+            begins: arguments came with it.
+        """
+        place, both = f"index {index}", f"index {index} id {call_id}"
+        known = self._named.get(both) if call_id else None
+        if known is None and index is not None:
+            known = self._named.get(place)
+            if known is not None and name and self._is_another(known, call_id):
+                known = None
+        elif known is None and self._calls and self._goes_on(self._calls[-1], call_id, name):
+            known = self._calls[-1]
+        if known is not None and name and begins and self._answer.is_whole(known):
+            known = None
+        if known is None:
+            known = f"call {len(self._calls)}"
+            self._calls.append(known)
+        if call_id:
+            self._named[both] = known
+            self._with_id.add(known)
+        if index is not None:
+            self._named[place] = known
+        return known
+
+    def _is_another(self, key: str, call_id: str) -> bool:
+        """Whether a name and another id, at an index that is known, are a call of their own: for all 0 is sent."""
+        return bool(call_id) and key in self._with_id and not self._answer.needs_name(key)
+
+    def _goes_on(self, key: str, call_id: str, name: str) -> bool:
+        """Whether what has no index is more of the last call."""
+        return not name or (not call_id and self._answer.needs_name(key) and not self._answer.is_whole(key))
 
 
-def usage_of(counted: Any) -> Usage:
+def _thought(delta: Wire) -> str:
+    """The reasoning: `reasoning_content` of vLLM and DeepSeek, `reasoning` of Ollama and OpenRouter, or its details."""
+    for name in ("reasoning_content", "reasoning", "thinking"):
+        if thought := words(delta.get(name)):
+            return thought
+    details = map(obj, seq(delta.get("reasoning_details")))
+    return "".join(string(part.get("text")) or string(part.get("summary")) for part in details)
+
+
+def usage_of(counted: Wire) -> Usage:
     """The server's figures: its prompt includes the cache, our input does not."""
-    read = int(getattr(getattr(counted, "prompt_tokens_details", None), "cached_tokens", 0) or 0)
-    reasoning = int(getattr(getattr(counted, "completion_tokens_details", None), "reasoning_tokens", 0) or 0)
-    prompt = int(getattr(counted, "prompt_tokens", 0) or 0)
-    output = int(getattr(counted, "completion_tokens", 0) or 0)
-    return Usage(input=max(0, prompt - read), output=output, cache_read=read, reasoning=reasoning)
+    prompt_details, output_details = (
+        obj(counted.get("prompt_tokens_details")),
+        obj(counted.get("completion_tokens_details")),
+    )
+    read = number(prompt_details.get("cached_tokens"))
+    return Usage(
+        input=max(0, number(counted.get("prompt_tokens")) - read),
+        output=number(counted.get("completion_tokens")),
+        cache_read=read,
+        reasoning=number(output_details.get("reasoning_tokens")),
+    )
 
 
 class OpenAIChat:
@@ -206,18 +282,21 @@ class OpenAIChat:
         body = self.body(request)
         # What is required stands in the call, too, but the body is sent as it is: the SDK would walk through it.
         call: dict[str, Any] = {"model": body["model"], "messages": [], "extra_body": body}
-        answer = AnswerBuilder(provider=self.name, api=API, model=request.model, names=names)
+        answer = AnswerBuilder(
+            provider=self.name, api=API, model=request.model, names=names,
+            origin=origin, most=self.capabilities(request.model).max_output, tagged=True,
+        )  # fmt: skip
         reader = ChatReader(answer)
         client = await self._client.ready(origin)
-        events, sent = 0, ""
         try:
-            async with await client.chat.completions.create(stream=True, **call) as stream:
-                refuse_pages(origin, stream.response)
-                sent = hash_of_response(stream.response)
+            async with await client.chat.completions.create(stream=True, **call) as answered:
+                sent = hash_of_response(answered.response)
+                stream = EventStream(origin, answered.response)
                 async for chunk in stream:
-                    events += 1
                     for delta in reader.read_chunk(chunk):
                         yield delta
+                    if reader.failure:
+                        break
         except Exception as error:
             raise self._client.failure(origin, error) from error
-        yield ended(origin, answer, reader, events=events, sent=sent)
+        yield ended(origin, answer, reader, stream, sent)

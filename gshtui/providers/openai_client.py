@@ -14,15 +14,6 @@ from gshtui.providers.sdk_connection import Endpoint, LazyClient, imported, tran
 
 KEY = "OPENAI_API_KEY"
 ADDRESS = "https://api.openai.com/v1"
-STATUS_OF_CODE = {
-    "rate_limit_exceeded": 429,
-    "insufficient_quota": 429,
-    "server_error": 500,
-    "context_length_exceeded": 400,
-    "invalid_api_key": 401,
-    "model_not_found": 404,
-}
-"""What a failure inside a stream would have been as a status."""
 
 
 class OpenAIClient:
@@ -78,14 +69,7 @@ class OpenAIClient:
             )
         if isinstance(error, openai.APIConnectionError):
             return transport_failure(origin, error) or garbled(origin, str(error))
-        if isinstance(error, openai.APIError):
-            return in_stream(origin, str(error.code or error.type or ""), error.message)
-        return transport_failure(origin, error) or garbled(origin, f"{type(error).__name__}: {error}")
-
-
-def in_stream(origin: ErrorOrigin, code: str, message: str) -> ProviderError:
-    """The error for a failure that the API reports inside its answer, without a status."""
-    return from_status(origin, STATUS_OF_CODE.get(code, 500), code=code, message=message)
+        return transport_failure(origin, error) or garbled(origin, str(error))
 
 
 def _said(error: Any) -> str:

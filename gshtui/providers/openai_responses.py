@@ -14,12 +14,13 @@ from gshtui.bus.messages import Block, Document, Image, Stop, Text, Thinking, To
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
+from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string
 from gshtui.providers.openai_chat import OpenAIChat
-from gshtui.providers.openai_client import OpenAIClient, in_stream
+from gshtui.providers.openai_client import OpenAIClient
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.retry import retried
-from gshtui.providers.sdk_connection import Endpoint, ended, refuse_pages
+from gshtui.providers.sdk_connection import Endpoint, ended
 from gshtui.providers.wire_text import ToolNames, data, text
 
 API = "openai"
@@ -108,107 +109,124 @@ def _reasoning(block: Thinking) -> dict[str, Any]:
 
 
 class ResponsesReader:
-    """Takes the events of one stream."""
+    """Takes the events of one stream, as they are on the wire."""
 
     def __init__(self, answer: AnswerBuilder) -> None:
         self._answer = answer
         self._summaries: dict[str, int] = {}
         self._refused = False
         self.begun = False
-        self.failure: tuple[str, str] | None = None
-        """Code and message if the API reports a failure, for which the SDK does not raise."""
+        self.failure: Any = None
         self.stop: Stop | None = None
         self.usage = Usage()
 
-    def read_event(self, event: Any) -> list[Delta]:
+    def read_event(self, event: Wire) -> list[Delta]:
         """The deltas of one event; events and items of unknown types are passed over."""
-        kind = str(getattr(event, "type", "") or "")
+        kind = string(event.get("type"))
         self.begun = self.begun or kind.startswith("response.")
+        more = string(event.get("delta"))
         match kind:
             case "response.output_item.added":
-                return self._added(event.item)
+                return self._added(obj(event.get("item")))
             case "response.output_text.delta":
-                return self._answer.add_text(event.item_id, event.delta or "")
+                return self._answer.add_text(_key(event), more)
             case "response.refusal.delta":
                 self._refused = True
-                return self._answer.add_text(event.item_id, event.delta or "")
+                return self._answer.add_text(_key(event), more)
             case "response.reasoning_summary_text.delta":
-                return self._summary(event.item_id, event.summary_index, event.delta or "")
+                return self._summary(_key(event), number(event.get("summary_index")), more)
             case "response.reasoning_text.delta":
-                return self._answer.add_thinking(event.item_id, event.delta or "")
+                return self._answer.add_thinking(_key(event), more)
             case "response.function_call_arguments.delta":
-                return self._answer.add_arguments(event.item_id, event.delta or "")
+                return self._answer.add_arguments(_key(event), more)
             case "response.output_item.done":
-                return self._done(event.item)
-            case "response.completed" | "response.incomplete" | "response.failed":
-                self._end(event.response)
+                return self._done(obj(event.get("item")))
+            case "response.completed" | "response.incomplete" | "response.failed" | "response.done":
+                return self._end(obj(event.get("response")))
             case "error":
-                self.failure = (str(event.code or ""), str(event.message or ""))
+                self.failure = event.get("error") or event
             case _:
-                pass
+                if error := event.get("error"):
+                    self.failure = error
+                elif event.get("object") == "response":  # the whole answer in place of its stream
+                    self.begun = True
+                    return self._end(event)
         return []
 
-    def _added(self, item: Any) -> list[Delta]:
-        if item.type == "function_call":
-            return self._answer.add_call(item.id, call_id=item.call_id or "", name=item.name or "")
+    def _added(self, item: Wire) -> list[Delta]:
+        if item.get("type") == "function_call":
+            return self._begin_call(item)
         return []
 
-    def _summary(self, key: str, index: int, words: str) -> list[Delta]:
+    def _begin_call(self, item: Wire) -> list[Delta]:
+        call_id = string(item.get("call_id"))
+        return self._answer.add_call(_key(item), call_id=call_id, name=string(item.get("name")))
+
+    def _summary(self, key: str, index: int, more: str) -> list[Delta]:
         before = self._summaries.setdefault(key, index)
         self._summaries[key] = index
-        return self._answer.add_thinking(key, f"\n\n{words}" if index != before else words)
+        return self._answer.add_thinking(key, f"\n\n{more}" if index != before else more)
 
-    def _done(self, item: Any) -> list[Delta]:
-        match item.type:
+    def _done(self, item: Wire) -> list[Delta]:
+        key = _key(item)
+        match item.get("type"):
             case "function_call":
-                begun = self._answer.add_call(item.id, call_id=item.call_id or "", name=item.name or "")
-                return begun + self._answer.set_call(item.id, item.arguments or "")
+                given = item.get("arguments")
+                whole = given if isinstance(given, str) else json.dumps(given) if given is not None else ""
+                return self._begin_call(item) + self._answer.set_call(key, whole)
             case "message":
-                shown = self._answer.add_text(item.id, "")
-                words = "".join(getattr(c, "text", None) or getattr(c, "refusal", None) or "" for c in item.content)
-                if words:
-                    shown += self._answer.set_call(item.id, words)
-                if phase := getattr(item, "phase", None):
-                    self._answer.set_opaque(item.id, "text", {"phase": phase})
+                shown = self._answer.add_text(key, "")
+                parts = [obj(part) for part in seq(item.get("content"))]
+                whole = "".join(string(part.get("text")) or string(part.get("refusal")) for part in parts)
+                if whole:
+                    shown += self._answer.set_call(key, whole)
+                if phase := string(item.get("phase")):
+                    self._answer.set_opaque(key, "text", {"phase": phase})
                 return shown
             case "reasoning":
-                return self._reasoned(item)
+                return self._reasoned(key, item)
             case _:
                 return []
 
-    def _reasoned(self, item: Any) -> list[Delta]:
-        shown = self._answer.add_thinking(item.id, "")
-        if encrypted := getattr(item, "encrypted_content", None):
-            parts: list[Any] = item.summary or []
-            summary = [{"type": "summary_text", "text": str(part.text)} for part in parts]
-            self._answer.set_opaque(item.id, "thinking", {"id": item.id, "encrypted": encrypted, "summary": summary})
+    def _reasoned(self, key: str, item: Wire) -> list[Delta]:
+        shown = self._answer.add_thinking(key, "")
+        parts = [obj(part) for part in seq(item.get("summary"))]
+        if encrypted := item.get("encrypted_content"):
+            summary = [{"type": "summary_text", "text": string(part.get("text"))} for part in parts]
+            signed = {"id": string(item.get("id")), "encrypted": encrypted, "summary": summary}
+            self._answer.set_opaque(key, "thinking", signed)
         return shown
 
-    def _end(self, response: Any) -> None:
-        self.usage = usage_of(response.usage) if response.usage is not None else Usage()
-        if response.status == "failed":
-            error = response.error
-            self.failure = (str(getattr(error, "code", "") or ""), str(getattr(error, "message", "") or ""))
-            return
-        if response.status == "incomplete":
-            reason = getattr(response.incomplete_details, "reason", "")
+    def _end(self, response: Wire) -> list[Delta]:
+        self.usage = usage_of(obj(response.get("usage")))
+        if response.get("status") == "failed":
+            self.failure = response.get("error") or {"message": "it failed without a reason"}
+            return []
+        # What no event has brought is there once more, as a whole.
+        out = [delta for item in seq(response.get("output")) for delta in self._done(obj(item))]
+        if response.get("status") == "incomplete":
+            reason = obj(response.get("incomplete_details")).get("reason")
             self.stop = "refusal" if reason == "content_filter" else "max_tokens"
-            return
-        self.stop = "refusal" if self._refused else "end"
+        else:
+            self.stop = "refusal" if self._refused else "end"
+        return out
 
 
-def usage_of(counted: Any) -> Usage:
+def _key(item: Wire) -> str:
+    """The item that an event, or the item itself, names."""
+    return string(item.get("item_id")) or string(item.get("id")) or f"output {number(item.get('output_index'))}"
+
+
+def usage_of(counted: Wire) -> Usage:
     """The API's figures: its input includes the cache, ours does not."""
-    details = getattr(counted, "input_tokens_details", None)
-    read = int(getattr(details, "cached_tokens", 0) or 0)
-    written = int(getattr(details, "cache_write_tokens", 0) or 0)
-    reasoning = int(getattr(getattr(counted, "output_tokens_details", None), "reasoning_tokens", 0) or 0)
+    details = obj(counted.get("input_tokens_details"))
+    read, written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
     return Usage(
-        input=max(0, int(counted.input_tokens or 0) - read - written),
-        output=int(counted.output_tokens or 0),
+        input=max(0, number(counted.get("input_tokens")) - read - written),
+        output=number(counted.get("output_tokens")),
         cache_read=read,
         cache_write=written,
-        reasoning=reasoning,
+        reasoning=number(obj(counted.get("output_tokens_details")).get("reasoning_tokens")),
     )
 
 
@@ -250,23 +268,24 @@ class OpenAIResponses:
         body = self.body(request)
         # What is required stands in the call, too, but the body is sent as it is: the SDK would walk through it.
         call: dict[str, Any] = {"model": body["model"], "input": [], "extra_body": body}
-        answer = AnswerBuilder(provider=self.name, api=API, model=request.model, names=names)
+        answer = AnswerBuilder(
+            provider=self.name, api=API, model=request.model, names=names,
+            origin=origin, most=self.capabilities(request.model).max_output, tagged=bool(self._place.base_url),
+        )  # fmt: skip
         reader = ResponsesReader(answer)
         client = await self._client.ready(origin)
-        events, sent = 0, ""
         try:
-            async with await client.responses.create(stream=True, **call) as stream:
-                refuse_pages(origin, stream.response)
-                sent = hash_of_response(stream.response)
+            async with await client.responses.create(stream=True, **call) as answered:
+                sent = hash_of_response(answered.response)
+                stream = EventStream(origin, answered.response)
                 async for event in stream:
-                    events += 1
                     for delta in reader.read_event(event):
                         yield delta
+                    if reader.failure:
+                        break
         except Exception as error:
             raise self._client.failure(origin, error) from error
-        if reader.failure is not None:
-            raise in_stream(origin, *reader.failure)
-        yield ended(origin, answer, reader, events=events, sent=sent)
+        yield ended(origin, answer, reader, stream, sent)
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
         """Encrypted reasoning is tied to account and model; the conversation can continue without it."""

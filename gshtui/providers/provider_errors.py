@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from typing import Any, cast
 
 from gshtui.providers.port import ErrorKind, ProviderError
 from gshtui.system import proxy_routes
@@ -105,7 +106,7 @@ def _kind(status: int, said: str) -> ErrorKind:
         return "unknown_model"
     if status == 529 or status == 503 or "overloaded" in said:
         return "overloaded"
-    if status == 429 or "rate_limit" in said:
+    if status == 429 or "rate_limit" in said or "rate limit" in said or "too many requests" in said:
         return "rate_limit"
     if status >= 500 or status in (408, 409, 425):
         return "server"
@@ -151,6 +152,62 @@ def _hint(kind: ErrorKind, origin: ErrorOrigin, wait: float | None) -> str:
             return again + " Or switch to another model with `model`."
         case _:
             return "Switching to another model with `model` may help."
+
+
+STATUS_OF_CODE = {
+    "rate_limit_exceeded": 429,
+    "rate_limit_error": 429,
+    "rate_limited": 429,
+    "too_many_requests": 429,
+    "resource_exhausted": 429,
+    "throttlingexception": 429,
+    "insufficient_quota": 429,
+    "billing_error": 402,
+    "payment_required": 402,
+    "insufficient_credits": 402,
+    "server_error": 500,
+    "internal_server_error": 500,
+    "internal": 500,
+    "api_error": 500,
+    "overloaded_error": 529,
+    "overloaded": 529,
+    "engine_overloaded_error": 529,
+    "unavailable": 503,
+    "service_unavailable": 503,
+    "context_length_exceeded": 400,
+    "invalid_request_error": 400,
+    "invalid_argument": 400,
+    "invalid_prompt": 400,
+    "bad_request": 400,
+    "failed_precondition": 400,
+    "invalid_api_key": 401,
+    "authentication_error": 401,
+    "unauthenticated": 401,
+    "permission_error": 403,
+    "permission_denied": 403,
+    "model_not_found": 404,
+    "not_found_error": 404,
+    "not_found": 404,
+    "request_too_large": 413,
+    "timeout_error": 504,
+    "deadline_exceeded": 504,
+}
+"""What a failure inside an answer, which has status 200, would have been as a status: the names of all APIs."""
+
+
+def in_stream(origin: ErrorOrigin, error: Any, retry_after: float | None = None) -> ProviderError:
+    """The error for a failure that a server reports inside its answer: an object in its API's form, or a text."""
+    fields = cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": error}
+    message = fields.get("message") or fields.get("detail") or fields.get("error") or fields.get("msg") or ""
+    if isinstance(message, dict):
+        inner = cast("dict[str, Any]", message)
+        return in_stream(origin, {**fields, **inner, "message": inner.get("message", "")}, retry_after)
+    named = [str(fields[name]) for name in ("code", "status", "status_code", "type") if fields.get(name) is not None]
+    statuses = [
+        int(name) if re.fullmatch("[45][0-9][0-9]", name) else STATUS_OF_CODE.get(name.lower()) for name in named
+    ]
+    status = next((status for status in statuses if status), 500)
+    return from_status(origin, status, code=" ".join(named), message=str(message), retry_after=retry_after)
 
 
 def from_status(
@@ -215,6 +272,12 @@ def cut_short(origin: ErrorOrigin) -> ProviderError:
         hint="Send the prompt again to retry.",
         retryable=True,
     )
+
+
+def endless(origin: ErrorOrigin) -> ProviderError:
+    """The answer goes on after everything that a model can mean."""
+    message = f"{origin.who} did not stop: the answer is longer than any that the model can give, so it was ended"
+    return ProviderError("garbage", message, hint="Send the prompt again, or switch to another model with `model`.")
 
 
 def garbled(origin: ErrorOrigin, why: str = "") -> ProviderError:

@@ -1,7 +1,7 @@
-"""Retries a request, but only before any of the answer has been delivered, a few times, with growing waits.
+"""Retries a request, but only before anything of the answer was to be seen, a few times, with growing waits.
 
-Knows no API. Never repeats what a person has already seen, and never waits longer than a person would. Called by the
-adapters' `stream`.
+Knows no API. Never repeats what a person has already seen (a call that was cut off before its end is not), and never
+waits longer than a person would. Called by the adapters' `stream`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from gshtui.providers.port import Delta, ProviderError, Request, Retrying
+from gshtui.providers.port import CallPart, Delta, ProviderError, Request, Retrying
 from gshtui.providers.provider_errors import duration
 
 Attempt = Callable[[Request], AsyncGenerator[Delta, None]]
@@ -63,7 +63,7 @@ def _final(error: ProviderError, attempt: int, *, started: bool) -> ProviderErro
 async def retried(
     attempt: Attempt, request: Request, backoff: Backoff, relieve: Relieve = lambda error, request: None
 ) -> AsyncGenerator[Delta, None]:
-    """The deltas of the first attempt that delivers any. Raises `ProviderError`."""
+    """The deltas of the first attempt that shows anything. Raises `ProviderError`."""
     waited = 0.0
     number = 1
     relieved = False
@@ -72,7 +72,7 @@ async def retried(
         try:
             async with aclosing(attempt(request)) as deltas:
                 async for delta in deltas:
-                    started = True
+                    started = started or not isinstance(delta, CallPart)
                     yield delta
             return
         except ProviderError as error:

@@ -14,8 +14,18 @@ from typing import Any, Protocol
 from gshtui.bus.messages import Stop, Usage
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Catalog, Model
+from gshtui.providers.event_stream import EventStream
 from gshtui.providers.port import Capabilities, Completed, ProviderError
-from gshtui.providers.provider_errors import ErrorOrigin, cut_short, garbled, hindered, silent, timed_out, unreachable
+from gshtui.providers.provider_errors import (
+    ErrorOrigin,
+    cut_short,
+    garbled,
+    hindered,
+    in_stream,
+    silent,
+    timed_out,
+    unreachable,
+)
 from gshtui.providers.retry import Backoff
 from gshtui.providers.sdk_packages import load_by_pieces
 from gshtui.system.proxy_routes import EnvironmentFaultError
@@ -34,7 +44,7 @@ class Deadlines:
 
 
 STREAM = "x-gsh-stream"
-"""A header that names a stream, for an SDK that does not expose responses; removed before the request is sent."""
+"""A header that names a stream, for an SDK that does not hand out responses; removed before the request is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,27 +134,29 @@ class EventReader(Protocol):
 
     begun: bool
     stop: Stop | None
+    failure: Any
+    """What the server said went wrong in the middle of the answer, in its own form; empty: nothing."""
 
     @property
     def usage(self) -> Usage: ...
 
 
-def ended(origin: ErrorOrigin, answer: AnswerBuilder, reader: EventReader, *, events: int, sent: str = "") -> Completed:
+def ended(
+    origin: ErrorOrigin, answer: AnswerBuilder, reader: EventReader, stream: EventStream, sent: str = ""
+) -> Completed:
     """The complete answer at the end of its stream. Raises `ProviderError` if it is incomplete, or empty for a reason.
 
     Args:
-        events: the number of events; if none was meaningful, the protocol was different.
         sent: the hash of the request's bytes.
     """
+    if reader.failure:
+        raise in_stream(origin, reader.failure)
+    if reader.stop is None and stream.done and not answer.empty:
+        reader.stop = "end"  # some servers never say why
     if reader.stop is None:
-        raise garbled(origin) if events and not reader.begun else cut_short(origin)
+        raise garbled(origin) if stream.events + stream.bad and not reader.begun else cut_short(origin)
+    if answer.empty and stream.bad:
+        raise garbled(origin)
     if answer.empty and (error := silent(origin, reader.stop)) is not None:
         raise error
     return replace(answer.finish(reader.stop, reader.usage), sent=sent)
-
-
-def refuse_pages(origin: ErrorOrigin, response: Any) -> None:
-    """Reject an answer that is not a stream of events. Raises `ProviderError`."""
-    kind = str(response.headers.get("content-type", ""))
-    if kind and "event-stream" not in kind:
-        raise garbled(origin, f"it is {kind.split(';')[0]}, not a stream of events")

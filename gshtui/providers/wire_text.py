@@ -92,6 +92,10 @@ class ToolNames:
         self._back[candidate] = name
         return candidate
 
+    def knows(self, name: str) -> bool:
+        """Whether a tool was sent under this name."""
+        return name in self._back
+
     def from_wire(self, name: str) -> str:
         """The original name; a name that we never sent is returned unchanged."""
         return self._back.get(name, text(name))
