@@ -67,7 +67,7 @@ def test_a_server_that_does_not_start_is_told_with_what_it_said(tmp_path: Path) 
     assert tried.code == 1
     said = tried.out + tried.err
     assert "exit code 5" in said and "no such database" in said
-    assert "No such file or directory" in said
+    assert "/no/such/program: No such program" in said
     assert "Traceback" not in said
 
 
