@@ -170,9 +170,10 @@ async def _document_symbols(session: LanguageSession, path: Path, seconds: float
 
 async def _workspace_symbols(servers: LanguageServers, asked: Asked) -> list[CodePlace]:
     found: list[CodePlace] = []
-    for _, session in await servers.for_project(asked.project, "workspace_symbol_provider"):
+    for server, session in await servers.for_project(asked.project, "workspace_symbol_provider"):
         kind = list[SymbolInformation] | None
-        answer: list[SymbolInformation] | None = await session.ask(
+        await servers.show_mentions(server, session, asked.name, asked.project)
+        answer: list[SymbolInformation] | None = await session.ask_settled(
             "workspace/symbol", {"query": asked.name}, kind, servers.settings.start_seconds
         )
         for one in (answer or [])[:_MOST_TAKEN]:
@@ -194,8 +195,9 @@ async def _places(
 ) -> list[CodePlace]:
     server, session = await servers.session_with(path, asked.project, ability)
     params = {**_at(session, asked, path), **more}
+    await servers.show_mentions(server, session, _word(asked), asked.project)
     kind = list[dict[str, Any]] | dict[str, Any] | None
-    answer = await session.ask(method, params, kind, servers.settings.start_seconds)
+    answer = await session.ask_settled(method, params, kind, servers.settings.start_seconds)
     found = _located(server, session, answer)
     found.sort(key=lambda one: (not one.path.is_relative_to(asked.project), str(one.path), one.line, one.column))
     return await _with_text(found, asked.project)
@@ -233,9 +235,13 @@ def _at(session: LanguageSession, asked: Asked, path: Path) -> dict[str, Any]:
     return {"textDocument": {"uri": uri_of(path)}, "position": position}
 
 
+def _word(asked: Asked) -> str:
+    return asked.name.rpartition(".")[2].rpartition("::")[2]
+
+
 def _find(lines: Sequence[str], asked: Asked, name: str) -> tuple[int, int]:
     """(line from 1, characters before it) of a symbol."""
-    word = asked.name.rpartition(".")[2].rpartition("::")[2]
+    word = _word(asked)
     pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
     if asked.line:
         if asked.line > len(lines):

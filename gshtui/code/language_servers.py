@@ -19,6 +19,7 @@ from gshtui.code.language_session import LanguageSession, ServerLaunch, read_sou
 from gshtui.code.language_table import LanguageServerEntry, find_program, is_inside, language_servers
 from gshtui.code.lsp_client import LanguageServerError
 from gshtui.code.problems import MOST_TOLD, CodeProblem, counted, listed, new_problems
+from gshtui.code.source_files import files_with, source_files
 from gshtui.context.instruction_files import trust_state, trusted_base
 from gshtui.guard.child_environment import agent_environment
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
@@ -32,6 +33,8 @@ from gshtui.text.host_rules import HostRules
 
 _MOST_SERVERS = 8
 """Servers of one process; the one that was not used for longest makes room."""
+_MOST_MENTIONS = 50
+"""Sources with a word that a server is shown before it is asked about that word."""
 _BASELINE = 0.5
 """Of the time that an edit may wait, the share that the problems before it get."""
 
@@ -215,7 +218,7 @@ class LanguageServers:
 
     async def for_project(self, project: Path, ability: str) -> list[tuple[LanguageServer, LanguageSession]]:
         """Sessions with this ability for a project as a whole: of the servers that run for it, or else of those for
-        which there is a mark at its top, which are started.
+        which there is a mark at its top or a source in it, which are started.
 
         Raises:
             LanguageServerError: there is none; the message says why.
@@ -227,7 +230,7 @@ class LanguageServers:
         ]
         if not running:
             await self._check_allowed(project)
-            running = await asyncio.to_thread(self._marked, project)
+            running = await asyncio.to_thread(self._wanted, project)
         found: list[tuple[LanguageServer, LanguageSession]] = []
         why: LanguageServerError | None = None
         for server in running:
@@ -241,16 +244,25 @@ class LanguageServers:
                 found.append((server, session))
         if not found:
             hint = "Name a file that the symbol is in."
-            raise why or LanguageServerError("No language server runs for this project as a whole.", hint)
+            raise why or LanguageServerError("No installed language server knows this project as a whole.", hint)
         return found
 
-    def _marked(self, project: Path) -> list[LanguageServer]:
-        """The servers for which there is a mark at the top of a project. Blocks for a moment."""
+    def _wanted(self, project: Path) -> list[LanguageServer]:
+        """The servers for which there is a mark at the top of a project, or a source in it. Blocks for a moment."""
         return [
             self._server(entry, project, project)
             for entry, _ in self._installed()
             if any((project / mark).exists() for mark in entry.roots)
+            or next(source_files(project, entry.language_of), None) is not None
         ]
+
+    async def show_mentions(self, server: LanguageServer, session: LanguageSession, word: str, project: Path) -> None:
+        """Show a server the sources that have a word. Raises `LanguageServerError`: the server is lost."""
+        root = server.root if server.root.is_relative_to(project) else project
+        for path in await asyncio.to_thread(files_with, word, root, server.entry.language_of, _MOST_MENTIONS):
+            text = await asyncio.to_thread(read_source, path)
+            if text is not None and not session.is_open(path):
+                session.show(path, text)
 
     async def refusal(self, project: Path) -> str:
         """Why no server may be started for this project, and what to do about it; empty: they may."""

@@ -52,6 +52,8 @@ _SETTLED = 0.25
 _CLEAN_FOR = 0.05
 """Seconds after which no problems means that there are none: some servers first send none and then go to work."""
 _AGAIN = 0.1
+_READS_FOR = 10.0
+"""Seconds after its start for which a server may not know all files yet."""
 _CANCELLED_BY_SERVER = (-32802, -32801)
 _CLOSES_WITHIN = 0.5
 _SHUTDOWN_WITHIN = 1.0
@@ -132,7 +134,7 @@ class LanguageSession:
         self.process = process
         self.capabilities = ServerCapabilities()
         self.encoding: Encoding = "utf-16"
-        self.used = time.monotonic()
+        self.used = self._begun = time.monotonic()
         """When it was last asked, in seconds of the monotonic clock."""
         self.problems: OrderedDict[Path, tuple[CodeProblem, ...]] = OrderedDict()
         """The problems that it sent unasked, by real file."""
@@ -188,6 +190,17 @@ class LanguageSession:
         """Ask the server something; its answer as a value of this type. Raises `LanguageServerError`."""
         self.used = time.monotonic()
         return self.converted(await self.client.request(method, params, seconds), kind)
+
+    async def ask_settled(self, method: str, params: object, kind: Any, seconds: float) -> Any:
+        """As `ask`, about all files: while the server may still be reading them, the first answer that it repeats."""
+        answer = await self.ask(method, params, kind, seconds)
+        until = min(self._begun + _READS_FOR, time.monotonic() + seconds)
+        while time.monotonic() < until:
+            await asyncio.sleep(_AGAIN)
+            before, answer = answer, await self.ask(method, params, kind, seconds)
+            if answer == before:
+                break
+        return answer
 
     def converted(self, raw: Raw, kind: Any) -> Any:
         """A result of this type. Raises `LanguageServerError`."""

@@ -181,6 +181,8 @@ async def test_a_server_that_is_lost_starts_again_and_is_given_up_in_the_end(tmp
     async with code_of(tmp_path, "die") as code:
         for start in range(1, 5):
             await code.write("a.fake", f"{start}\n")
+            assert code.server._living is not None
+            await asyncio.wait([code.server._living])  # it has died, also where that takes longer than an edit waits
             assert code.starts == start
             code.server._not_before = 0.0  # the pause is over
         assert code.server.state == "failed"
@@ -286,6 +288,26 @@ async def test_real_servers_on_a_python_project(tmp_path: Path) -> None:
     finally:
         await code.servers.close()
     assert all(process.returncode is not None for process in processes)
+
+
+async def test_a_server_that_was_just_started_finds_every_use(tmp_path: Path) -> None:
+    """Without any mark of a Python project, and asked first about the file that uses nothing."""
+    project = Path(os.path.realpath(tmp_path)) / "project"
+    (project / ".git").mkdir(parents=True)
+    (project / "src").mkdir()
+    (project / "src/diffs.py").write_text("def make_diff(a, b):\n    return a, b\n")
+    for number in range(3):
+        (project / f"src/app{number}.py").write_text("from diffs import make_diff\n\nprint(make_diff(1, 2))\n")
+    trust.trust(project, None)
+    environ = {**os.environ, "PATH": f"{VENV}{os.pathsep}{os.environ['PATH']}"}
+    ruff = LanguageServerSettings(enabled=False)
+    settings = Settings(language_servers={"pyright": LanguageServerSettings(sandbox=False), "ruff": ruff})
+    for path in (project / "src/diffs.py", None):
+        servers = LanguageServers(settings, environ, None)
+        try:
+            assert len(await find_references(servers, Asked("make_diff", project, path))) == 7
+        finally:
+            await servers.close()
 
 
 async def test_edits_at_the_same_time_share_one_server(tmp_path: Path) -> None:
