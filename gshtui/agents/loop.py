@@ -272,7 +272,7 @@ class Turn:
             notes = attachment_notes(media, handle.label or handle.model, abilities, earlier)
             mentioned: tuple[Text, ...] = ()
             if prompt.source == "person":
-                mentioned = await self._toolbox.mentioned(prompt.text)
+                mentioned = await self._toolbox.mentioned(prompt.text, self._conversation.session)
                 notes += await self._toolbox.missing_files(prompt.text)
             for note in notes:
                 self._bus.publish(Noticed(level="warning", text=note, about=self._agent))

@@ -35,8 +35,8 @@ from gshtui.commands.language import validate
 from gshtui.commands.line_values import LANGUAGE, Variables
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.tool_search import FIND_TOOL
-from gshtui.guard.approval import Call, Gate
-from gshtui.media.mentions import missing
+from gshtui.guard.approval import Call, Gate, Verdict
+from gshtui.media.mentions import missing, readable
 from gshtui.python.python_blocks import TOOL, block_calls
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import literal, one_line
@@ -53,6 +53,8 @@ _CANCELLED = "The person interrupted the turn; this call was not finished."
 
 PrepareTools = Callable[[Registry, str], Awaitable[None]]
 """(the agent's tools, the agent) → once they are complete. Raises nothing."""
+READ = "read"
+"""The tool by which what a prompt names is read."""
 ReadMentions = Callable[[str, str], Awaitable[list[str]]]
 """(a person's prompt, the agent) → what it names besides files. Raises nothing."""
 
@@ -133,15 +135,39 @@ class Toolbox:
         if self._prepare is not None:
             await self._prepare(self._registry, self._agent)
 
-    async def mentioned(self, prompt: str) -> tuple[Text, ...]:
-        """What a person's prompt names besides files, each as a text for the model, no longer than a tool's result."""
-        if self._read_mentions is None or "@" not in prompt:
+    async def mentioned(self, prompt: str, session: str) -> tuple[Text, ...]:
+        """The files, folders and resources that a person's prompt names with `@`, each as a text for the model.
+
+        None is longer than a tool's result. What may not be read without a question is named as such instead.
+        """
+        if "@" not in prompt:
             return ()
-        texts = await self._read_mentions(prompt, self._agent)
+        names = await asyncio.to_thread(readable, prompt, self._dirs.cwd)
+        texts = [await self._read_mentioned(name, session) for name in names if READ in self._registry]
+        if self._read_mentions is not None:
+            texts += await self._read_mentions(prompt, self._agent)
         if self._redact is not None:
             texts = [self._redact(text) for text in texts]
         most = self.max_output_bytes
         return tuple(Text(shorten(text, most) if is_too_long(text, most) else text) for text in texts)
+
+    async def _read_mentioned(self, name: str, session: str) -> str:
+        """A file or folder as the agent's own tool reads it, so that the agent may edit it, too."""
+        call = ToolCall(f"{_WITHIN}{new_id()}", READ, {"path": name})
+        shown = one_line(literal(name), 200)
+        invocation = self._invocation(call, session)
+        try:
+            command = self._usable(call)
+            parameters = validate(command, call.arguments)
+            assessment = await assess(command, invocation, parameters, call.arguments)
+            asked = Call(self._agent, session, call.id, READ, call.arguments)
+            decided = await self._gate.decide(asked, assessment)
+            if not (isinstance(decided, Verdict) and decided.allowed):
+                return f"[@{shown} was not read: that needs the person's approval.]"
+            outcome = await run_parsed(command, parameters, invocation)
+        except CommandError as error:
+            return f"[@{shown} could not be read: {error}]"
+        return f"{shown}, which the prompt names:\n\n{outcome.text}"
 
     async def missing_files(self, prompt: str) -> list[str]:
         """A sentence for each picture, PDF or sound that a person's prompt names and that is not there."""
@@ -279,18 +305,7 @@ class Toolbox:
 
     async def _result(self, call: ToolCall, session: str, message: str, block: str, stage: _Stage | None) -> ToolResult:
         """`stage`: it is a command of a line."""
-        invocation = Invocation(
-            caller=Caller(self._agent, is_agent=True),
-            cwd=self._dirs.cwd,
-            project=self._dirs.project,
-            session=session,
-            agent=self._agent,
-            call=call.id,
-            output=lambda text: self._publish_output(call.id, session, text),
-            output_bytes=self.max_output_bytes,
-            variables=self._variables.setdefault(session, Variables()),
-            run_stage=lambda command, parameters, _: self._run_stage(session, command, parameters),
-        )
+        invocation = self._invocation(call, session)
         hooked = HookVerdict()
         try:
             command = self._usable(call)
@@ -341,6 +356,20 @@ class Toolbox:
         status: ResultStatus = "timeout" if outcome.timed_out else "error" if outcome.is_error else "ok"
         result = await self._shortened(call, session, block, outcome, status, seconds)
         return await self._after_hooks(call, session, result, hooked)
+
+    def _invocation(self, call: ToolCall, session: str) -> Invocation:
+        return Invocation(
+            caller=Caller(self._agent, is_agent=True),
+            cwd=self._dirs.cwd,
+            project=self._dirs.project,
+            session=session,
+            agent=self._agent,
+            call=call.id,
+            output=lambda text: self._publish_output(call.id, session, text),
+            output_bytes=self.max_output_bytes,
+            variables=self._variables.setdefault(session, Variables()),
+            run_stage=lambda command, parameters, _: self._run_stage(session, command, parameters),
+        )
 
     @contextlib.contextmanager
     def _waiting(self) -> Generator[None]:

@@ -1,4 +1,4 @@
-"""The files that a prompt names with `@`: pictures, PDFs and sounds among them go with it."""
+"""The files that a prompt names with `@`: texts and folders are read, pictures, PDFs and sounds go with it."""
 
 from __future__ import annotations
 
@@ -61,6 +61,19 @@ def attachments(text: str, folder: Path) -> tuple[str, ...]:
         except (OSError, ValueError, RuntimeError):
             continue
     return tuple(found[: MOST_ATTACHED + 1])
+
+
+def readable(text: str, folder: Path) -> list[str]:
+    """The mentions of files and folders that exist and are no pictures, PDFs or sounds."""
+    found: list[str] = []
+    for name in mentions(text):
+        try:
+            path = folder / Path(name).expanduser()
+            if path.is_dir() or (path.is_file() and path.suffix.lower() not in NAMED and not media_type_of(path)):
+                found.append(name)
+        except (OSError, ValueError, RuntimeError):
+            continue
+    return found[:MOST_ATTACHED]
 
 
 def missing(text: str, *folders: Path) -> list[str]:

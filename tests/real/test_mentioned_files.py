@@ -1,0 +1,36 @@
+"""A file or folder that a prompt names with `@` goes to the model with the prompt, as far as it may be read unasked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.events.agent_events import ToolFinished
+from tests.kit.loopback.script import Call, Say
+from tests.kit.mcp_turns import agent_with, ask
+
+COVERS = ("gshtui.media.mentions",)
+
+
+async def test_what_a_prompt_names_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tmp_path / "project"
+    (project / "sub").mkdir(parents=True)
+    (project / "notes.txt").write_text("the ZEBRA line\n")
+    (project / "sub/inside.txt").write_text("not asked for")
+    (project / "long.txt").write_text("".join(f"line {number} {'x' * 80}\n" for number in range(5_000)))
+    (project / ".env").write_text("NAME=OKAPI\n")
+    (tmp_path / "elsewhere.txt").write_text("GIRAFFE")
+    edit = Call("edit", {"path": "notes.txt", "old_text": "ZEBRA", "new_text": "QUAGGA"})
+    async with agent_with(project, monkeypatch, [[edit], [Say("done")]]) as (hub, provider, recorder):
+        await hub.run("mode edit")
+        await ask(hub, "Explain @notes.txt and @sub, (@long.txt) @.env @../elsewhere.txt @nobody @notes.txt.")
+        (call,) = [event for event in recorder.events if isinstance(event, ToolFinished)]
+        assert call.status == "ok", "what was read with the prompt need not be read again before an edit"
+        sent = str(next(request.body for request in provider.requests if request.body)["messages"])
+    assert sent.count("the ZEBRA line") == 1
+    assert "inside.txt" in sent and "not asked for" not in sent
+    assert "line 0 " in sent and "line 4000 " not in sent and "start_line=" in sent
+    assert "OKAPI" not in sent and "GIRAFFE" not in sent
+    assert "@.env was not read: that needs the person" in sent
+    assert "@../elsewhere.txt was not read" in sent
