@@ -37,7 +37,7 @@ from gshtui.providers.port import ProviderError
 from gshtui.store.store_errors import PASSING, StoreError
 from gshtui.system.faults import Fault
 from gshtui.system.ids import new_id
-from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
+from gshtui.system.tasks import cancel_and_wait, end_all, keep_on, start_job
 from gshtui.system.time_limit import time_limit
 
 ChooseModel = Callable[[str, str], Awaitable[ModelHandle]]
@@ -94,6 +94,7 @@ class Agent:
         """Conversations that are being opened for it."""
         self._turn_id = ""
         self._life: asyncio.Task[None] | None = None
+        self._ahead: asyncio.Task[None] | None = None
         self._subscription = bus.subscribe(
             self._listen,
             *INTENTS,
@@ -157,7 +158,7 @@ class Agent:
         if (turn := self._inbox.turn) is not None:
             await asyncio.wait((turn,), timeout=timeout)
             await cancel_and_wait(turn, within=timeout)
-        await cancel_and_wait(self._life, within=timeout)
+        await cancel_and_wait(self._life, self._ahead, within=timeout)
         with contextlib.suppress(TimeoutError):
             async with time_limit(timeout):
                 await self._inbox.written()
@@ -185,6 +186,7 @@ class Agent:
         self.open_late = None
         self._inbox.move(conversation)
         self._turn_to(conversation)
+        self._look_ahead()
         self._publish_status("starting" if self._expects_prompt else "idle")
         self._inbox.wake.set()
 
@@ -209,6 +211,18 @@ class Agent:
             waiting, self._cuts_of_home = self._cuts_of_home, []
             for event in waiting:
                 self._request_cut(event)
+
+    def _look_ahead(self) -> None:
+        """Begin what the next request of a resumed conversation would take long for."""
+        if self._ahead is not None:
+            self._ahead.cancel()
+        if self._model is not None and self._conversation is not None and not self._conversation.fresh:
+            job = self._get_ready(self._conversation, self._model)
+            self._ahead = start_job(job, f"looking ahead for {self.name}")
+
+    async def _get_ready(self, conversation: Conversation, handle: ModelHandle) -> None:
+        with contextlib.suppress(StoreError):  # the request reports it
+            await self.engine.get_ready(await conversation.messages(), handle.provider, handle.model)
 
     def _turn_to(self, conversation: Conversation | None) -> None:
         self._conversation = conversation
@@ -237,6 +251,7 @@ class Agent:
             hint = f"Set providers.{handle.provider.name}.default_model to one of `model list`."
             self._bus.publish(Noticed(level="warning", text=text, hint=hint, about="models"))
         self._model = handle
+        self._look_ahead()
         await self.publish_model()
 
     async def publish_model(self) -> None:

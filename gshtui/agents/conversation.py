@@ -133,6 +133,7 @@ class Conversation:
     def __init__(self, bus: Bus, record: Record, session: str, agent: str, *, fresh: bool) -> None:
         """`fresh`: the session is known to be empty, so there is nothing to load."""
         self.session = session
+        self.fresh = fresh
         self.titled = not fresh
         self._agent = agent
         self._bus = bus

@@ -41,14 +41,23 @@ class ConversationLog:
         """Open call → the place of its answer's results in `entries`."""
         self._calls: dict[int, dict[str, ToolCall]] = {}
 
-    def update(self, messages: Sequence[Message]) -> None:
-        """Load the whole log; only new messages are processed. A different log starts over."""
+    def update(self, messages: Sequence[Message], most: int | None = None) -> bool:
+        """Load the whole log; only new messages are processed. A different log starts over.
+
+        Args:
+            most: of the new messages that are processed now.
+
+        Returns:
+            Whether that was all.
+        """
         if self._taken and (len(messages) < self._taken or messages[self._taken - 1] is not self._last):
             self.__init__(self.rule)
-        for message in messages[self._taken :]:
+        end = len(messages) if most is None else min(len(messages), self._taken + most)
+        for message in messages[self._taken : end]:
             self._add(message)
-        self._taken = len(messages)
-        self._last = messages[-1] if messages else None
+        self._taken = end
+        self._last = messages[end - 1] if end else None
+        return end == len(messages)
 
     def use(self, rule: MediaRule) -> None:
         """Count pictures, documents and sounds as another model does; costs nothing where there are none."""

@@ -21,6 +21,7 @@ from gshtui.context.assembly import Assembly, Inputs
 from gshtui.context.blocks import Passage
 from gshtui.context.conversation_log import ConversationLog
 from gshtui.context.cutter import BeforeCompaction, Cutter, Review
+from gshtui.context.history import SPOKEN
 from gshtui.context.limits import ContextSettings, Limits, capture_bytes, limits
 from gshtui.context.overlays import ContextPlan, OverlayLog, SideNote, Tuned
 from gshtui.context.ports import ContextStore, Contribute, Contribution, SideText
@@ -32,7 +33,7 @@ from gshtui.context.tool_budget import ToolOffer, worded
 from gshtui.context.views import ContextError
 from gshtui.context.window_fit import CutPace, Shrinker, refusal, with_room
 from gshtui.providers.media_notes import media_rule
-from gshtui.providers.port import Provider, ToolSpec
+from gshtui.providers.port import Provider, Request, ToolSpec
 from gshtui.store.store_errors import PASSING, StoreError
 from gshtui.text.truncation import shorten
 
@@ -55,6 +56,8 @@ def is_news(along: SideText, plan: ContextPlan, log: ConversationLog) -> bool:
 
 _ALONG = 8
 """A text that accompanies a prompt takes at most this fraction of a request: an eighth."""
+_STEP = 200
+"""Messages, or blocks, that are looked at ahead in one go: a few milliseconds."""
 _OVERFLOWS = 4
 """Most retries in one turn after a provider rejects the request as too long."""
 
@@ -174,6 +177,33 @@ class ContextEngine:
         """The cutter of the current conversation."""
         assert self._cutter is not None, "no conversation is open"
         return self._cutter
+
+    async def get_ready(self, messages: Sequence[Message], provider: Provider, model: str) -> None:
+        """Do ahead, in small steps, what makes the first request of a long conversation late.
+
+        The next request does what is left, and does again what turns out otherwise. Raises `StoreError`.
+        """
+        session, rule = self.session, media_rule(provider.capabilities(model))
+        rendered, kept = False, 0
+        while True:
+            await asyncio.sleep(0)
+            async with self._lock:
+                if self.session != session or self._pace.turn:
+                    return
+                await self._ready()
+                history, plan = self.cutter.assembler.history, self.cutter.plan
+                if not rendered:
+                    if self._restored is None or self._restored[0] is not plan:
+                        self._restored = plan, await restored_outputs(self._context_store, messages, plan)
+                    rendered = history.render(messages, plan, self._restored[1], "", SPOKEN, rule, _STEP)
+                    continue
+                if kept >= len(history.blocks):
+                    break
+                step = slice(kept, kept + _STEP)
+                await self._filing.keep_ahead(session, self.agent, history.blocks[step], history.parts[step])
+                kept += _STEP
+        await self._context_store.recall(session, self.agent)
+        await asyncio.to_thread(provider.body, Request(model, (), tuple(history.messages)))  # its adapter keeps it
 
     async def effort(self) -> EffortChoice:
         """How hard the model is to think in the open conversation. Raises `StoreError`."""

@@ -140,7 +140,7 @@ def _changed_files(block: Block, sent: Part, change: Change, kind: str, *, pinne
 
 
 _NONE = 1 << 62
-_SPOKEN = frozenset({"output", "search_context"})
+SPOKEN = frozenset({"output", "search_context"})
 """Tools that texts in the history mention."""
 
 
@@ -183,7 +183,8 @@ class HistorySection:
         turn: str,
         tools: frozenset[str],
         rule: MediaRule = ANY_MODEL,
-    ) -> None:
+        most: int | None = None,
+    ) -> bool:
         """Update messages and blocks.
 
         Args:
@@ -192,11 +193,15 @@ class HistorySection:
             turn: the turn in progress; its messages are the input.
             tools: names of the offered tools; our texts mention no others.
             rule: how the model takes pictures, documents and sounds.
+            most: of the new messages that are rendered now.
+
+        Returns:
+            Whether that was all.
         """
         self.log.use(rule)
-        self.log.update(log)
+        whole = self.log.update(log, most)
         changed = self.log.settle()
-        spoken = tools & _SPOKEN
+        spoken = tools & SPOKEN
         if plan is not self._plan or outputs != self._outputs or spoken != self._tools:
             self._plan, self._outputs, self._turn, self._tools = plan, dict(outputs), turn, spoken
             self._start(plan)
@@ -208,6 +213,7 @@ class HistorySection:
         self.unfiled = min(self.unfiled, self.fresh)
         for entry in self.log.entries[self._first + len(self._counts) :]:
             self._put(entry, plan)
+        return whole
 
     def _start(self, plan: ContextPlan) -> None:
         for rows in (self.messages, self.blocks, self.parts, self._counts):

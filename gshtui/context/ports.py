@@ -26,6 +26,9 @@ class ContextStore(Protocol):
     async def home(self, id: str) -> str: ...
     async def text(self, hash: str) -> str: ...
     async def output(self, key: str) -> str: ...
+    async def texts_of(self, session: str) -> list[str]: ...
+    async def keep_texts(self, session: str, texts: Mapping[str, str]) -> None: ...
+    async def recall(self, session: str, agent: str) -> None: ...
     async def add_iteration(
         self, iteration: Iteration, blocks: Sequence[Block], new_texts: Mapping[str, str] | None = None
     ) -> int: ...
@@ -110,6 +113,17 @@ class MemoryContextStore:
     async def output(self, key: str) -> str:
         """Full outputs are not stored without a store."""
         raise StoreError("unknown", "Whole outputs are not saved without a record.")
+
+    async def texts_of(self, session: str) -> list[str]:
+        """Hashes of the kept texts: one text serves every conversation here."""
+        return list(self._texts)
+
+    async def keep_texts(self, session: str, texts: Mapping[str, str]) -> None:
+        """Keep texts."""
+        self._texts |= texts
+
+    async def recall(self, session: str, agent: str) -> None:
+        """Everything is at hand."""
 
     async def add_iteration(
         self, iteration: Iteration, blocks: Sequence[Block], new_texts: Mapping[str, str] | None = None

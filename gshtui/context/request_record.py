@@ -33,9 +33,31 @@ class RequestRecorder:
 
     def __init__(self, context_store: ContextStore) -> None:
         self._context_store = context_store
-        self._kept: set[str] = set()
+        self._kept: set[str] | None = None
+        """Hashes of the texts that the record has for the conversation; `None`: not looked up yet."""
+        self._filed = False
+        """Whether a request was kept by this object, so that `history.unfiled` says what is new."""
         self._looked_at = 0
         self._before: tuple[Iteration, tuple[Block, ...]] | None = None
+
+    async def get_ready(self, session: str, agent: str) -> set[str]:
+        """Look up what the record has of earlier requests. Raises `StoreError`."""
+        if self._kept is None:
+            marks = await self._context_store.iterations(session, agent=agent, limit=1)
+            try:
+                self._before = (marks[0], await self._context_store.blocks(marks[0].id)) if marks else None
+            except StoreError:
+                self._before = None  # a damaged one tells nothing
+            self._kept = set(await self._context_store.texts_of(session))
+        return self._kept
+
+    async def keep_ahead(self, session: str, agent: str, blocks: Sequence[Block], parts: Sequence[Part]) -> None:
+        """Keep the texts of these blocks before a request sends them, so that it has less to keep."""
+        kept = await self.get_ready(session, agent)
+        new = {block.hash: text_of(part) for block, part in zip(blocks, parts, strict=True) if block.hash not in kept}
+        if new:
+            await self._context_store.keep_texts(session, new)
+            kept.update(new)
 
     async def file(
         self, terms: RequestInputs, assembly: Assembly, number: int, cuts: Sequence[str], history: HistorySection
@@ -61,29 +83,30 @@ class RequestRecorder:
             trigger=terms.limits.trigger,
             cuts=(*cuts, *self._truncated(history.log)),
         )
-        iteration = msgspec.structs.replace(iteration, broken_by=await self._broken_by(iteration, assembly, history))
-        texts = self._new_texts(assembly, history.unfiled)
+        kept = await self.get_ready(terms.session, terms.agent)
+        iteration = msgspec.structs.replace(iteration, broken_by=self._broken_by(iteration, assembly, history))
+        first = assembly.fixed + (history.unfiled if self._filed else 0)
+        texts = {
+            block.hash: assembly.text(place)
+            for place in (*range(assembly.fixed), *range(first, len(assembly.blocks)))
+            if (block := assembly.blocks[place]).hash not in kept
+        }
         await self._context_store.add_iteration(iteration, assembly.blocks, texts)
-        self._kept.update(texts)
+        kept.update(texts)
+        self._filed = True
         history.unfiled = len(history.blocks)
         self._before = iteration, assembly.blocks
         return iteration
 
-    async def _broken_by(self, iteration: Iteration, assembly: Assembly, history: HistorySection) -> str:
+    def _broken_by(self, iteration: Iteration, assembly: Assembly, history: HistorySection) -> str:
         """The first block that differs from the same model's previous request, in this process or an earlier one."""
-        if self._before is None and not self._kept:
-            marks = await self._context_store.iterations(iteration.session, agent=iteration.agent, limit=1)
-            try:
-                self._before = (marks[0], await self._context_store.blocks(marks[0].id)) if marks else None
-            except StoreError:
-                self._before = None  # a damaged one tells nothing
         if self._before is None:
             return ""
         mark, before = self._before
         if (mark.provider, mark.model) != (iteration.provider, iteration.model):
             return ""
         fixed = assembly.fixed
-        if self._kept and len(before) == fixed + history.unfiled and before[:fixed] == assembly.blocks[:fixed]:
+        if self._filed and len(before) == fixed + history.unfiled and before[:fixed] == assembly.blocks[:fixed]:
             return ""  # the history says that it only grew: no need to search it
         return broken_by(before, assembly.blocks, iteration.provider)
 
@@ -92,15 +115,6 @@ class RequestRecorder:
         entries = log.entries
         first, self._looked_at = min(self._looked_at or len(entries), len(entries)), len(entries)
         return [b.id for e in entries[first:] for b in e.blocks if any(c.kind == "truncated" for c in b.changes)]
-
-    def _new_texts(self, assembly: Assembly, unfiled: int) -> dict[str, str]:
-        first = assembly.fixed + (unfiled if self._kept else 0)
-        places = (*range(assembly.fixed), *range(first, len(assembly.blocks)))
-        return {
-            block.hash: assembly.text(place)
-            for place in places
-            if (block := assembly.blocks[place]).hash not in self._kept
-        }
 
 
 MISSING = "[this text is not kept any more]"

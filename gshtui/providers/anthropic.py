@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
+from itertools import islice
 from typing import Any
 
 from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
@@ -16,7 +17,7 @@ from gshtui.providers.catalog import Model
 from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, no_key, seconds
-from gshtui.providers.request_hash import hash_of_response
+from gshtui.providers.request_hash import encoded, hash_of_response
 from gshtui.providers.retry import retried
 from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, imported, transport_failure
 from gshtui.providers.wire_text import ToolNames, data, text
@@ -38,13 +39,17 @@ STOPS: dict[str, Stop] = {
 }
 
 
-def request_body(request: Request, model: Model, names: ToolNames) -> dict[str, Any]:
+def rendered_turn(turn: wire_history.WireTurn, names: ToolNames) -> dict[str, Any]:
+    """A turn as the API has it."""
+    return {"role": turn.role, "content": [_block(b, names) for b in turn.blocks]}
+
+
+def request_body(request: Request, model: Model, history: wire_history.WiredRequest) -> dict[str, Any]:
     """The body of `POST /v1/messages`. The order of its keys is that of the SDK."""
-    turns = wire_history.turns(request.messages, API, model.capabilities)
-    messages = [{"role": turn.role, "content": [_block(b, names) for b in turn.blocks]} for turn in turns]
+    turns, names = history.turns, history.names
     out: dict[str, Any] = {
-        "max_tokens": _longest(request, model),
-        "messages": messages,
+        "max_tokens": _longest(request, model, history.tokens),
+        "messages": history.rendered,
         "model": request.model,
         "stream": True,
     }
@@ -66,10 +71,10 @@ def request_body(request: Request, model: Model, names: ToolNames) -> dict[str, 
     return dict(sorted(out.items()))
 
 
-def _longest(request: Request, model: Model) -> int:
+def _longest(request: Request, model: Model, tokens: int) -> int:
     """The maximum answer: the requested or the model's own maximum, limited by the room in the window."""
     longest = min(request.max_output or model.max_output, model.max_output)
-    room = model.window - wire_history.size(request) - 1_024
+    room = model.window - tokens - 1_024
     return min(longest, max(_THINKS_FROM, room))
 
 
@@ -125,9 +130,10 @@ def _breakpoints(out: dict[str, Any]) -> None:
         system[-1]["cache_control"] = CACHE
     elif tools := out.get("tools"):
         tools[-1]["cache_control"] = CACHE
-    users = [message for message in out["messages"] if message["role"] == "user"]
-    for message in users[-2:]:
-        message["content"][-1]["cache_control"] = CACHE
+    messages = out["messages"]
+    for at in islice((at for at in range(len(messages) - 1, -1, -1) if messages[at]["role"] == "user"), 2):
+        *before, last = messages[at]["content"]
+        messages[at] = {**messages[at], "content": [*before, {**last, "cache_control": CACHE}]}
 
 
 class AnthropicReader:
@@ -251,10 +257,12 @@ class AnthropicReader:
 
 async def _post(client: Any, body: Wire) -> Any:
     """The stream of the answer's events. `messages.create` would send and give the same, but load a thousand modules
-    with a type for every kind of message first. Raises the SDK's errors."""
+    with a type for every kind of message first, and copy the body block by block. Raises the SDK's errors."""
     from anthropic import AsyncStream
 
-    return await client.post("/v1/messages", body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object])
+    return await client.post(
+        "/v1/messages", content=encoded(body), cast_to=object, stream=True, stream_cls=AsyncStream[object]
+    )
 
 
 KEY = "ANTHROPIC_API_KEY"
@@ -267,6 +275,7 @@ class Anthropic:
     def __init__(self, place: Endpoint) -> None:
         self._place = place
         self._client = LazyClient(self._made)
+        self._history = wire_history.WireHistory(API, rendered_turn)
 
     @property
     def name(self) -> str:
@@ -279,7 +288,8 @@ class Anthropic:
         return retried(self._attempt, request, self._place.backoff, self._relieved)
 
     def body(self, request: Request) -> dict[str, Any]:
-        return request_body(request, self._place.model(API, request.model), wire_history.tool_names(request))
+        model = self._place.model(API, request.model)
+        return request_body(request, model, self._history.wired(request, model.capabilities))
 
     async def warm_up(self) -> None:
         await self._ready(self._origin(""))
@@ -316,10 +326,11 @@ class Anthropic:
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._origin(request.model)
-        names = wire_history.tool_names(request)
-        body = self.body(request)
+        model = self._place.model(API, request.model)
+        history = self._history.wired(request, model.capabilities)
+        body = request_body(request, model, history)
         answer = AnswerBuilder(
-            provider=self.name, api=API, model=request.model, names=names,
+            provider=self.name, api=API, model=request.model, names=history.names,
             origin=origin, most=self.capabilities(request.model).max_output, tagged=bool(self._place.base_url),
         )  # fmt: skip
         reader = AnthropicReader(answer)

@@ -6,8 +6,10 @@ mistake would block a conversation permanently, so this is the last check before
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import is_
 from typing import Any, Literal
 
 from gshtui.bus.messages import Audio, Block, Document, Image, Medium, Message, Text, Thinking, ToolCall, ToolResult
@@ -37,7 +39,10 @@ def turns(messages: Sequence[Message], provider: str, abilities: Capabilities) -
         provider: the provider whose `opaque` values are used; others' reasoning is left out.
         abilities: which images and documents the model accepts; others are replaced with a note.
     """
-    out = _paired(_merged(messages, provider, abilities))
+    return _whole(_paired(_merged(messages, provider, abilities), set()))
+
+
+def _whole(out: list[WireTurn]) -> list[WireTurn]:
     if not out or out[0].role == "assistant":
         out.insert(0, WireTurn("user", (Text("(The conversation goes on from here.)"),)))
     if out[-1].role == "assistant":
@@ -64,9 +69,13 @@ def _merged(messages: Sequence[Message], provider: str, abilities: Capabilities)
 
 
 def _fitting(block: Block, provider: str, abilities: Capabilities, over: Mapping[int, str]) -> Block | None:
+    if type(block) is ToolResult:
+        return block
     match block:
         case Text():
             words = text(block.text)
+            if not block.opaque:
+                return None if not words or words.isspace() else block if words is block.text else Text(words)
             mine = _mine(block.opaque, provider)
             return Text(words, mine) if words.strip() or mine else None
         case Thinking():
@@ -135,10 +144,12 @@ def _medium(block: Medium, abilities: Capabilities, over: str) -> Block:
             return Audio(block.media_type, data, block.name)
 
 
-def _paired(found: list[WireTurn]) -> list[WireTurn]:
-    """Every call with one result in the next turn, every result with its call; ids unique and valid everywhere."""
+def _paired(found: list[WireTurn], used: set[str]) -> list[WireTurn]:
+    """Every call with one result in the next turn, every result with its call; ids unique and valid everywhere.
+
+    `used`: the ids of earlier calls; those of these are added.
+    """
     out: list[WireTurn] = []
-    used: set[str] = set()
     waiting: dict[str, ToolCall] = {}
     for turn in found:
         if turn.role == "user":
@@ -190,7 +201,6 @@ def _unique(call_id: str, used: set[str]) -> str:
 
 def without_opaque(request: Request, provider: str) -> Request:
     """The request without what the provider signed: for when it no longer accepts that."""
-    from dataclasses import replace
 
     def bare(block: Block) -> Block:
         match block:
@@ -227,9 +237,117 @@ def has_opaque(request: Request, provider: str) -> bool:
 
 def tool_names(request: Request) -> ToolNames:
     """The names of all tools, those offered first, so that they keep their names when history has odd ones."""
-    offered = [tool.name for tool in request.tools]
-    called = [b.name for m in request.messages for b in m.blocks if isinstance(b, ToolCall | ToolResult)]
-    return ToolNames([*offered, *called])
+    return ToolNames([*(tool.name for tool in request.tools), *_called(request.messages)])
+
+
+def _called(messages: Sequence[Message]) -> dict[str, None]:
+    return {b.name: None for m in messages for b in m.blocks if type(b) is ToolCall or type(b) is ToolResult}
+
+
+@dataclass(frozen=True, slots=True)
+class WiredRequest:
+    """A request's history in an API's form, and what its other parts depend on."""
+
+    turns: list[WireTurn]
+    rendered: list[dict[str, Any]]
+    """Each turn as the API has it. The dictionaries are shared with later requests: copy one to change it."""
+    names: ToolNames
+    tokens: int
+    """The house's estimate of the whole request."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Beginning:
+    """The beginning of a request's history, up to where nothing later changes what was made of it."""
+
+    messages: Sequence[Message]
+    abilities: Capabilities
+    turns: list[WireTurn]
+    rendered: list[dict[str, Any]]
+    used: set[str]
+    called: dict[str, None]
+    names: dict[str, str]
+    bytes: int
+
+
+class WireHistory:
+    """The histories of one provider's requests, each made from where the one before it ended.
+
+    A beginning is known by its very messages, which never change: what is made of it is what would be made anew.
+    """
+
+    def __init__(self, provider: str, render: Callable[[WireTurn, ToolNames], dict[str, Any]]) -> None:
+        self._provider = provider
+        self._render = render
+        self._known: deque[_Beginning] = deque(maxlen=_CONVERSATIONS)
+
+    def wired(self, request: Request, abilities: Capabilities) -> WiredRequest:
+        """The request's history. `abilities` as in `turns`."""
+        known = self._beginning(request, abilities)
+        called = known.called | _called(request.messages[len(known.messages) :])
+        names = ToolNames([*(tool.name for tool in request.tools), *called])
+        known = self._extended(known, request.messages, names)
+        rest = request.messages[len(known.messages) :]
+        made = _paired(_merged(rest, self._provider, abilities), set(known.used))
+        whole = _whole([*known.turns, *made])
+        shown = [*known.rendered, *(self._render(turn, names) for turn in made)]
+        first = known.turns[0] if known.turns else made[0] if made else None
+        if whole[0] is not first:
+            shown.insert(0, self._render(whole[0], names))
+        if len(whole) > len(shown):
+            shown.append(self._render(whole[-1], names))
+        size = known.bytes + sum(map(_message_bytes, rest))
+        return WiredRequest(whole, shown, names, _estimate(request, size))
+
+    def _beginning(self, request: Request, abilities: Capabilities) -> _Beginning:
+        messages = request.messages
+        for known in self._known:
+            count = len(known.messages)
+            same = count <= len(messages) and messages[count - 1] is known.messages[-1] and abilities == known.abilities
+            if same and all(map(is_, known.messages, messages)):
+                return known
+        return _Beginning((), abilities, [], [], set(), {}, {}, 0)
+
+    def _extended(self, known: _Beginning, messages: Sequence[Message], names: ToolNames) -> _Beginning:
+        """The beginning up to the last prompt that follows an answer without calls; kept for later requests."""
+        start = len(known.messages)
+        rendered = known.rendered
+        if not known.names.items() <= names.known.items():
+            rendered = [self._render(turn, names) for turn in known.turns]
+        end = next((at for at in range(len(messages) - 1, start, -1) if _is_settled(messages, at)), start)
+        more, used = messages[start:end], set(known.used)
+        made = _paired(_merged(more, self._provider, known.abilities), used)
+        media = any(isinstance(block, Image | Document | Audio) for one in messages[start:] for block in one.blocks)
+        if media or not known.abilities.tools or not made or made[-1].role != "assistant":
+            return replace(known, rendered=rendered)
+        extended = _Beginning(
+            messages[:end],
+            known.abilities,
+            [*known.turns, *made],
+            [*rendered, *(self._render(turn, names) for turn in made)],
+            used,
+            known.called | _called(more),
+            dict(names.known),
+            known.bytes + sum(map(_message_bytes, more)),
+        )
+        self._known = deque([*(one for one in self._known if one is not known), extended], maxlen=_CONVERSATIONS)
+        return extended
+
+
+_CONVERSATIONS = 4
+"""Conversations whose beginnings are kept."""
+
+
+def _is_settled(messages: Sequence[Message], at: int) -> bool:
+    """Whether a turn begins here whatever comes before or after it."""
+    message, before = messages[at], messages[at - 1]
+    return (
+        message.role == "user"
+        and any(isinstance(block, Text) and block.text.strip() for block in message.blocks)
+        and before.role == "assistant"
+        and not before.calls
+        and any(isinstance(block, Text) and block.text.strip() for block in before.blocks)
+    )
 
 
 def system(request: Request) -> list[str]:
@@ -242,20 +360,32 @@ _RULE = MediaRule("anthropic")
 
 def size(request: Request) -> int:
     """The house's estimate of the request's tokens."""
-    total = sum(len(block.encode("utf-8", "replace")) for block in request.system)
-    total += sum(len(f"{tool.name}{tool.description}{tool.schema}") for tool in request.tools)
-    for message in request.messages:
-        for block in message.blocks:
-            match block:
-                case Text() | Thinking():
-                    total += len(block.text.encode("utf-8", "replace"))
-                case ToolCall():
-                    total += len(block.name) + len(str(block.arguments))
-                case ToolResult():
-                    total += len(block.content.encode("utf-8", "replace"))
-                case Image() | Document() | Audio():
-                    total += 4 * _RULE.tokens(block)
-    return estimate(total, len(request.messages))
+    return _estimate(request, sum(map(_message_bytes, request.messages)))
+
+
+def _estimate(request: Request, history: int) -> int:
+    fixed = sum(_bytes(block) for block in request.system)
+    fixed += sum(len(f"{tool.name}{tool.description}{tool.schema}") for tool in request.tools)
+    return estimate(fixed + history, len(request.messages))
+
+
+def _message_bytes(message: Message) -> int:
+    total = 0
+    for block in message.blocks:
+        match block:
+            case Text() | Thinking():
+                total += _bytes(block.text)
+            case ToolCall():
+                total += len(block.name) + len(str(block.arguments))
+            case ToolResult():
+                total += _bytes(block.content)
+            case Image() | Document() | Audio():
+                total += 4 * _RULE.tokens(block)
+    return total
+
+
+def _bytes(value: str) -> int:
+    return len(value) if value.isascii() else len(value.encode("utf-8", "replace"))
 
 
 def function_tools(request: Request, names: ToolNames) -> list[dict[str, Any]]:

@@ -71,14 +71,15 @@ class ToolNames:
     """Tool names as the APIs allow them, and back."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._there: dict[str, str] = {}
+        self.known: dict[str, str] = {}
+        """Each name so far, and how it is sent."""
         self._back: dict[str, str] = {}
         for name in names:
             self.to_wire(name)
 
     def to_wire(self, name: str) -> str:
         """The name to send: letters, digits, `_` and `-`, starting with a letter or `_`; unique for each name."""
-        if (known := self._there.get(name)) is not None:
+        if (known := self.known.get(name)) is not None:
             return known
         base = _BAD_IN_NAME.sub("_", name) or "_"
         if not (base[0].isalpha() or base[0] == "_"):
@@ -88,7 +89,7 @@ class ToolNames:
         while candidate in self._back:
             candidate = f"{_shortened(base, NAME_LENGTH - 4)}_{count}"
             count += 1
-        self._there[name] = candidate
+        self.known[name] = candidate
         self._back[candidate] = name
         return candidate
 

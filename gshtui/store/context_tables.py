@@ -209,6 +209,21 @@ def _base(
         return None, ()  # damaged: store the new one in full
 
 
+def chain_of(session: str, agent: str, connection: sqlite3.Connection) -> Chain:
+    """What the next iteration builds on; empty: nothing, or it is damaged."""
+    (newest,) = connection.execute(
+        "SELECT coalesce(max(number), 0) FROM iterations WHERE session = ? AND agent = ?", (session, agent)
+    ).fetchone()
+    base = base_of(int(newest) + 1)
+    found = connection.execute(
+        "SELECT id FROM iterations WHERE session = ? AND agent = ? AND number = ?", (session, agent, base)
+    ).fetchone()
+    try:
+        return {} if found is None else {base: (str(found[0]), blocks_of(connection, str(found[0])))}
+    except StoreError:
+        return {}
+
+
 def _ancestors(number: int) -> set[int]:
     found: set[int] = set()
     while number:
@@ -392,6 +407,16 @@ class ContextTables(Table):
     async def texts_of(self, session: str) -> list[str]:
         """Hashes of everything that a conversation sent and that is kept."""
         return await self._read(lambda connection: sent_texts.of_session(connection, session))
+
+    async def keep_texts(self, session: str, texts: Mapping[str, str]) -> None:
+        """Keep texts that a request of the conversation is about to send, by their hashes."""
+        kept = await _packed(texts)
+        await self._write(lambda connection: sent_texts.put(connection, session, kept))
+
+    async def recall(self, session: str, agent: str) -> None:
+        """Remember what the agent's next iteration builds on, so that adding it reads nothing."""
+        if (session, agent) not in self._chains and (chain := await self._read(partial(chain_of, session, agent))):
+            self._chains[session, agent] = chain
 
     async def add_iteration(
         self, iteration: Iteration, blocks: Sequence[Block], new_texts: Mapping[str, str] | None = None

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gshtui.context.summary import HEADINGS
 from gshtui.settings import trust
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
@@ -36,6 +37,8 @@ class Model:
 
     def __call__(self, asked: Asked) -> Answer:
         self._number += 1
+        if _SUMMARY in json.dumps(asked.body):
+            return [Say("\n\n".join(f"## {heading}\nNothing of note." for heading in HEADINGS))]
         words = Say(f"A-{self._seed}-{self._number} " + "and so on " * self._chance.choice((0, 0, 30)))
         how = self._chance.random()
         if how < 0.06:

@@ -59,6 +59,11 @@ MESSAGES = st.one_of(
 TOOLS = tuple(ToolSpec(name, "\ud800", {"type": "object"}) for name in ("read", "git worktree", "git_worktree"))
 
 
+def fresh_history() -> wire_history.WireHistory:
+    """One that has seen no request."""
+    return wire_history.WireHistory("anthropic", anthropic.rendered_turn)
+
+
 def body(api: str, request: Request) -> tuple[str, Any]:
     """Path and body as they go out."""
     names = wire_history.tool_names(request)
@@ -66,7 +71,7 @@ def body(api: str, request: Request) -> tuple[str, Any]:
     assert model is not None
     match api:
         case "anthropic":
-            return "", anthropic.request_body(request, model, names)
+            return "", anthropic.request_body(request, model, fresh_history().wired(request, model.capabilities))
         case "openai":
             return "", openai_responses.request_body(request, model, names)
         case "openai-chat":
@@ -86,6 +91,36 @@ def test_every_request_keeps_every_rule(api: str, messages: list[Message], syste
     sent = json.loads(json.dumps(sent))
     well_formed(sent)
     SPEECHES[api]().check(path, {"anthropic-version": "x"}, sent)
+
+
+SAID = st.builds(Message, st.just("4"), st.just("user"), WORDS.map(lambda words: (Text(f"I say {words}"),)))
+ANSWERED = st.builds(Message, st.just("5"), st.just("assistant"), st.lists(ANSWERS, max_size=2).map(
+    lambda blocks: (Text("So it is."), *blocks)
+))  # fmt: skip
+
+
+@given(
+    st.lists(MESSAGES | SAID | ANSWERED | ANSWERED, max_size=14),
+    st.lists(st.tuples(st.integers(0, 14), st.integers(0, 3), st.sampled_from([0, 0, 0, 2])), max_size=8),
+)
+def test_a_request_made_from_where_the_last_one_ended_is_the_one_made_anew(
+    messages: list[Message], requests: list[tuple[int, int, int]]
+) -> None:
+    """Whatever came before: shorter, longer and other conversations, and other tools."""
+    model = CATALOG.find("claude-sonnet-5-5")
+    assert model is not None
+    history = fresh_history()
+    for upto, tools, without in requests:
+        request = Request(model.name, (), tuple(messages[without:upto]), TOOLS[:tools])
+        made = anthropic.request_body(request, model, history.wired(request, model.capabilities))
+        anew = anthropic.request_body(request, model, fresh_history().wired(request, model.capabilities))
+        bare = wire_history.turns(request.messages, "anthropic", model.capabilities)
+        names = wire_history.tool_names(request)
+        assert made == anew
+        assert [[block.get("text", block.get("id")) for block in turn["content"]] for turn in made["messages"]] == [
+            [block.get("text", block.get("id")) for block in anthropic.rendered_turn(turn, names)["content"]]
+            for turn in bare
+        ]
 
 
 @given(st.lists(MESSAGES, max_size=7))
