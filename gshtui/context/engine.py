@@ -57,7 +57,9 @@ def is_news(along: SideText, plan: ContextPlan, log: ConversationLog) -> bool:
 _ALONG = 8
 """A text that accompanies a prompt takes at most this fraction of a request: an eighth."""
 _STEP = 200
-"""Messages, or blocks, that are looked at ahead in one go: a few milliseconds."""
+"""Messages that are rendered ahead in one go: a few milliseconds."""
+_TOGETHER = 2_000
+"""Blocks whose texts are kept ahead in one go, in other threads."""
 _OVERFLOWS = 4
 """Most retries in one turn after a provider rejects the request as too long."""
 
@@ -190,7 +192,8 @@ class ContextEngine:
             async with self._lock:
                 if self.session != session or self._pace.turn:
                     return
-                await self._ready()
+                if self._cutter is None:
+                    await self._ready()
                 history, plan = self.cutter.assembler.history, self.cutter.plan
                 if not rendered:
                     if self._restored is None or self._restored[0] is not plan:
@@ -199,9 +202,9 @@ class ContextEngine:
                     continue
                 if kept >= len(history.blocks):
                     break
-                step = slice(kept, kept + _STEP)
+                step = slice(kept, kept + _TOGETHER)
                 await self._filing.keep_ahead(session, self.agent, history.blocks[step], history.parts[step])
-                kept += _STEP
+                kept += _TOGETHER
         await self._context_store.recall(session, self.agent)
         await asyncio.to_thread(provider.body, Request(model, (), tuple(history.messages)))  # its adapter keeps it
 

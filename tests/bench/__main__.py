@@ -23,6 +23,7 @@ NAMES = (
     "echo",
     "stream",
     "history",
+    "first_turn",
     "replay",
     "native",
     "mirror",

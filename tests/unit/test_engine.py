@@ -494,3 +494,34 @@ async def test_what_is_reserved_for_the_system_section_makes_history_be_cut_soon
         await here.prepare()
     assert await plain.cuts() == []
     assert await reserved.cuts()
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4, 9, 16, 40, 200])
+async def test_a_request_that_was_made_ahead_is_the_one_made_at_once(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However far it has come when the prompt is there, and with a cut that was made before."""
+    monkeypatch.setattr("gshtui.context.engine._STEP", 5)
+    monkeypatch.setattr("gshtui.context.engine._TOGETHER", 7)
+    before = harness(200_000)
+    for number in range(8):
+        await worked(before, 3, output=f"{number} {LONG}")
+        before.add_answer(f"Answer {number}.")
+        await before.prepare()
+    await before.engine.cut(before.messages, before.draft, "prune", CutRequest("person", forced=True))
+    requests: list[object] = []
+    for ahead in (False, True):
+        here = harness(200_000, store=before.store, messages=before.messages)
+        here.turns = before.turns
+        if ahead:
+            making = asyncio.create_task(here.engine.get_ready(here.messages, here.model, "small-1"))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+        here.add_prompt("Go on.")
+        prepared = await here.prepare()
+        if ahead:
+            await making
+        requests.append((prepared.assembly.request, prepared.assembly.blocks))
+        for block in prepared.assembly.blocks:
+            assert await here.store.text(block.hash)
+    assert requests[0] == requests[1]
