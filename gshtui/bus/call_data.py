@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from gshtui.bus.agent_data import GuardMode
+from gshtui.bus.messages import ResultStatus
 
 TYPING = "typing"
 """What somebody does who types."""
@@ -50,6 +51,18 @@ class CallAsk(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why it was not posted."""
 
 
+class CallToolUse(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A tool that an agent used for what it says, and the beginning and end of its result."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = {}
+    status: ResultStatus = "ok"
+    result: str = ""
+    tokens: int = 0
+    """Of the result here, estimated."""
+
+
 class CallMessage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One message of a call."""
 
@@ -77,11 +90,18 @@ class CallMessage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     """The widest mode for what is done about it: that of the agent that said it, or a guest's; empty: a person's."""
     source: str = ""
     """Where an answer was read: `screen` if only its terminal shows it."""
+    tools: tuple[CallToolUse, ...] = ()
+    """Those that our own agent used for it, in their order."""
 
     @property
     def name(self) -> str:
         """Its number as a file name gives it: `007`."""
         return f"{self.seq:03}"
+
+
+def tool_calls_json(message: CallMessage) -> list[dict[str, Any]]:
+    """The tools that an agent called for what it says."""
+    return [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in message.tools]
 
 
 class CallMember(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -164,6 +184,8 @@ class MessageHead(msgspec.Struct, frozen=True):
     """Seconds since the epoch."""
     bytes: int
     """Of its text."""
+    tools: int = 0
+    """The tools that were used for it."""
 
 
 class Presence(msgspec.Struct, frozen=True):

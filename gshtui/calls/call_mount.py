@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from gshtui.bus.call_data import LOBBY, CallInfo, CallMessage, Pin
+from gshtui.bus.call_data import LOBBY, CallInfo, CallMessage, CallToolUse, MessageHead, Pin, tool_calls_json
 from gshtui.calls.call_service import CallService
 from gshtui.commands.declaration import Caller, CommandError
 from gshtui.store.call_table import CallTable
@@ -58,8 +58,9 @@ class CallMount:
             case ("members", name):
                 return _found(await self.list(caller, steps[:2]), name, steps)
             case ("conversation", name):
-                message = await self._message(call, name, steps)
-                return Node(name, size=len(message.text.encode()), at=message.at)
+                message, used = await self._message(call, name, steps)
+                text = message.text if used is None else used.result
+                return Node(name, size=len(text.encode()), at=message.at)
             case _:
                 return _found(await self.list(caller, steps[:-1]), steps[-1], steps)
 
@@ -81,8 +82,7 @@ class CallMount:
                     heads = await self._calls.message_heads(call.name, _MOST)
                 except StoreError as error:
                     raise as_file_error(error) from error
-                names = [f"{head.seq:0{_digits(call)}}{_SUFFIX}" for head in heads]
-                return [Node(name, size=head.bytes, at=head.at) for name, head in zip(names, heads, strict=True)]
+                return [node for head in heads for node in _message_nodes(head, _digits(call))]
             case ("members",):
                 names = [one.name or one.member for one in call.members]
                 return [Node(one_line(name, 60), "link", target=f"/agents/{name}") for name in names]
@@ -105,7 +105,8 @@ class CallMount:
                     raise missing("calls", steps)
                 return found.text
             case ("conversation", name):
-                return _written(await self._message(call, name, steps))
+                message, used = await self._message(call, name, steps)
+                return _written(message) if used is None else _result_written(message, used)
             case () | (("context" | "conversation" | "members"),) | ("context", "pinned"):
                 raise is_folder("calls", steps)
             case _:
@@ -198,16 +199,35 @@ class CallMount:
         except StoreError as error:
             raise as_file_error(error) from error
 
-    async def _message(self, call: CallInfo, name: str, steps: tuple[str, ...]) -> CallMessage:
-        number = name.removesuffix(_SUFFIX)
-        if number == name or not number.isdecimal() or not number.isascii() or len(number) > _MOST_DIGITS:
+    async def _message(
+        self, call: CallInfo, name: str, steps: tuple[str, ...]
+    ) -> tuple[CallMessage, CallToolUse | None]:
+        """The message of a file: `007.msg`, or `007.01.msg`, the result of the first tool that was used for it."""
+        number, dot, result = name.removesuffix(_SUFFIX).partition(".")
+        if not name.endswith(_SUFFIX) or not _is_number(number) or (dot and not _is_number(result)):
             raise missing("calls", steps)
         if number not in (f"{int(number):03}", f"{int(number):0{_digits(call)}}"):
             raise missing("calls", steps)
         try:
-            return await self._calls.message(call.name, int(number))
+            message = await self._calls.message(call.name, int(number))
         except StoreError as error:
             raise missing("calls", steps) from error
+        if not result:
+            return message, None
+        if result != f"{int(result):02}" or not 1 <= int(result) <= len(message.tools):
+            raise missing("calls", steps)
+        return message, message.tools[int(result) - 1]
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and text.isascii() and len(text) <= _MOST_DIGITS
+
+
+def _message_nodes(head: MessageHead, digits: int) -> list[Node]:
+    """The files of a message: the results of the tools that were used for it, and what was said then."""
+    number = f"{head.seq:0{digits}}"
+    results = [Node(f"{number}.{at + 1:02}{_SUFFIX}", at=head.at) for at in range(head.tools)]
+    return [*results, Node(f"{number}{_SUFFIX}", size=head.bytes, at=head.at)]
 
 
 def _call_node(call: CallInfo) -> Node:
@@ -251,13 +271,31 @@ def _written(message: CallMessage) -> str:
     }
     if message.in_reply_to >= 0:
         facts["in_reply_to"] = f"{message.in_reply_to:03}"
+    if message.role == "assistant":
+        facts["tool_calls"] = tool_calls_json(message)
     head = "".join(f"{name}: {_scalar(value)}\n" for name, value in facts.items())
     return f"---\n{head}---\n{message.text}\n"
 
 
+def _result_written(message: CallMessage, used: CallToolUse) -> str:
+    """What a tool gave to the agent that used it, as a message."""
+    facts: dict[str, object] = {
+        "role": "tool_result",
+        "agent": message.author_name or message.author,
+        "timestamp": _time(message.at),
+        "tokens": used.tokens,
+        "tool_call_id": used.id,
+        "name": used.name,
+        "status": used.status,
+    }
+    head = "".join(f"{name}: {_scalar(value)}\n" for name, value in facts.items())
+    return f"---\n{head}---\n{used.result}\n"
+
+
 def _scalar(value: object) -> str:
     """A value as YAML: JSON is a part of it."""
-    plain = isinstance(value, str) and value.isascii() and value.replace("-", "").isalnum() and not value[0].isdecimal()
+    bare = value.replace("-", "").replace("_", "") if isinstance(value, str) else ""
+    plain = bare.isascii() and bare.isalnum() and not str(value)[0].isdecimal()
     return str(value) if plain else json.dumps(value, ensure_ascii=False)
 
 

@@ -26,6 +26,7 @@ from gshtui.bus.call_data import (
     CallInfo,
     CallMember,
     CallMessage,
+    CallToolUse,
     CallWindow,
     Pin,
     Presence,
@@ -33,6 +34,7 @@ from gshtui.bus.call_data import (
 )
 from gshtui.bus.events.call_events import PresenceReported
 from gshtui.bus.letter import PERSON, Letter
+from gshtui.bus.messages import Message
 from gshtui.calls.call_delivery import CallDelivery, CallPost, Recipient
 from gshtui.calls.call_feed import CallFeed
 from gshtui.calls.call_letter import call_section, unknown_names
@@ -52,11 +54,16 @@ from gshtui.system.tasks import start_job
 from gshtui.system.time_limit import time_limit
 from gshtui.text.plain_name import NameRefused, plain_name
 from gshtui.text.sanitise import one_line, plain
+from gshtui.text.truncation import shorten
 
 LONGEST = 50_000
 """Characters of one message."""
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 _TOPIC = 300
+_MOST_TOOLS = 50
+"""Tools of a turn that its answer in a call names: the last ones."""
+_RESULT_BYTES = 2_000
+"""Bytes of each one's result that a call keeps; all of it is in the agent's own conversation."""
 _UNSAID_DAYS = 7.0
 
 
@@ -64,6 +71,19 @@ AskModel = Callable[[str, str, int], Awaitable[str]]
 """(prompt, agent whose model is asked or empty, most tokens) → the answer. Raises `ExpectedError`."""
 _SUMMARY_WITHIN = 60.0
 """Seconds that a member who is asked something waits for the summary of what it missed."""
+
+
+def _tools_of(turn: Sequence[Message]) -> tuple[CallToolUse, ...]:
+    """The tools that were used in a turn, the last ones if they are many."""
+    results = {result.call_id: result for message in turn for result in message.results}
+    used: list[CallToolUse] = []
+    for call in [call for message in turn for call in message.calls][-_MOST_TOOLS:]:
+        result = results.get(call.id)
+        text = "" if result is None else shorten(result.content, _RESULT_BYTES)
+        arguments = call.arguments if len(str(call.arguments)) < _RESULT_BYTES else {"…": "too long to be kept here"}
+        status = "lost" if result is None else result.status
+        used.append(CallToolUse(call.id, call.name, arguments, status, text, text_tokens(text)))
+    return tuple(used)
 
 
 class CallService:
@@ -492,6 +512,7 @@ class CallService:
                 depth=letter.depth + 1,
                 mode=mode,
                 source=letter.answer_source if letter.answer_source == "screen" else "",
+                tools=_tools_of(await self._store.messages.turn_of(letter.id)) if text else (),
             )
             said = await self._store.calls.add_message(message)
             self._feed.stir()

@@ -15,7 +15,16 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from pydantic import Field
 
-from gshtui.bus.call_data import LOBBY, CallInfo, CallMessage, CallWindow, Pin, Principal, WindowKind
+from gshtui.bus.call_data import (
+    LOBBY,
+    CallInfo,
+    CallMessage,
+    CallWindow,
+    Pin,
+    Principal,
+    WindowKind,
+    tool_calls_json,
+)
 from gshtui.bus.events.call_events import CallOpenRequested
 from gshtui.bus.letter import PERSON
 from gshtui.calls.call_letter import unknown_words
@@ -311,7 +320,8 @@ class _Calls:
         if parameters.agent:
             wanted = parameters.agent.strip()
             found = [one for one in found if wanted in (one.author, one.author_name)][-parameters.n :]
-        return Outcome([message_json(one) for one in found], messages_text(found) or "Nothing was said there yet.")
+        data = [entry for one in found for entry in (*results_json(one), message_json(one))]
+        return Outcome(data, messages_text(found) or "Nothing was said there yet.")
 
     async def calls(self, invocation: Invocation, parameters: LookAtCalls) -> Outcome:
         caller = invocation.caller
@@ -469,6 +479,8 @@ def message_json(message: CallMessage) -> dict[str, Any]:
         "tokens": message.tokens,
         "text": message.text,
     }
+    if message.role == "assistant":
+        data["tool_calls"] = tool_calls_json(message)
     if message.in_reply_to >= 0:
         data["in_reply_to"] = message.in_reply_to
     if message.asks:
@@ -478,6 +490,24 @@ def message_json(message: CallMessage) -> dict[str, Any]:
     if message.unknown:
         data["unknown"] = list(message.unknown)
     return data
+
+
+def results_json(message: CallMessage) -> list[dict[str, Any]]:
+    """What these gave it, each as a message before its own."""
+    return [
+        {
+            "call": message.call,
+            "role": "tool_result",
+            "agent": message.author_name or message.author,
+            "at": message.at,
+            "tokens": one.tokens,
+            "tool_call_id": one.id,
+            "name": one.name,
+            "status": one.status,
+            "text": one.result,
+        }
+        for one in message.tools
+    ]
 
 
 def messages_text(found: Sequence[CallMessage]) -> str:
@@ -490,7 +520,9 @@ def messages_text(found: Sequence[CallMessage]) -> str:
             continue
         answered = f" · answers {one.in_reply_to}" if one.in_reply_to >= 0 else ""
         seen = " · read from its screen" if one.source == "screen" else ""
-        head = f"**{one_line(one.author_name or one.author, 40)}** · {one.seq} · {when}{answered}{seen}"
+        used = ", ".join(dict.fromkeys(one_line(tool.name, 40) for tool in one.tools))
+        tools = f" · used {used}" if used else ""
+        head = f"**{one_line(one.author_name or one.author, 40)}** · {one.seq} · {when}{answered}{tools}{seen}"
         blocks.append(f"{head}\n\n{plain(one.text)}")
     return "\n\n".join(blocks)
 

@@ -253,11 +253,13 @@ def list_messages(
 def message_heads(connection: sqlite3.Connection, call: str, limit: int) -> list[MessageHead]:
     """The newest messages of a call without their words, oldest first."""
     found = connection.execute(
-        "SELECT seq, at, length(CAST(json_extract(data, '$.text') AS BLOB)) FROM call_messages WHERE call = ?"
-        " ORDER BY seq DESC LIMIT ?",
+        "SELECT seq, at, length(CAST(json_extract(data, '$.text') AS BLOB)), json_array_length(data, '$.tools')"
+        " FROM call_messages WHERE call = ? ORDER BY seq DESC LIMIT ?",
         (call, limit),
     ).fetchall()
-    return [MessageHead(int(seq), float(at), int(size or 0)) for seq, at, size in reversed(found)]
+    return [
+        MessageHead(int(seq), float(at), int(size or 0), int(tools or 0)) for seq, at, size, tools in reversed(found)
+    ]
 
 
 def get_message(connection: sqlite3.Connection, call: str, seq: int) -> CallMessage:

@@ -22,6 +22,10 @@ from gshtui.store.queue_table import drop_prompt
 from gshtui.store.store_errors import missing
 from gshtui.store.table import Notice, ReadThread, Table, WriteQueue
 
+_A_MOMENT = 20_000
+"""Newest messages of all conversations among which a turn that has just ended is looked for."""
+_LONGEST_TURN = 1_000
+
 
 class StoredMessage(msgspec.Struct, frozen=True):
     """A message and its position in its conversation's log, counted from 1."""
@@ -101,6 +105,24 @@ def page_after(connection: sqlite3.Connection, session: str, after: int, limit: 
             (owner, after, upto, limit - len(found)),
         )
     return _decoded(found)[0]
+
+
+def turn_of(connection: sqlite3.Connection, prompt: str) -> list[Message]:
+    """The messages of the turn that answered a prompt of a moment ago, by its id; none if it is not found."""
+    found = connection.execute(
+        "SELECT session, seq FROM messages WHERE message = ? AND id > (SELECT max(id) FROM messages) - ?"
+        " ORDER BY id DESC LIMIT 1",
+        (clean_text(prompt), _A_MOMENT),
+    ).fetchone()
+    if found is None:
+        return []
+    session, seq = str(found[0]), int(found[1])
+    turn: list[Message] = []
+    for stored in page_after(connection, session, seq, _LONGEST_TURN):
+        if stored.message.role == "user":
+            break
+        turn.append(stored.message)
+    return turn
 
 
 def save_partial(connection: sqlite3.Connection, session: str, message: Message) -> None:
@@ -272,6 +294,10 @@ class MessageTable(Table):
     async def read_after(self, session: str, after: int, limit: int) -> list[StoredMessage]:
         """The oldest `limit` messages with positions above `after`: what another window has added."""
         return await self._read(partial(page_after, session=session, after=after, limit=limit))
+
+    async def turn_of(self, prompt: str) -> list[Message]:
+        """The messages of the turn that answered a prompt of a moment ago, by its id; none if it is not found."""
+        return await self._read(lambda connection: turn_of(connection, prompt))
 
     async def position(self, session: str, message: str) -> int:
         """Where a message is in the conversation's log, by its id; 0: it is not in it."""

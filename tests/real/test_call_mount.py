@@ -60,6 +60,7 @@ async def test_a_message_is_yaml_and_its_text(files: Files) -> None:
     facts = yaml.safe_load(head)
     assert facts == {
         "role": "assistant", "agent": "claude", "timestamp": facts["timestamp"], "tokens": 4, "in_reply_to": "000",
+        "tool_calls": [],
     }  # fmt: skip
     assert facts["timestamp"].startswith("2024-11-27T15:32") and text.startswith("---\nUse: JACK\n---")
 

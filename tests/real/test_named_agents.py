@@ -16,7 +16,7 @@ from gshtui.settings import paths
 from tests.kit.command import CommandResult, command
 from tests.kit.door import door_for, visit
 from tests.kit.loopback.apis import loopback, variables
-from tests.kit.loopback.script import Say
+from tests.kit.loopback.script import Call, Say
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually
 from tests.kit.warm_program import run_gsh
@@ -196,6 +196,33 @@ async def test_who_may_do_anything_over_ssh_has_the_whole_product(
             assert code == 0 and "/context/claude" in out, err
             assert "winnow" in (place.project / "full.ctx").read_text()
     assert server.refused == []
+
+
+async def test_a_room_keeps_the_tools_that_were_used_for_an_answer(place: Place) -> None:
+    (place.project / "note.txt").write_text("parser: winnow\n")
+    script = [[Say("I look."), Call("read", {"path": "note.txt"})], [Say("We use winnow.")]]
+    async with loopback("anthropic", script, repeat=True) as server:
+        env = variables("anthropic", server.url)
+        for line in ("create hr", "join hr", "invite claude", "talk to=claude message='which parser?' timeout_s=60"):
+            await gsh(place, env, line)
+        found = (await gsh(place, env, "history call=hr")).json
+        question, result, answer = found[-3:]
+        assert question["text"] == "which parser?" and "tool_calls" not in question
+        assert answer["role"] == "assistant" and answer["seq"] == question["seq"] + 1
+        (call,) = answer["tool_calls"]
+        assert (call["name"], call["arguments"]) == ("read", {"path": "note.txt"})
+        assert (result["role"], result["tool_call_id"], result["agent"]) == ("tool_result", call["id"], "claude")
+        assert "winnow" in result["text"]
+        number = f"{answer['seq']:03}"
+        files = (await gsh(place, env, "ls /calls/hr/conversation")).json["entries"]
+        assert [one["name"] for one in files][-2:] == [f"{number}.01.msg", f"{number}.msg"]
+        written = (await gsh(place, env, f"cat /calls/hr/conversation/{number}.msg")).json["files"][0]["text"]
+        assert f'tool_calls: [{{"id": "{call["id"]}", "name": "read"' in written
+        kept = (await gsh(place, env, f"cat /calls/hr/conversation/{number}.01.msg")).json["files"][0]["text"]
+        assert "role: tool_result\nagent: claude\n" in kept and "tool_call_id: " in kept and "winnow" in kept
+        for wrong in (f"{number}.02.msg", f"{number}.1.msg", f"{number}..msg", "000.01.msg"):
+            await gsh(place, env, f"cat /calls/hr/conversation/{wrong}", code=1)
+        assert "used read" in (await asyncio.to_thread(run_gsh, "run", "history call=hr", cwd=place.project)).out
 
 
 def _talk(terminal: PtyChild) -> None:
