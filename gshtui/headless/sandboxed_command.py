@@ -125,4 +125,4 @@ async def _run_in(
         finally:
             if child.returncode is None:
                 await processes.kill_child(child)
-        return (code if code >= 0 else _SIGNALLED - code), run.refusals
+    return (code if code >= 0 else _SIGNALLED - code), run.refusals  # all of them are known once it is closed

@@ -45,13 +45,13 @@ SHAPES = (
     "cat $(ls -a | grep env)",
     "grep -r CANARY .",
     "python3 -c \"import os; [print(open(os.path.join(r, f), errors='replace').read()) for r, _, fs in os.walk('.')"
-    " for f in fs if os.access(os.path.join(r, f), os.R_OK)]\"",
+    ' for f in fs if os.access(os.path.join(r, f), os.R_OK)]"',
     "tar cf - . | strings",
     "cp -r . /tmp/copy; cat $(find /tmp/copy -type f)",
-    "for f in .* * */* */.*; do cat \"$f\"; done",
+    'for f in .* * */* */.*; do cat "$f"; done',
     "ln .env shown; ln -s .env also; mv certs other; cat shown also other/*",
     "chmod -R u+rwX .; cat .env certs/*",
-)  # fmt: skip
+)
 
 
 @pytest.fixture

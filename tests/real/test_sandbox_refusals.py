@@ -55,7 +55,7 @@ CONNECTS = "import socket\ntry: socket.create_connection(('192.0.2.1', 443))\nex
         ("curl -s http://192.0.2.1/ 2>/dev/null || true", "host", "the network"),
         ("getent hosts example.org; true", "host", "the network"),
     ],
-)  # fmt: skip
+)
 async def test_a_refusal_is_said_though_the_command_succeeds(project: Path, line: str, kind: str, subject: str) -> None:
     done = await in_sandbox(tools(project), line)
     assert done.data["exit_code"] == 0, done.text

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import shlex
+import subprocess
 import time
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.tools.workspace import ToolConfig
+from tests.kit.command import command, environment
 from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness
 from tests.real.test_sandbox import in_sandbox, sleepers
@@ -64,12 +68,45 @@ async def test_temporary_files_are_memory(project: Path) -> None:
 
 
 async def test_a_disk_is_not_filled(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    free = sandbox_watch._free(project)
+    free = sandbox_watch.free_space(project)
     found = iter([free, free])
-    monkeypatch.setattr(sandbox_watch, "_free", lambda _: next(found, 0))
+    monkeypatch.setattr(sandbox_watch, "free_space", lambda _: next(found, (0, 0)))
     done = await in_sandbox(tools(project), "sleep 20", timeout_ms=20_000)
     assert limits(done) == ["sandbox.writable_paths"]
     assert "of the disk were left" in done.text
+
+
+FILLS = {
+    "allocated": "import os\nfor i in range(99): os.posix_fallocate(os.open(f'f{i}', 0o102), 0, 8 << 20)",
+    "written": "for i in range(999):\n  open(f'f{i}', 'wb').write(b'x' * (1 << 20))",
+    "one file": "f = open('f0', 'wb')\nfor i in range(999): f.write(b'x' * (1 << 20))",
+    "many files": "for i in range(10**7): open(f'f{i}', 'w').close()",
+    "folders": "import os\nfor i in range(10**7): os.mkdir(f'f{i}')",
+}
+
+
+@pytest.mark.parametrize("how", FILLS)
+def test_half_of_a_small_disk_stays_free_however_it_is_filled(project: Path, how: str) -> None:
+    """In a mount namespace of its own, with a disk of 128 MB and 20,000 files in place of the project."""
+    (project.parent / "fill.py").write_text(FILLS[how], "utf-8")
+    inner = (
+        f"mount -t tmpfs -o size=128m,nr_inodes=20000 none {project} && cd {project} && cp ../fill.py . && "
+        f"{shlex.join(command(['sandbox', '--', 'python3', 'fill.py']))}; echo code $?;"
+        " stat -f -c 'free %a %S %d' ."
+    )
+    ran = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", inner],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=50,
+    )
+    free = ran.stdout.rpartition("free ")[2].split()
+    assert len(free) == 3, ran.stderr
+    assert int(free[0]) * int(free[1]) >= 50 << 20 and int(free[2]) >= 9_000, ran.stdout + ran.stderr
+    if how in ("allocated", "written", "many files"):  # of one file, the kernel refused that it becomes larger
+        assert re.search(r"what it wrote stays, [0-9,]+ MB: f\d+, .* and [0-9,]+ more", ran.stderr), ran.stderr
+    assert "code 0" not in ran.stdout
 
 
 async def test_what_stays_below_its_limits_is_let_be(project: Path) -> None:

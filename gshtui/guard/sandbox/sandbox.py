@@ -32,6 +32,7 @@ from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.reading_view import EMPTY, ReadingView, homes
 from gshtui.guard.sandbox.root_files import root_files
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
+from gshtui.guard.sandbox.sandbox_watch import floor_of, free_space
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
 from gshtui.system import private_files
 from gshtui.text.host_rules import HostRules
@@ -182,7 +183,8 @@ class ProjectSandbox:
         Raises:
             OSError: too many descriptors are open.
         """
-        limits = f'{self.limits.shell_words()}; exec "$@"'
+        free = free_space(self.project)
+        limits = f'{self.limits.shell_words(free[0] - floor_of(free)[0])}; exec "$@"'
         shell = ("/bin/sh", "-c", limits, "sh")
         if self.program == seatbelt.PROGRAM:
             return self._seatbelt_command((*shell, *argv), environ)

@@ -28,13 +28,17 @@ class SandboxLimits:
         """Bytes that each temporary folder takes at most: they are in memory."""
         return min(1 << 30, self.memory * _MEGABYTE // 4)
 
-    def shell_words(self) -> str:
+    def shell_words(self, room: int | None = None) -> str:
         """What sets, in a POSIX shell, those that the kernel keeps for each process.
 
         It counts no processes of root: those, and the memory of several together, are watched from outside. Before
         Linux 5.14 it counted all processes of a user, in every namespace, so there it is told nothing about them.
+
+        Args:
+            room: bytes that may be written to the disk altogether, which no file may be larger than.
         """
-        blocks, kilobytes = self.file * _MEGABYTE // 512, self.memory * 1024
+        largest = self.file * _MEGABYTE if room is None else min(self.file * _MEGABYTE, max(room, _MEGABYTE))
+        blocks, kilobytes = largest // 512, self.memory * 1024
         words = f"ulimit -c 0; ulimit -f {blocks}; ulimit -d {kilobytes}"
         if not _counts_by_namespace(platform.release()):
             return words

@@ -76,7 +76,8 @@ def _without_port(subject: str) -> str:
 
 def refused_limit(key: str, what: str) -> SandboxRefusal:
     """A limit that ended the command: the setting's key, and what happened."""
-    return SandboxRefusal("limit", f"sandbox.{key}", f"{what}; `[sandbox] {key}` raises it")
+    raises = "" if key == "writable_paths" else f"; `[sandbox] {key}` raises it"  # nothing does for a full disk
+    return SandboxRefusal("limit", f"sandbox.{key}", f"{what}{raises}")
 
 
 def refused_network(tries: int) -> SandboxRefusal:

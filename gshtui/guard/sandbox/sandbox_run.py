@@ -46,7 +46,7 @@ class SandboxRun:
         wanted: the program and its arguments.
         folder: where it starts.
         environ: what it gets of variables.
-        watched: whether its limits are watched here; not, if what is started watches them itself.
+        watched: whether its limits are watched here, besides the disk; not, if what is started watches them itself.
         asked: whether `began` is to be known.
 
     Attributes:
@@ -113,8 +113,8 @@ class SandboxRun:
         self._close_descriptors()
         if self._begins is not None:
             asyncio.get_running_loop().add_reader(self._begins[0], self._count_network)
-        if self.watched:
-            self._watch = SandboxWatch(pid, self.sandbox.limits, self.sandbox.project)
+        if self.sandbox.view is None and sys.platform == "linux":
+            self._watch = SandboxWatch(pid, self.sandbox.limits, self.sandbox.project, only_disk=not self.watched)
             self._watch.start()
         if self._near is not None:
             self._proxy = HostProxy(self.sandbox.hosts)
@@ -175,7 +175,7 @@ class SandboxRun:
             os.close(self._status)
             self._status = -1
         if self._watch is not None:
-            self._watch.close()
+            await asyncio.to_thread(self._watch.close)
         await cancel_and_wait(self._serving)
         if self._proxy is not None:
             await self._proxy.close()

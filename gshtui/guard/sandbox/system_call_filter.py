@@ -2,7 +2,8 @@
 
 What mounts and namespaces leave open: sockets of the host that are files, keys pushed into the terminal, the kernel's
 keyrings, calls that go around the others (io_uring opens sockets, too), and those that reach into another process:
-the one that watches over a sandbox may be in it. And files that give whoever runs them their owner's rights, and
+the one that watches over a sandbox may be in it. Space that is taken without being written, faster than anybody can
+see it: programs then write. And files that give whoever runs them their owner's rights, and
 devices, which would stay behind in the project. Pure.
 """
 
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_OF, _RETURN, _AND = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
-_EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
+_EPERM, _ENOSYS, _EOPNOTSUPP, _EAFNOSUPPORT = 1, 38, 95, 97
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
 """Offsets in `struct seccomp_data`; of an argument, its lower 32 bits, which are all that the kernel reads of these."""
 _FAMILIES = (2, 10, 16)
@@ -26,6 +27,8 @@ _IOCTLS = (0x5412, 0x541C)
 _X32 = 0x40000000
 _CREATES = 0o100 | 0o20000000
 """O_CREAT and O_TMPFILE: only with these does an open have a mode."""
+_FREES = 0x2 | 0x8
+"""FALLOC_FL_PUNCH_HOLE and FALLOC_FL_COLLAPSE_RANGE, which give space back."""
 _SET_USER, _SET_GROUP = 0o4000, 0o2000
 _TYPE, _DEVICES = 0o170000, (0o020000, 0o060000)
 _Code = list[tuple[int, int, int, int]]
@@ -41,6 +44,8 @@ class _Machine:
     ioctl: int
     open_as: int
     """openat2, which takes its mode from memory, out of the filter's sight; who lacks it uses openat."""
+    allocate: int
+    """fallocate."""
     modes: tuple[tuple[int, int], ...]
     """(call, argument) of those that set a file's mode: fchmod, fchmodat, fchmodat2; chmod, creat."""
     opens: tuple[tuple[int, int], ...]
@@ -54,14 +59,14 @@ class _Machine:
 # ptrace, process_vm_readv, process_vm_writev, kcmp, pidfd_getfd, process_madvise.
 _MACHINES = {
     "x86_64": _Machine(
-        *(0xC000003E, 41, 53, 16, 437),
+        *(0xC000003E, 41, 53, 16, 437, 285),
         ((91, 1), (268, 2), (452, 2), (90, 1), (85, 1)),
         ((257, 2), (2, 1)),
         ((259, 2), (133, 1)),
         (248, 249, 250, 298, 321, 323, 425, 426, 427, 101, 310, 311, 312, 438, 440),
     ),
     "aarch64": _Machine(
-        *(0xC00000B7, 198, 199, 29, 437),
+        *(0xC00000B7, 198, 199, 29, 437, 47),
         ((52, 1), (53, 2), (452, 2)),
         ((56, 2),),
         ((33, 2),),
@@ -92,6 +97,8 @@ def system_call_filter(machine: str, *, group_files: bool = False) -> bytes | No
     for number in numbers.refused:
         code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSE | _EPERM)]
     code += [(_EQUAL, 0, 1, numbers.open_as), (_RETURN, 0, 0, _REFUSE | _ENOSYS)]
+    takes = [_argument(1), (_ANY_OF, 1, 0, _FREES), (_RETURN, 0, 0, _REFUSE | _EOPNOTSUPP), (_RETURN, 0, 0, _ALLOW)]
+    code += _of_call(numbers.allocate, takes)
     code += _modes(numbers, _SET_USER if group_files else _SET_USER | _SET_GROUP)
     families = [(_LOAD, 0, 0, _FIRST)]
     for at, family in enumerate(_FAMILIES):
