@@ -346,8 +346,13 @@ class Turn:
             except AnswerFailed as failed:
                 sent = hash_of_body(handle.provider.body(prepared.assembly.request))
                 await self._engine.failed(prepared, failed.error.message, sent)
-                again = failed.error.kind == "context" and not failed.partial.blocks
-                if not again or not self._engine.overflowed(prepared, failed.error.message):
+                if failed.partial.blocks:
+                    raise
+                if failed.error.kind == "context":
+                    again = self._engine.overflowed(prepared, failed.error.message)
+                else:
+                    again = failed.error.kind == "bad_request" and self._engine.suspected(prepared, failed.error)
+                if not again:
                     raise
 
     async def _ask(self, handle: ModelHandle, prepared: Prepared, iteration: int) -> Completed:

@@ -32,8 +32,10 @@ from gshtui.context.tokens import Correction
 from gshtui.context.tool_budget import ToolOffer, worded
 from gshtui.context.views import ContextError
 from gshtui.context.window_fit import CutPace, Shrinker, refusal, with_room
+from gshtui.providers.learnt_windows import LearntWindows
 from gshtui.providers.media_notes import media_rule
-from gshtui.providers.port import Provider, Request, ToolSpec
+from gshtui.providers.port import Provider, ProviderError, Request, ToolSpec
+from gshtui.providers.provider_errors import may_be_too_long
 from gshtui.store.store_errors import PASSING, StoreError
 from gshtui.text.truncation import shorten
 
@@ -60,6 +62,8 @@ _STEP = 200
 """Messages that are rendered ahead in one go: a few milliseconds."""
 _TOGETHER = 2_000
 """Blocks whose texts are kept ahead in one go, in other threads."""
+_LARGE = 4_000
+"""Tokens of a request that may be too long for a model whose window nobody knows."""
 _OVERFLOWS = 4
 """Most retries in one turn after a provider rejects the request as too long."""
 
@@ -130,7 +134,9 @@ class ContextEngine:
         self._review = review
         self._lock = asyncio.Lock()
         self._cut_requests: deque[tuple[CutKind, CutRequest]] = deque()
-        self._windows: dict[str, int] = {}
+        self._accepted: dict[str, int] = {}
+        """Model → the tokens of the largest request that it has answered."""
+        self._windows = LearntWindows()
         """Model → the window that it really has, if its provider's answers show that it is smaller than stated."""
         self._pace = CutPace()
         self._passages: tuple[Passage, ...] = ()
@@ -267,6 +273,9 @@ class ContextEngine:
     async def answered(self, prepared: Prepared, usage: Usage, cost: float | None, sent: str = "") -> None:
         """The provider has answered and counted; `sent` is the hash of what went out. Never raises."""
         self._pace.answers += 1
+        expected = self.correction.expected(prepared.key, prepared.assembly.tokens)
+        self._accepted[prepared.key] = max(expected, self._accepted.get(prepared.key, 0))
+        self._windows.confirm(prepared.key)
         self.correction.note(prepared.key, prepared.assembly.tokens, usage)
         await self._update(prepared.iteration, usage, cost, sent=sent)
 
@@ -280,10 +289,32 @@ class ContextEngine:
         if self._pace.overflows > _OVERFLOWS:
             return False
         seen = self.correction.expected(prepared.key, prepared.assembly.tokens)
-        self._windows[prepared.key] = max(256, int(seen * 0.95))
+        self._windows.learn(prepared.key, max(256, int(seen * 0.95)))
         # What was compacted for a larger window may be compacted again for this one.
         self._pace.compacted_at = None
         text = f"{why.rstrip('.')}. Our estimate was {seen:,} tokens; the context is cut and sent again."
+        self._bus.publish(Noticed(level="warning", text=text, about=self.agent))
+        return True
+
+    def suspected(self, prepared: Prepared, error: ProviderError) -> bool:
+        """Handle a rejection that may be for the length, in words that nobody knows. Returns whether to try it smaller.
+
+        Only for a large request, once a turn: one that names a size, or is far above all that the model has answered.
+        """
+        seen = self.correction.expected(prepared.key, prepared.assembly.tokens)
+        if self._pace.suspected:
+            self._windows.forget(prepared.key)  # it was not the length
+            return False
+        accepted = self._accepted.get(prepared.key, 0)
+        grown = error.kind == "bad_request" and 0 < accepted * 1.5 < seen
+        if seen < _LARGE or not (grown or may_be_too_long(error)):
+            return False
+        self._pace.suspected = True
+        self._windows.suspect(prepared.key, max(256, accepted if 0 < accepted < seen else seen // 2))
+        self._pace.compacted_at = None
+        text = (
+            f"{error.message.rstrip('.')}. It may be too long (about {seen:,} tokens); it is cut and tried once more."
+        )
         self._bus.publish(Noticed(level="warning", text=text, about=self.agent))
         return True
 
@@ -365,8 +396,8 @@ class ContextEngine:
         if not passages:
             passages = self._passages = tuple(p for c in await self._contributions(False) for p in c.passages)
         model = draft.provider.capabilities(draft.model)
-        if draft.key in self._windows:
-            model = replace(model, window=min(model.window, self._windows[draft.key]))
+        if learnt := self._windows.of(draft.key, known=model.known):
+            model = replace(model, window=min(model.window, learnt))
         settings = self.settings.tuned(plan.tuned)
         if self._restored is None or self._restored[0] is not plan:
             self._restored = plan, await restored_outputs(self._context_store, messages, plan)

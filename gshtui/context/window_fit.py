@@ -89,6 +89,8 @@ class CutPace:
     answers: int = 0
     overflows: int = 0
     """How often the provider said that the request was too long."""
+    suspected: bool = False
+    """The request was cut because it may have been too long."""
     compacted_at: int | None = None
     """`answers` at the last automatic compaction."""
     cuts: list[str] = field(default_factory=list[str])

@@ -27,6 +27,34 @@ _CONTEXT = (
     "context window",
     "request_too_large",
 )
+_LONG = (
+    "context length",
+    "context size",
+    "context limit",
+    "token limit",
+    "prompt too long",
+    "prompt length",
+    "prompt exceeds",
+    "initial prompt",
+    "input is too long",
+    "input too long",
+    "input length",
+    "input exceeds",
+    "inputs` tokens",
+    "inputs` must have less than",
+    "input token",
+    "too many tokens",
+    "tokens in the prompt",
+    "maximum number of tokens",
+    "reduce the length of",
+    "request too large",
+    "body too large",
+    "conversation is too long",
+    "messages are too long",
+    "longer than the model",
+)
+"""How servers of many makes say, of a request that is wrong, that it is too long."""
+_LIMITED = ("per minute", "per day", "per second", "tpm", "rpm")
 _QUOTA = ("insufficient_quota", "credit balance", "billing", "spend_limit", "exceeded your current quota", "perday")
 _AUTH = ("invalid_api_key", "api_key_invalid", "api key not valid", "authentication_error", "invalid x-api-key")
 _MODEL = ("model_not_found", "is not found for api version", "not a valid model", "no such model", "does not exist")
@@ -97,6 +125,9 @@ def duration(wait: float) -> str:
 def _kind(status: int, said: str) -> ErrorKind:
     said = said.lower()
     if status == 413 or any(sign in said for sign in _CONTEXT):
+        return "context"
+    wrong = status in (400, 422, 500) and not any(sign in said for sign in _LIMITED)
+    if wrong and any(sign in said for sign in _LONG):
         return "context"
     if status == 402 or any(sign in said for sign in _QUOTA):
         return "quota"
@@ -272,6 +303,15 @@ def cut_short(origin: ErrorOrigin) -> ProviderError:
         hint="Send the prompt again to retry.",
         retryable=True,
     )
+
+
+_SIZES = ("token", "length", "context", "limit", "too long", "too large", "size", "exceed")
+
+
+def may_be_too_long(error: ProviderError) -> bool:
+    """Whether a request that was refused as wrong may be too long, by words that say nothing for sure."""
+    said = error.message.lower()
+    return error.kind == "bad_request" and any(sign in said for sign in _SIZES)
 
 
 def endless(origin: ErrorOrigin) -> ProviderError:

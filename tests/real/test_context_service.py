@@ -153,6 +153,25 @@ async def test_too_long_is_cut_and_asked_again_within_the_turn(opened: Open, api
             assert json.loads(shown.text) == chat.body
 
 
+@pytest.mark.parametrize("api", ["anthropic", "openai", "openai-chat", "gemini", "ollama"])
+async def test_what_may_be_too_long_is_tried_once_smaller(opened: Open, api: str) -> None:
+    """In words that nobody knows: smaller it is answered, or it was something else, and is told as it was said."""
+    read: Answer = [Call("bash", {"command": "seq 1 2000"})]
+    odd: Answer = [Fault.status(400, message="E1742: 9000 is beyond the length")]
+    script = [read, read, read, odd, [Say(SUMMARY)], [Say("done")], [Say("x")]]
+    async with loopback(api, script, models=[MODELS[api]] if api == "ollama" else []) as server:
+        here = await opened(api, server.url, respondent="policy")
+        finished = await here.ask("The rule is 4711.")
+        assert finished.stop != "error", finished.error
+        assert "The rule is 4711." in json.dumps(server.chats[-1].body)
+        assert len(server.chats[-1].raw) < len(server.chats[3].raw)
+    async with loopback(api, [read, read, read, *[odd] * 9], models=[MODELS[api]] if api == "ollama" else []) as server:
+        here = await opened(api, server.url, respondent="policy")
+        finished = await here.ask("The rule is 4711.")
+        assert "E1742" in finished.error
+        assert len(server.chats) <= 6  # the refused one, a summary, and one more try
+
+
 async def test_the_threshold_compacts_and_the_view_says_what_was_sent(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

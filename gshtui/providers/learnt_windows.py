@@ -1,0 +1,75 @@
+"""The windows that models really have, as their servers' refusals show: kept for a while, so that each is learnt once.
+
+A file of the state folder; whoever cannot read or write it goes without. Never raises.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from typing import Any, cast
+
+from gshtui.settings import paths
+from gshtui.system import private_files
+
+FILE = "model-windows.json"
+_KEPT = 7 * 86_400.0
+"""Seconds after which a window is learnt anew: servers are set up anew, too."""
+_MOST = 500
+
+
+class LearntWindows:
+    """The windows by model (`provider/model`), in tokens."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, int] = {}
+        self._shared: dict[str, int] | None = None
+        """What was learnt before, also by others."""
+        self._suspected: dict[str, int] = {}
+
+    def of(self, key: str, *, known: bool) -> int:
+        """The window of a model; 0: nothing smaller was learnt.
+
+        Args:
+            known: the catalog or the provider names its window: then only what this process has seen counts.
+        """
+        if window := self._suspected.get(key) or self._own.get(key):
+            return window
+        if known:
+            return 0
+        if self._shared is None:
+            self._shared = {name: window for name, (window, _) in _read().items()}
+        return self._shared.get(key, 0)
+
+    def learn(self, key: str, window: int) -> None:
+        """A server has said that it is smaller."""
+        self._suspected.pop(key, None)
+        self._own[key] = window
+        newest = sorted({**_read(), key: (window, time.time())}.items(), key=lambda item: item[1][1])[-_MOST:]
+        with contextlib.suppress(OSError):
+            private_files.write_whole(paths.state_dir() / FILE, json.dumps(dict(newest)).encode())
+
+    def suspect(self, key: str, window: int) -> None:
+        """It may be smaller: this counts until `confirm` or `forget`."""
+        self._suspected[key] = window
+
+    def confirm(self, key: str) -> None:
+        """The model has answered a request of a suspected window."""
+        if key in self._suspected:
+            self.learn(key, self._suspected[key])
+
+    def forget(self, key: str) -> None:
+        """It was not the window."""
+        self._suspected.pop(key, None)
+
+
+def _read() -> dict[str, tuple[int, float]]:
+    try:
+        found: Any = json.loads((paths.state_dir(create=False) / FILE).read_text("utf-8"))
+        entries = cast("dict[str, Any]", found).items() if isinstance(found, dict) else ()
+        read = {name: (int(window), float(at)) for name, (window, at) in entries}
+    except (OSError, ValueError, TypeError, RecursionError):
+        return {}
+    now = time.time()
+    return {name: (window, at) for name, (window, at) in read.items() if window > 0 and now - _KEPT < at <= now + 60}
