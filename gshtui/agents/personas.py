@@ -16,6 +16,7 @@ import msgspec
 
 from gshtui.settings import paths, plugins, trust
 from gshtui.settings.definition_folder import definition_entries
+from gshtui.settings.toml_file import load_toml
 from gshtui.system.struct_types import learned
 from gshtui.text.front_matter import has_front_matter, parse
 from gshtui.text.similar_names import known_names
@@ -179,8 +180,8 @@ def _fields(file: Path) -> dict[str, Any]:
         raise ValueError("it is not UTF-8 text") from error
     if file.suffix == ".toml":
         try:
-            return tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            return load_toml(text)
+        except tomllib.TOMLDecodeError as error:
             raise ValueError(f"it is not valid TOML: {error}") from error
     return _front_matter(text)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from gshtui.guard import git_push, rule_paths
-from gshtui.settings.toml_file import read_bytes
+from gshtui.settings.toml_file import load_toml, read_bytes
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -342,7 +342,7 @@ class _MistakeError(Exception):
 def _unseen(file: Path, text: str, seen: list[object], mistakes: list[RuleMistake]) -> list[GuardRule]:
     """What the file says beyond the rules that were seen, by their headings: a mistake, though it may deny."""
     try:
-        whole = tomllib.loads(text)
+        whole = load_toml(text)
     except tomllib.TOMLDecodeError as error:
         if not mistakes:
             mistakes.append(RuleMistake(file, 1, f"it is not TOML: {one_line(str(error), 200)}."))
@@ -361,7 +361,7 @@ def _unseen(file: Path, text: str, seen: list[object], mistakes: list[RuleMistak
 
 def _check_head(file: Path, text: str, mistakes: list[RuleMistake]) -> None:
     try:
-        found = tomllib.loads(text)
+        found = load_toml(text)
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"at line (\d+)", str(error))
         mistakes.append(RuleMistake(file, int(at[1]) if at else 1, "it is not TOML before its first rule."))
@@ -372,7 +372,7 @@ def _check_head(file: Path, text: str, mistakes: list[RuleMistake]) -> None:
 
 def _table(text: str, line: int) -> dict[str, Any]:
     try:
-        return cast("dict[str, Any]", tomllib.loads(text)["rule"][0])
+        return cast("dict[str, Any]", load_toml(text)["rule"][0])
     except tomllib.TOMLDecodeError as error:
         said = str(error)
         at = re.search(r"\(at line (\d+)", said)

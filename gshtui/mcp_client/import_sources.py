@@ -10,7 +10,6 @@ import json
 import re
 import shlex
 import sys
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -19,7 +18,7 @@ from gshtui.guard.child_environment import is_secret_variable
 from gshtui.mcp_client.mcp_calls import FoundServer
 from gshtui.settings.setting_values import looks_secret, server_name
 from gshtui.settings.settings_tables import McpServer
-from gshtui.settings.toml_file import read_bytes
+from gshtui.settings.toml_file import load_toml, read_bytes
 
 _UNUSABLE = re.compile(r"[^A-Za-z0-9-]+")
 _INPUT = re.compile(r"\$\{input:([^}]{1,80})\}")
@@ -59,7 +58,7 @@ def _codex(home: Path, project: Path) -> Entries:
     for file in (home / ".codex" / "config.toml", project / ".codex" / "config.toml"):
         try:
             raw = read_bytes(file)
-            data = tomllib.loads((raw or b"").decode("utf-8"))
+            data = load_toml((raw or b"").decode("utf-8"))
         except (OSError, ValueError):
             continue
         yield from _named(data.get("mcp_servers"), file)

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from gshtui.settings import paths, plugins
+from gshtui.settings.toml_file import load_toml, read_bytes
 from gshtui.system.struct_types import learned
 from gshtui.text.linear_regex import LinearError, compile_linear
 from gshtui.text.similar_names import known_names
@@ -380,13 +381,11 @@ def read(path: Path, *, tested: bool = False) -> Profile:
         tested: its patterns are known to be right. To compile those of every program takes longer than all the rest.
     """
     try:
-        data = tomllib.loads(path.read_bytes().decode("utf-8"))
+        data = load_toml((read_bytes(path) or b"").decode("utf-8"))
     except OSError as error:
         raise ProfileError(f"Cannot read {path}: {error.strerror or error}.") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ProfileError(f"{path} is not valid TOML: {error}.") from error
-    except RecursionError as error:
-        raise ProfileError(f"{path} is not a profile: it is nested too deeply.") from error
     data.setdefault("name", path.stem)
     try:
         profile = msgspec.convert(data, learned(Profile))

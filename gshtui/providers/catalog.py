@@ -18,6 +18,7 @@ import msgspec
 
 from gshtui.providers.port import Capabilities
 from gshtui.settings.paths import config_dir
+from gshtui.settings.toml_file import load_toml, read_bytes
 from gshtui.system.struct_types import learned
 from gshtui.text.similar_names import similar_names
 
@@ -106,12 +107,8 @@ class Catalog:
         path = additions if additions is not None else config_dir() / USER_FILE
         mine: list[Model] = []
         try:
-            mine, found = _entries(tomllib.loads(path.read_text("utf-8")), str(path))
+            mine, found = _entries(load_toml((read_bytes(path) or b"").decode("utf-8")), str(path))
             problems += found
-        except FileNotFoundError:
-            pass
-        except RecursionError:
-            problems.append(f"Cannot read {path}: it is nested too deeply.")
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             problems.append(f"Cannot read {path}: {getattr(error, 'strerror', '') or error}.")
         return cls.from_models([*mine, *models], problems)

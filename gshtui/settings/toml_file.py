@@ -55,6 +55,25 @@ _TOKEN = re.compile(
 KeyPath = tuple[str, ...]
 
 
+_PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""
+_LONG_KEY = re.compile(rf"(?:^|[\[{{,])[ \t]*(?:{_PART}){{64}}", re.MULTILINE)
+"""The time that Python's parser takes grows with the square of a key's parts."""
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """The tables. Raises `tomllib.TOMLDecodeError` alone, also for what Python's parser gives up at, or never ends."""
+    if _LONG_KEY.search(text):
+        raise tomllib.TOMLDecodeError("a key has too many parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("it is nested too deeply") from None
+    except ValueError as error:
+        if isinstance(error, tomllib.TOMLDecodeError):
+            raise
+        raise tomllib.TOMLDecodeError("a number has too many digits") from None
+
+
 def key_lines(text: str) -> dict[KeyPath, int]:
     """The line, counted from 1, of each header and key, by path."""
     found: dict[KeyPath, int] = {}
@@ -155,7 +174,7 @@ def parse_toml(raw: bytes, path: Path, layer: Layer) -> TomlFile:
     """Parse these bytes; invalid TOML gives an empty file and the place of the mistake."""
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
-        data = tomllib.loads(text)
+        data = load_toml(text)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         what = "this is not UTF-8 text."
@@ -165,8 +184,6 @@ def parse_toml(raw: bytes, path: Path, layer: Layer) -> TomlFile:
         column = f" (column {place[2]})" if place else ""
         why = _PLACE.sub("", str(error)).replace("(at end of document)", "before the end").strip().rstrip(".")
         what = f"this is not valid TOML: {why}{column}."
-    except RecursionError:
-        line, what = 0, "this is nested too deeply."
     else:
         return TomlFile(path, layer, True, raw, data, key_lines(text))
     said = Problem(what, "The whole file is ignored until this is corrected.", Origin(layer, str(path), line))
