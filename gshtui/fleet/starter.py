@@ -26,6 +26,7 @@ from gshtui.programs.acp.acp_commands import program_name
 from gshtui.settings.settings_tables import HostSettings
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.text.sanitise import literal, one_line
 from gshtui.text.similar_names import known_names, similar_names
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
@@ -320,6 +321,10 @@ class Starter:
     async def _run(self, row: AgentRow, start: AgentStart) -> AgentRow:
         context = self._context
         server = context.terminals.server(row.socket if row.host else context.options.socket)
+        if row.host and start.argv and not await server.has_program(start.argv[0], row.cwd):
+            program = one_line(literal(start.argv[0]), 100)
+            text = f"Cannot start {program}: there is no such program on {row.host}."
+            raise FleetError("invalid", text, hint="Install it there, or give its full path.")
         start = replace(start, env={**start.env, **await context.accounts.secrets(row)})
         pane = await self._open(server, row, start)
         begun = await begin_of(pane)

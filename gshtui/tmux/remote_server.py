@@ -29,6 +29,9 @@ esac 2>/dev/null || exit 66
 pwd
 """
 
+_MISSING = 67
+_HAS_PROGRAM = LOGIN_PATH + f"""cd -- "$2" 2>/dev/null; command -v -- "$1" >/dev/null 2>&1 || exit {_MISSING}"""
+
 # A server that speaks no UTF-8 would draw every program in ASCII.
 _START = (
     r"""
@@ -184,6 +187,10 @@ class RemoteServer:
             text = f"There is no folder {one_line(path or '~', 200)} on {self._link.name}."
             raise TmuxError("refused", text, "Choose another folder there.")
         return found
+
+    async def has_program(self, word: str, folder: str) -> bool:
+        """Whether a program can be started there, in this folder. Raises `TmuxError`."""
+        return (await self._run(_HAS_PROGRAM, word, folder)).status != _MISSING
 
     async def end_pane(self, info: PaneInfo, grace: float) -> None:
         """End a pane and all that it started, within `grace` seconds and a little. Raises `TmuxError`."""

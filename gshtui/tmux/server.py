@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -241,6 +242,12 @@ class TmuxServer:
         if not await asyncio.to_thread(found.is_dir):
             raise TmuxError("refused", f"The folder {found} does not exist.", "Choose another folder to start in.")
         return str(found)
+
+    async def has_program(self, word: str, folder: str) -> bool:
+        """Whether a program can be started in this folder of the server's machine. Raises `TmuxError`."""
+        if self.link is not None:
+            return await (await self._remote()).has_program(word, folder)
+        return await asyncio.to_thread(shutil.which, word) is not None
 
     async def panes(self) -> list[PaneInfo]:
         """Every pane of the server except our own hidden ones; empty if no server is running."""

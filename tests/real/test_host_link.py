@@ -100,6 +100,10 @@ async def test_an_agent_there_is_lost_while_its_machine_is_out_of_reach_and_then
             await fleet.spawn(SpawnRequest(cli=("sh",), host="fat"), by_person=True)
         with pytest.raises(FleetError, match="is not installed on far"):
             await fleet.spawn(SpawnRequest(prompt="hi", host="far"), by_person=True)
+        for program in ("no-such-program", "/no/such/program"):
+            with pytest.raises(FleetError, match=f"Cannot start {program}: there is no such program on far"):
+                await fleet.spawn(SpawnRequest(cli=(program,), host="far", prompt="hi"), by_person=True)
+        assert not any(row.host for row in fleet.rows())
         row = await fleet.spawn(
             SpawnRequest(cli=("bash", "--norc"), host="far", prompt="echo got:$((40+2))"), by_person=True
         )
