@@ -12,6 +12,7 @@ import errno
 import hashlib
 import os
 import stat
+import time
 import zlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ MOST_FILES = 200_000
 _WITHIN = 120.0
 """Seconds for one call of git."""
 _LOCKED = 10.0
+_TICK = 1.0
+"""Seconds that a file's time may be behind the clock."""
 _PART = 4_000
 """New files that are taken in at once."""
 _UNBORN = "ref: refs/heads/none"
@@ -109,6 +112,7 @@ class ShadowRepository:
         self._options: tuple[str, ...] | None = None
         self._head = (_UNREAD, "")
         """The commit that HEAD names, and its tree: what the index was when it was last recorded."""
+        self._looked = 0.0
 
     async def record_files(self, heard: Callable[[int, int], None] = lambda done, total: None) -> str:
         """The tree of the files as they are now. Many new ones are taken in by parts, which stay if this is cancelled.
@@ -155,6 +159,13 @@ class ShadowRepository:
             await self._git("update-index", "-z", "--force-remove", "--stdin", given=_joined(gone))
         if there:
             await self._git("update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=_joined(there))
+        await asyncio.to_thread(self._date_index)
+
+    def _date_index(self) -> None:
+        """Date the index back to the last look. git compares whole seconds: of what has changed since the index was
+        written it looks at the contents again, and files change while it looks."""
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(self._path / "index", (self._looked, self._looked))
 
     async def _take_in(self, gone: Sequence[str], there: Sequence[str], *, staged: bool) -> str:
         """The tree of the index, with these changes."""
@@ -214,6 +225,7 @@ class ShadowRepository:
     async def _record_index(self) -> str:
         """Write the index as a tree, and have HEAD name it, so that the next look tells what differs from it."""
         tree = (await self._git(*_WRITE_TREE)).decode().strip()
+        await asyncio.to_thread(self._date_index)
         commit = await asyncio.to_thread(_write_commit, self._path / "objects", tree)
         await asyncio.to_thread(private_files.write_whole, self._path / "HEAD", f"{commit}\n".encode())
         self._head = (commit, tree)
@@ -327,6 +339,7 @@ class ShadowRepository:
 
     async def _changed(self) -> tuple[dict[str, bool], bool]:
         """Paths that differ from the index, each with whether it is in it; whether the index differs from HEAD."""
+        self._looked = time.time() - _TICK
         try:
             said = await self._git(*_STATUS)
         except ShadowError as error:
@@ -335,6 +348,7 @@ class ShadowRepository:
             # Nothing is flushed to disk, so a power cut may leave half of it. All files are new to an empty one.
             await asyncio.to_thread(self._path.joinpath("index").unlink, missing_ok=True)
             said = await self._git(*_STATUS)
+        await asyncio.to_thread(self._date_index)
         entries = said.decode("utf-8", "surrogateescape").split("\0")
         found = {one[3:]: one[:2] != "??" for one in entries if one[1:2].strip() and not one.endswith("/")}
         if len(found) > MOST_FILES:
