@@ -6,6 +6,8 @@ conversation that was left. What the person changed themselves, between turns, i
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.store.checkpoint_table import Checkpoint
 from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
+from gshtui.system.expected_error import ExpectedError
 from gshtui.tools.shadow_repository import FileRestore, ShadowRepository
 
 _MOST_RESULTS = 200
@@ -119,10 +122,22 @@ class Rewinder:
         )
         if plan is None or not plan.tree:
             return Rewound(new, prompt.text, checkpoint=plan is None, files=plan is not None)
-        await self._store.checkpoints.add(new.id, session, "rewound", str(self._folder), plan.now)
-        left = await self._shadow.restore(plan.tree, plan.now, plan.changes)
-        await self._store.checkpoints.add(new.id, "", "after", str(self._folder), await self._shadow.record_files())
+        try:
+            await self._store.checkpoints.add(new.id, session, "rewound", str(self._folder), plan.now)
+            left = await self._shadow.restore(plan.tree, plan.now, plan.changes)
+            await self._store.checkpoints.add(new.id, "", "after", str(self._folder), await self._shadow.record_files())
+        except BaseException:
+            await asyncio.shield(self._take_back(new.id, plan))
+            raise
         return Rewound(new, prompt.text, tuple(one.path for one in plan.changes), tuple(left))
+
+    async def _take_back(self, session: str, plan: FilePlan) -> None:
+        """A rewind has failed: the files as they were before it, as far as that goes, and no new conversation."""
+        with contextlib.suppress(ExpectedError, OSError):
+            now = await self._shadow.record_files()
+            await self._shadow.restore(plan.now, now, await self._shadow.changes(now, plan.now))
+        with contextlib.suppress(ExpectedError, OSError):
+            await self._store.sessions.delete(session)
 
     async def undo(self, session: str, plan: FilePlan) -> Rewound:
         """Go back to the conversation that a rewind left. Raises `CommandError`, `ShadowError` and `StoreError`."""

@@ -5,6 +5,7 @@ Only a person runs them. Before they overwrite what the person changed, they ask
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line
 from gshtui.tools.shadow_repository import ShadowError
+from gshtui.tools.worktree import discard_worktree
 
 _PARTS = frozenset({"store"})
 _NAMED = 12
@@ -245,19 +247,25 @@ class _Family:
                     f"There is no message {parameters.at}: the conversation has {last}.",
                     hint="`session show all=true` (`--all`) shows them with their numbers.",
                 )
-            folder, tree = session.cwd, ""
-            if parameters.worktree:
-                tree = await rewinder.tree_before(session.id, at)
-                place = await self._fork_worktree(Path(session.cwd), parameters.worktree)
-                folder = str(place)
+            if not parameters.worktree:
+                return ForkedSession(await self._forked(session, session.cwd, at), at)
+            tree = await rewinder.tree_before(session.id, at)
+            place = await self._fork_worktree(Path(session.cwd), parameters.worktree)
+            try:
                 if tree:
                     await rewinder.export(tree, place)
-            made = await self._store.sessions.fork(
-                session.id, cwd=folder, agent=session.agent, title=session.title, parent="", upto=at
-            )
-            return ForkedSession(made, at, folder if parameters.worktree else "", bool(tree))
+                made = await self._forked(session, str(place), at)
+            except BaseException:
+                await asyncio.shield(discard_worktree(Path(session.cwd), place, parameters.worktree))
+                raise
+            return ForkedSession(made, at, str(place), bool(tree))
         except (StoreError, ShadowError) as error:
             raise command_error(error) from error
+
+    async def _forked(self, session: SessionInfo, folder: str, at: int) -> SessionInfo:
+        return await self._store.sessions.fork(
+            session.id, cwd=folder, agent=session.agent, title=session.title, parent="", upto=at
+        )
 
     async def _opened(self, invocation: Invocation, name: str) -> tuple[SessionInfo, Rewinder]:
         """The conversation, and what goes back in it."""

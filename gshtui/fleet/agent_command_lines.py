@@ -19,7 +19,7 @@ import msgspec
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.agent_programs import Programs
-from gshtui.fleet.ports import AgentStart, FleetError, LaunchTerms, SetupPlan
+from gshtui.fleet.ports import AgentStart, FleetError, LaunchTerms, OwnWorktree, SetupPlan
 from gshtui.guard.child_environment import named_variables
 from gshtui.system.environment import program_environment
 
@@ -76,7 +76,7 @@ class CommandLines:
             return AgentStart((), external_id=row.session, how=_RESUMED)
         return await self._programs.plan(row, request, _environment(row))
 
-    async def worktree(self, row: AgentRow, branch: str, *, setup: bool = False) -> Path:
+    async def worktree(self, row: AgentRow, branch: str, *, setup: bool = False) -> OwnWorktree:
         """Its git worktree: a new one, or the one that the branch has already. Raises `FleetError`.
 
         Args:
@@ -94,12 +94,17 @@ class CommandLines:
                 )
                 if setup:
                     self._tell(row, branch, await self._set_up(row, Path(there.path), setup))
-                return Path(there.path)
+                return OwnWorktree(Path(there.path))
             made = await create_worktree(cwd, branch, inside=terms.worktrees_inside)
         except CommandError as error:
             raise FleetError("invalid", error.message, hint=error.hint) from error
-        self._tell(row, branch, [*made.notes, *await self._set_up(row, Path(made.path), setup)])
-        return Path(made.path)
+        place, new_branch = Path(made.path), branch if made.new_branch else ""
+        try:
+            self._tell(row, branch, [*made.notes, *await self._set_up(row, place, setup)])
+        except BaseException:
+            await asyncio.shield(self.discard_worktree(place, new_branch))
+            raise
+        return OwnWorktree(place, is_new=True, new_branch=new_branch)
 
     async def fork_worktree(self, row: AgentRow, branch: str, *, setup: bool = False) -> tuple[Path, Path]:
         """A git worktree on a new branch, equal to the one that its folder is in; that, and its folder there.
@@ -115,10 +120,16 @@ class CommandLines:
             top = Path((await find_worktree(cwd)).path)
         except CommandError as error:
             raise FleetError("invalid", error.message, hint=error.hint) from error
-        self._tell(row, branch, [*made.notes, *await self._set_up(row, Path(made.path), setup)])
-        inner = await asyncio.to_thread(lambda: cwd.resolve().relative_to(top.resolve()))
-        folder = Path(made.path) / inner
-        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        try:
+            self._tell(row, branch, [*made.notes, *await self._set_up(row, Path(made.path), setup)])
+            inner = await asyncio.to_thread(lambda: cwd.resolve().relative_to(top.resolve()))
+            folder = Path(made.path) / inner
+            await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        except BaseException as error:
+            await asyncio.shield(self.discard_worktree(Path(made.path), branch))
+            if isinstance(error, OSError):
+                raise FleetError("invalid", f"The worktree has no folder for it: {error.strerror or error}.") from error
+            raise
         return Path(made.path), folder
 
     async def unasked_setup(self, cwd: Path, branch: str) -> SetupPlan | None:
@@ -157,17 +168,16 @@ class CommandLines:
         for note in notes:
             self._notice(f"Worktree {branch}: {note}", row.id)
 
-    async def discard_fork(self, worktree: Path, branch: str) -> None:
-        """Take that back. Never raises `FleetError`."""
-        from gshtui.tools.worktree import list_worktrees
-        from gshtui.tools.worktree_fork import discard_fork
+    async def discard_worktree(self, worktree: Path, branch: str) -> None:
+        """Take that back. Never raises `FleetError`. `branch`: empty: it was there before, and stays."""
+        from gshtui.tools.worktree import discard_worktree, list_worktrees
 
         try:
             main = (await list_worktrees(worktree))[0]
         except CommandError as error:
-            self._notice(f"The worktree {worktree} of a fork that failed may be left: {error.message}", "")
+            self._notice(f"The worktree {worktree} of an agent that did not start may be left: {error.message}", "")
             return
-        await discard_fork(Path(main.path), worktree, branch)
+        await discard_worktree(Path(main.path), worktree, branch)
 
     async def unsaved(self, row: AgentRow) -> list[str]:
         """What is uncommitted or unpushed in its worktree, or a sentence that this is unknown."""

@@ -129,6 +129,16 @@ class RecoveryPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnWorktree:
+    """The git worktree of an agent that is being started."""
+
+    path: Path
+    is_new: bool = False
+    new_branch: str = ""
+    """The branch, if it was made with it."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetupPlan:
     """The set-up command of a worktree that is not made yet."""
 
@@ -157,8 +167,11 @@ class Launcher(Protocol):
         """
         ...
 
-    async def worktree(self, row: AgentRow, branch: str, *, setup: bool = False) -> Path:
-        """Make its git worktree; the folder. `setup`: a person agreed to the set-up command. Raises `FleetError`."""
+    async def worktree(self, row: AgentRow, branch: str, *, setup: bool = False) -> OwnWorktree:
+        """Make its git worktree, unless its branch has one. Raises `FleetError`.
+
+        `setup`: a person agreed to the set-up command.
+        """
         ...
 
     async def fork_worktree(self, row: AgentRow, branch: str, *, setup: bool = False) -> tuple[Path, Path]:
@@ -174,8 +187,8 @@ class Launcher(Protocol):
         """
         ...
 
-    async def discard_fork(self, worktree: Path, branch: str) -> None:
-        """Take that back. Never raises `FleetError`."""
+    async def discard_worktree(self, worktree: Path, branch: str) -> None:
+        """Take that back. Never raises `FleetError`. `branch`: empty: it was there before, and stays."""
         ...
 
     async def unsaved(self, row: AgentRow) -> list[str]:

@@ -20,7 +20,15 @@ from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_away, 
 from gshtui.fleet.forks import Forks
 from gshtui.fleet.killer import Killer
 from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
-from gshtui.fleet.ports import AgentStart, FailedRecovery, FleetError, RecoveredAgents, RecoveryPlan, RevivedAgent
+from gshtui.fleet.ports import (
+    AgentStart,
+    FailedRecovery,
+    FleetError,
+    OwnWorktree,
+    RecoveredAgents,
+    RecoveryPlan,
+    RevivedAgent,
+)
 from gshtui.hosts.host_errors import HostError
 from gshtui.programs.acp.acp_commands import program_name
 from gshtui.settings.settings_tables import HostSettings
@@ -110,6 +118,8 @@ class Starter:
         self._places = asyncio.Semaphore(AT_ONCE)
         self._briefings: set[asyncio.Task[None]] = set()
         self._removals: set[asyncio.Task[None]] = set()
+        self._made: dict[str, OwnWorktree] = {}
+        """New worktrees of agents that are being started."""
 
     async def spawn(
         self,
@@ -134,8 +144,10 @@ class Starter:
             try:
                 row = await self._first(row, request, setup)
             except BaseException:
-                await asyncio.shield(self._undo(row.id, request))
+                await asyncio.shield(self._undo(row.id))
                 raise
+            finally:
+                self._made.pop(row.id, None)
         except (FleetError, TmuxError, StoreError) as error:
             failed = _plain(error)
             self._context.bus.publish(
@@ -296,14 +308,13 @@ class Starter:
         async with self._places:
             if request.worktree and request.fork:
                 worktree, folder = await context.launcher.fork_worktree(row, request.worktree, setup=setup)
-                try:
-                    row = await context.rows.change(row.id, worktree=str(worktree), cwd=str(folder))
-                except BaseException:
-                    await asyncio.shield(context.launcher.discard_fork(worktree, request.worktree))
-                    raise
+                self._made[row.id] = OwnWorktree(worktree, is_new=True, new_branch=request.worktree)
+                row = await context.rows.change(row.id, worktree=str(worktree), cwd=str(folder))
             elif request.worktree:
-                folder = await context.launcher.worktree(row, request.worktree, setup=setup)
-                row = await context.rows.change(row.id, worktree=str(folder), cwd=str(folder))
+                own = await context.launcher.worktree(row, request.worktree, setup=setup)
+                if own.is_new:
+                    self._made[row.id] = own
+                row = await context.rows.change(row.id, worktree=str(own.path), cwd=str(own.path))
             if row.speaks_events and request.conversation:
                 info = await context.store.sessions.fork(
                     request.conversation, cwd=row.cwd, agent=row.id, title=row.name, parent=f"agent {row.id}"
@@ -379,17 +390,16 @@ class Starter:
             hint = f"Send it again. {fault.details}"
             self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=row.id))
 
-    async def _undo(self, id: str, request: SpawnRequest) -> None:
-        """Take back a start that failed: its terminal, when there is one, what a fork was given, and its row."""
+    async def _undo(self, id: str) -> None:
+        """Take back a start that failed: its terminal, its row, and what is new for it: worktree, conversation."""
         row = self._context.rows.get(id)
         if row is not None and row.pane:
             await _close(self._context.terminals.server(row.socket), row)
-        if row is not None and request.fork:
-            if row.worktree:
-                await self._context.launcher.discard_fork(Path(row.worktree), request.worktree)
-            if row.session and request.conversation:
-                with contextlib.suppress(StoreError):
-                    await self._context.store.sessions.delete(row.session)
+        if (made := self._made.get(id)) is not None:
+            await self._context.launcher.discard_worktree(made.path, made.new_branch)
+        if row is not None and row.session and row.speaks_events:
+            with contextlib.suppress(StoreError):
+                await self._context.store.sessions.delete(row.session)
         try:
             await self._context.store.agents.remove(id)
         except StoreError:

@@ -6,6 +6,7 @@ Never guesses: what git cannot say is an error.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import shutil
 import tempfile
@@ -146,6 +147,31 @@ async def delete_branch(folder: Path, branch: str, commit: str = "", limit: floa
     if gone.code == 0:
         await git(folder, "config", "--local", "--remove-section", f"branch.{branch}", timeout=limit)
     return gone.code == 0
+
+
+async def discard_worktree(
+    project: Path, place: Path, branch: str = "", commit: str = "", limit: float = LIMIT
+) -> None:
+    """Take a worktree back that was never used: its folder, and its branch unless that has moved on from `commit`.
+
+    Never raises: it runs where something else has failed, and that is what is reported.
+
+    Args:
+        branch: empty: it was there before, and stays.
+    """
+    with contextlib.suppress(CommandError):
+        await git(project, "worktree", "remove", "--force", "--force", "--", str(place), timeout=limit)
+    await asyncio.to_thread(shutil.rmtree, place, True)
+    with contextlib.suppress(CommandError):
+        await git(project, "worktree", "prune", timeout=limit)
+        if branch:
+            await delete_branch(project, branch, commit, limit)
+
+
+async def checked_out(folder: Path, limit: float = LIMIT) -> str:
+    """The branch that is checked out where the folder is, also in a repository without a worktree; empty: none."""
+    head = await git(folder, "symbolic-ref", "--quiet", "--short", "HEAD", timeout=limit)
+    return head.out.strip() if head.code == 0 else ""
 
 
 async def base_of(tree: Worktree, asked: str = "", limit: float = LIMIT) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import stat
@@ -20,7 +21,10 @@ from gshtui.tools.worktree import (
     LIMIT,
     Worktree,
     base_of,
+    checked_out,
     count,
+    delete_branch,
+    discard_worktree,
     find_worktree,
     is_branch_name,
     require_success,
@@ -163,6 +167,8 @@ def place_for(cwd: Path, branch: str, *, inside: bool = False, at: Path | None =
 
 def _main_root(root: Path, git_dir: Path) -> Path:
     """Return the main worktree of a linked one: new worktrees go beside the main one, whichever creates them."""
+    if root.parent.parts[-2:] == INSIDE.parts:
+        return root.parent.parent.parent
     main = git_dir.parent.parent  # <main>/.git/worktrees/<name>
     return main.parent if main.name == ".git" else root
 
@@ -204,32 +210,45 @@ async def create_worktree(
     main = Path(trees[0].path)
     if inside and at is None:
         await asyncio.to_thread(ignore_inside, main)
-    new = await _add(project, branch, place, base, limit)
-    made = await find_worktree(project, path=place, limit=limit)
-    if new and (start := base or (await find_worktree(project, limit=limit)).branch):
-        await set_base(project, branch, start, limit)
+    name = f"refs/heads/{branch}"
+    there = await git(project, "show-ref", "--verify", "--quiet", name, timeout=limit)
+    if there.code not in (0, 1):
+        require_success(there, "git cannot say which branches there are")
+    new = there.code == 1
+    start = await base_of(Worktree(str(project)), base, limit) if base and new else ""
+    tip = (await git(project, "rev-parse", "--verify", "--quiet", f"{start or 'HEAD'}^{{commit}}", timeout=limit)).out
     notes: list[str] = []
-    copied = await copy_included(main, place, limit)
-    if copied.files:
-        notes.append(f"{count(len(copied.files), 'file')} of {NAME} copied.")
-    notes += copied.notes
-    if setup:
-        ran = await run_setup(setup, place, consent, agreed=agreed, output=output, sandboxes=sandboxes)
-        notes.append(ran.note)
+    try:
+        await _add(project, branch, place, start, new=new, limit=limit)
+        made = await find_worktree(project, path=place, limit=limit)
+        if new and (start := base or await checked_out(project, limit)):
+            await set_base(project, branch, start, limit)
+        copied = await copy_included(main, place, limit)
+        if copied.files:
+            notes.append(f"{count(len(copied.files), 'file')} of {NAME} copied.")
+        notes += copied.notes
+        if setup:
+            ran = await run_setup(setup, place, consent, agreed=agreed, output=output, sandboxes=sandboxes)
+            notes.append(ran.note)
+    except BaseException:
+        await asyncio.shield(_discard(project, place, branch if new else "", tip.strip(), limit))
+        raise
     return replace(made, path=str(place), new_branch=new, notes=tuple(notes))
 
 
-async def _add(project: Path, branch: str, place: Path, base: str, limit: float) -> bool:
-    """Have git create it. Return whether the branch is new."""
-    name = f"refs/heads/{branch}"
-    exists = (await git(project, "show-ref", "--verify", "--quiet", name, timeout=limit)).code == 0
-    if exists:
-        what = ("--", str(place), branch)
-    else:
-        start = (await base_of(await find_worktree(project, limit=limit), base, limit),) if base else ()
-        what = ("-b", branch, "--", str(place), *start)
+async def _discard(project: Path, place: Path, branch: str, tip: str, limit: float) -> None:
+    """Take back what there is of it: git may have refused the folder, and made the branch before."""
+    if (place / ".git").exists():
+        await discard_worktree(project, place, branch, tip, limit)
+    elif branch and tip:
+        with contextlib.suppress(CommandError):
+            await delete_branch(project, branch, tip, limit)
+
+
+async def _add(project: Path, branch: str, place: Path, start: str, *, new: bool, limit: float) -> None:
+    """Have git create it."""
+    what = ("-b", branch, "--", str(place), *([start] if start else [])) if new else ("--", str(place), branch)
     require_success(await git(project, "worktree", "add", *what, timeout=limit), "git cannot create the worktree")
-    return not exists
 
 
 def ignore_inside(main: Path) -> None:

@@ -22,7 +22,7 @@ from gshtui.tools.worktree import (
     Worktree,
     copied_index,
     count,
-    delete_branch,
+    discard_worktree,
     find_worktree,
     index_of,
     is_branch_name,
@@ -97,25 +97,12 @@ async def fork_worktree(source: Path, branch: str, *, inside: bool = False, limi
         await set_base(top, branch, tree.branch or commit, limit)
         made = await find_worktree(top, path=place, limit=limit)
     except OSError as error:
-        await asyncio.shield(discard_fork(main, place, branch, commit, limit))
+        await asyncio.shield(discard_worktree(main, place, branch, commit, limit))
         raise CommandError(f"Cannot copy the files of {tree.shown}: {error.strerror or error}.") from error
     except BaseException:
-        await asyncio.shield(discard_fork(main, place, branch, commit, limit))
+        await asyncio.shield(discard_worktree(main, place, branch, commit, limit))
         raise
     return replace(made, path=str(place), new_branch=True, notes=tuple(notes))
-
-
-async def discard_fork(project: Path, place: Path, branch: str, commit: str = "", limit: float = LIMIT) -> None:
-    """Take a fork back that was never used: its folder, and its branch unless that has moved on from `commit`.
-
-    Never raises: it runs where something else has failed, and that is what is reported.
-    """
-    with contextlib.suppress(CommandError):
-        await git(project, "worktree", "remove", "--force", "--force", "--", str(place), timeout=limit)
-    await asyncio.to_thread(shutil.rmtree, place, True)
-    with contextlib.suppress(CommandError):
-        await git(project, "worktree", "prune", timeout=limit)
-        await delete_branch(project, branch, commit, limit)
 
 
 async def _fill(top: Path, place: Path, limit: float) -> list[str]:

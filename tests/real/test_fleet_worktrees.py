@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ from gshtui.guard.approval import Gate
 from gshtui.tools.worktree_setup import consent_by_gate
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text
 from tests.kit.tmux import private_server
-from tests.real.test_worktree import project
+from tests.real.test_worktree import all_of, project, run_git
 
 COVERS = ("gshtui.system.environment", "gshtui.tools.setup_record", "gshtui.tools.worktree_setup")
 
@@ -47,6 +49,42 @@ async def test_an_agent_works_in_a_worktree_of_its_own(harness: FleetHarness, pr
         assert other.worktree == str(place)
         (place / ".git").unlink()
         assert "Cannot check its worktree" in (await fleet.unsaved(row.id))[0]
+
+
+@pytest.mark.parametrize("branch", ["feat/x", "there"])
+@pytest.mark.parametrize("fault", ["row", "set-up", "start", "terminal", "cancelled"])
+async def test_an_agent_that_does_not_start_leaves_no_worktree(
+    harness: FleetHarness, project: Path, fault: str, branch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_git(project, "branch", "there")
+    before = all_of(project)
+    async with harness.start_hub() as fleet:
+        context: Any = fleet._context  # pyright: ignore[reportPrivateUsage]
+        change = context.rows.change
+
+        async def fail(*given: Any, **fields: Any) -> Any:
+            if fault in ("row", "terminal") and ("worktree" if fault == "row" else "pane") not in fields:
+                return await change(*given, **fields)
+            raise asyncio.CancelledError if fault == "cancelled" else FleetError("failed", "It broke.")
+
+        name = {"row": "change", "terminal": "change", "set-up": "_set_up"}.get(fault, "start")
+        with monkeypatch.context() as patched:
+            patched.setattr(context.rows if name == "change" else context.launcher, name, fail)
+            with pytest.raises((FleetError, asyncio.CancelledError)):
+                await fleet.spawn(SpawnRequest(cli=echo_program(), worktree=branch))
+        assert (all_of(project), fleet.rows()) == (before, [])
+        # One that was there stays.
+        row = await fleet.spawn(SpawnRequest(cli=echo_program(), worktree=branch))
+        kept = all_of(project)
+        with monkeypatch.context() as patched:
+            patched.setattr(context.launcher, "start", fail if name == "start" else _fail)
+            with pytest.raises((FleetError, asyncio.CancelledError)):
+                await fleet.spawn(SpawnRequest(cli=echo_program(), worktree=branch))
+        assert all_of(project) == kept and Path(row.worktree).is_dir()
+
+
+async def _fail(*_: Any) -> Any:
+    raise FleetError("failed", "It broke.")
 
 
 async def test_a_branch_that_cannot_have_a_worktree(harness: FleetHarness) -> None:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation
 from gshtui.commands.registry import Registry
+from gshtui.tools import git as git_module
 from gshtui.tools import setup_record
 from gshtui.tools.commands import commands
+from gshtui.tools.git import GitAnswer
 from gshtui.tools.git_worktree import MergeWorktree
 from gshtui.tools.setup_record import SetupRecord
 from gshtui.tools.workspace import ToolConfig
 from gshtui.tools.worktree_create import create_worktree
+from gshtui.tools.worktree_fork import fork_worktree
 from gshtui.tools.worktree_state import unsaved_work
 from tests.kit.home import Home
+from tests.kit.storms import FULL
 from tests.kit.tool_harness import ToolHarness
 
 COVERS = ("gshtui.tools.worktree_changes", "gshtui.tools.worktree_create", "gshtui.tools.worktree_state")
@@ -64,6 +70,66 @@ def write_script(folder: Path, body: str) -> tuple[str, ...]:
 
 
 # Made
+
+
+def all_of(project: Path) -> tuple[str, str, list[str]]:
+    """The worktrees, branches and folders that there are."""
+    folders = sorted(str(path) for path in project.parent.iterdir())
+    return run_git(project, "worktree", "list"), run_git(project, "branch", "-a", "-v"), folders
+
+
+@pytest.mark.parametrize("make", ["new branch", "branch that is there", "fork"])
+@pytest.mark.parametrize("fault", ["refused", "late", "cancelled"])
+async def test_whichever_step_of_git_fails_nothing_of_a_worktree_is_left(
+    project: Path, make: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_git(project, "branch", "there")
+    (project / ".worktreeinclude").write_text(".env\n")
+    (project / ".env").write_text("WORD=1\n")
+    before = all_of(project)
+    really = git_module._git
+    for number in range(1, 200, 1 if FULL else 4):
+        left = [number]
+
+        async def fail(folder: Path, arguments: tuple[str, ...], *rest: Any, left: list[int] = left) -> GitAnswer:
+            left[0] -= 1
+            done = await really(folder, arguments, *rest) if fault == "late" or left[0] else GitAnswer(128, "", "")
+            if left[0]:
+                return done
+            if fault == "cancelled":
+                raise asyncio.CancelledError
+            return GitAnswer(128, "", "fatal: it broke")
+
+        monkeypatch.setattr(git_module, "_git", fail)
+        try:
+            branch = "there" if make == "branch that is there" else "feat"
+            made = await (fork_worktree(project, branch) if make == "fork" else create_worktree(project, branch))
+        except (CommandError, asyncio.CancelledError):
+            monkeypatch.setattr(git_module, "_git", really)
+            assert all_of(project) == before, number
+            continue
+        monkeypatch.setattr(git_module, "_git", really)
+        run_git(project, "worktree", "remove", "--force", made.path)
+        run_git(project, "branch", "-D", "feat") if branch == "feat" else None
+        assert all_of(project) == before
+        if left[0] > 0:
+            return
+    raise AssertionError("it has no end")
+
+
+async def test_a_bare_repository_beside_its_worktrees_has_more_of_them(project: Path, tmp_path: Path) -> None:
+    root = tmp_path / "layout"
+    root.mkdir()
+    run_git(tmp_path, "clone", "-q", "--bare", str(project), str(root / ".bare"))
+    (root / ".git").write_text("gitdir: ./.bare\n")
+    made = await create_worktree(root, "feat-1")
+    assert (Path(made.path).is_dir(), made.branch, made.new_branch) == (True, "feat-1", True)
+    assert run_git(root, "config", "branch.feat-1.gshbase") == "main"
+    based = await create_worktree(root, "feat-2", base="feat-1")
+    assert run_git(Path(based.path), "log", "--format=%s") == "one"
+    inside = await create_worktree(root, "feat-3", inside=True)
+    again = await create_worktree(Path(inside.path), "feat-4")
+    assert len({made.path, based.path, inside.path, again.path}) == 4
 
 
 async def test_the_include_file_names_what_is_copied(project: Path, tmp_path: Path) -> None:

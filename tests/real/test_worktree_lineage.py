@@ -100,7 +100,7 @@ async def test_a_fork_equals_the_original_which_stays_untouched(project: Path, s
     assert files_of(fork) == wanted
     assert state_of(fork) == state_of(project)
     assert (made.branch, made.new_branch, made.notes) == ("feat/fork", True, ())
-    await worktree_fork.discard_fork(project, fork, "feat/fork")
+    await worktree_fork.discard_worktree(project, fork, "feat/fork")
     assert not fork.exists()
     assert run_git(project, "for-each-ref") == before[2]
     assert "feat/fork" not in (project / ".git/config").read_text()
