@@ -34,10 +34,12 @@ class Pacer:
 
     Attributes:
         close: the programs that are looked at all the time at this moment.
+        steady: those that go on as they did.
     """
 
     def __init__(self) -> None:
         self.close = set[object]()
+        self.steady = set[object]()
         self._next = 0.0
 
     async def wait(self) -> None:
@@ -71,6 +73,12 @@ _FADES, _STIRRED = 10.0, 2.0
 enough."""
 _MOST_LOOKS, _MOVES = 32, 3
 """Looks that are remembered, and changes of a screen after which it counts as one that goes on moving."""
+_GOES_ON = 10.0
+"""Seconds for which a shell's command has printed and said nothing else, after which it is expected to go on."""
+_NOW_AND_THEN, _SILENT = 2.5, 1.3
+"""Seconds between two looks at it then, and after its last output, of which tmux tells once a second."""
+_STEADY_EACH = 0.25
+"""What every such program adds to them: together they cost no more than four looks a second."""
 _SLEPT, _SET_BACK = 120.0, 1.0
 """Seconds by which the clock has to be ahead of what it should show for the machine to have slept, and behind."""
 OnKnown = Callable[[KnownStatus], None]
@@ -159,6 +167,8 @@ class CliStatus:
         end of the turn to which the draft has led."""
         self._looks = 0
         self._moving = False
+        self._same_since = time.monotonic()
+        """Since when it has had its status, by the monotonic clock."""
         self._task: asyncio.Task[None] | None = None
         self._ends: list[Callable[[], None]] = []
         self._listening: Callable[[], None] = _nothing
@@ -189,6 +199,7 @@ class CliStatus:
         self._ends.clear()
         self._listening()
         self._pace.close.discard(self)
+        self._pace.steady.discard(self)
         task, self._task = self._task, None
         await cancel_and_wait(task)
 
@@ -223,6 +234,8 @@ class CliStatus:
     def _on_change(self, change: PaneChange) -> None:
         self._handle_event(change.info, "gone" in change.what)
         self._stirred.set()
+        if change.what & _NEWS:
+            self._at_once.set()
 
     def _handle_event(self, info: PaneInfo, gone: bool) -> None:
         now = self._now()
@@ -266,8 +279,45 @@ class CliStatus:
 
     # -- following -------------------------------------------------------------------------------------------------
 
+    def _is_steady(self) -> bool:
+        """Whether it is a shell's command, or a program that nobody knows, which prints and prints. That it is over,
+        its silence shows."""
+        known = self.known
+        works = known.status in WORKING and known.source in ("process", "activity") and not self._profile.ai
+        if not works or self._facts.dead or self._facts.gone:
+            return False
+        return time.monotonic() > self._same_since + _GOES_ON and self._facts.moved > self._now() - _STIRRED
+
+    async def _go_on(self) -> None:
+        """Return when the next look at a steady program is due, or once it falls silent or does something else."""
+        self._pace.steady.add(self)
+        self._pace.close.discard(self)
+        self._listening()
+        while not self._at_once.is_set():
+            self._stirred.clear()
+            due = self._looked + uneven(max(_NOW_AND_THEN, _STEADY_EACH * len(self._pace.steady)), self._looks)
+            stirred = asyncio.ensure_future(self._stirred.wait())
+            at_once = asyncio.ensure_future(self._at_once.wait())
+            try:
+                heard, _ = await asyncio.wait({stirred, at_once}, timeout=_SILENT, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                stirred.cancel()
+                at_once.cancel()
+            if not heard or time.monotonic() >= due:
+                break
+        self._looks += 1
+
     async def _run(self) -> None:
         while True:
+            if self._is_steady():
+                await self._go_on()
+                self._looked = time.monotonic()
+                self._at_once.clear()
+                await self._pace.wait()
+                await self._check_screen()
+                self._judge()
+                continue
+            self._pace.steady.discard(self)
             # Activity is told once a second, so what comes later in that second is seen by a second look.
             waits = (self.known.again, _SETTLED if self._moving else 0.0, self._closely())
             again = min((wait for wait in waits if wait), default=None)
@@ -383,6 +433,8 @@ class CliStatus:
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None
         now = self._now()
         facts = self._facts
+        if here is not None and here.reads is None and facts.front is not None and here.argv == facts.front.argv:
+            here = dataclasses.replace(here, reads=facts.front.reads)  # it runs just now, so it does not tell
         self._moving = lines != self._lines or looked < info.activity + 1
         moved = now if lines != self._lines else facts.moved
         self._news.note(lines, now)
@@ -433,8 +485,14 @@ class CliStatus:
             self.idle.clear()
         if known.status in ("thinking", "tool") and not known.doing and before.status == known.status:
             self.known = known = dataclasses.replace(known, doing=before.doing)
+        if (known.status, known.source, known.sure) != (before.status, before.source, before.sure):
+            self._same_since = time.monotonic()
         if _said_by(known) != _said_by(before):
             self._changed(known)
+
+
+_NEWS = frozenset(("first", "dead", "gone", "bell", "alternate"))
+"""Changes of a pane that are no mere output, and no name of one program after the other."""
 
 
 def _nothing() -> None:

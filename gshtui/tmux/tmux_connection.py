@@ -36,13 +36,12 @@ _FIRST, _LONGEST = 0.5, 8.0
 """Seconds between attempts to start a control client."""
 STATE = "gsh-state"
 MOVED = "gsh-moved"
-_STATE = "|".join(
-    f"#{{{name}}}"
-    for name in (
-        *("window_bell_flag", "pane_dead", "pane_dead_status", "pane_dead_signal", "alternate_on"),
-        *("pane_current_command", "pane_title"),
-    )
+_TOLD = (
+    *("window_bell_flag", "pane_dead", "pane_dead_status", "pane_dead_signal", "alternate_on"),
+    *("pane_current_command", "pane_title"),
 )
+STATE_FIELDS = len(_TOLD)
+_STATE = "|".join(f"#{{{name}}}" for name in _TOLD)
 _MOVED = "#{window_activity}"
 
 

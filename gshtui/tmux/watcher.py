@@ -13,15 +13,16 @@ from typing import Literal, Protocol
 
 from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.tmux.panes import PaneInfo, unknown
-from gshtui.tmux.tmux_connection import MOVED, STATE, Mode, TmuxConnection
+from gshtui.tmux.tmux_connection import MOVED, STATE, STATE_FIELDS, Mode, TmuxConnection
 from gshtui.tmux.tmux_errors import TmuxError
 
 What = Literal[
     "first", "dead", "gone", "title", "bell", "activity", "command", "alternate", "mouse", "size", "attached", "session"
 ]
 
-_SOON, _LATER, _POLL, _GIVE_UP = 0.05, 1.0, 2.0, 10.0
-"""Seconds: from a hint to a look, the same for mere activity, and between looks without hints."""
+_SOON, _LATER, _SELDOM, _POLL, _GIVE_UP = 0.05, 1.0, 5.0, 2.0, 10.0
+"""Seconds: from a hint to a look, to one that waits for more, the same for mere activity, and between looks without
+hints."""
 _HINTS = frozenset(
     {
         *("%sessions-changed", "%session-renamed", "%window-add", "%window-close", "%unlinked-window-close"),
@@ -143,10 +144,11 @@ class Watcher:
                         self._ringing.add(words[4])
                     else:
                         self._ringing.discard(words[4])
-                    self._soon(_SOON)
+                    if not self._renamed(words[4], value):
+                        self._soon(_SOON)
                 elif words[0] == MOVED:
                     self._moved(words[4], value)
-                    self._soon(_LATER)
+                    self._soon(_SELDOM)
         elif kind in _HINTS:
             self._soon(_SOON)
 
@@ -156,6 +158,21 @@ class Watcher:
         if before is not None and at.isdecimal() and int(at) != before.activity:
             self._infos[pane] = now = replace(before, activity=int(at))
             self._publish_change(pane, frozenset(("activity",)), now)
+
+    def _renamed(self, pane: str, state: str) -> bool:
+        """Whether only the program in front or the title is another one, which tmux has told whole: as a shell's loop
+        starts one program after the other."""
+        before, parts = self._infos.get(pane), state.split("|")
+        if before is None or before.dead or before.bell or len(parts) != STATE_FIELDS:
+            return False
+        bell, dead, _, _, alternate, program, title = parts
+        if (bell, dead, alternate) != ("0", "0", "1" if before.alternate else "0"):
+            return False
+        now = replace(before, command=program, title=title)
+        self._infos[pane] = now
+        if what := _different(before, now):
+            self._publish_change(pane, frozenset(what), now)
+        return True
 
     def _on_mode(self, mode: Mode, why: str) -> None:
         self._ringing.clear()
