@@ -12,7 +12,16 @@ from typing import Any
 import click
 
 from gshtui.cli.declared import DeclaredGroup, group
-from gshtui.cli.options import MODEL, PROVIDER, SESSION, agent_option, json_option, yes_option
+from gshtui.cli.options import (
+    MODEL,
+    PROVIDER,
+    SESSION,
+    agent_option,
+    context_lines_option,
+    json_option,
+    version_option,
+    yes_option,
+)
 from gshtui.cli.prompt import prompt
 
 HELP = """\
@@ -36,6 +45,16 @@ Your shell interprets quotes: write `gsh "what's this?"`, or press ctrl+g to sen
 _AGENT = group("agent")
 _GROUPS: dict[str, DeclaredGroup] = {"agents": _AGENT, "sessions": group("session"), "config": group("config")}
 _FIRST = {"agents": "ls", "sessions": "ls", "config": "show"}
+
+
+_COMMANDS = {
+    "--list-workflows": "gsh-tui workflow ls",
+    "--list-prompts": "gsh-tui prompts ls",
+    "--list-sessions": "gsh-tui session ls",
+    "--show-session": "gsh-tui session show ID",
+    "--list-agents": "gsh-tui agent ls",
+}
+"""What an option that somebody may look for is here."""
 
 
 def command_of(words: list[str]) -> list[str] | None:
@@ -72,10 +91,21 @@ class AtPrompt(click.Group):
         if args[:1] and args[0] in ("-w", "--workflow") and len(args) > 1:
             args = [*args[:2], "--", *args[2:]]  # what follows are the workflow's own options
         given = list(args)
-        rest = click.Command.parse_args(self, ctx, args)
+        try:
+            rest = click.Command.parse_args(self, ctx, args)
+        except click.NoSuchOption as error:
+            if (command := _COMMANDS.get(error.option_name)) is None:
+                raise
+            raise click.UsageError(f"There is no option {error.option_name}: it is `{command}`.", ctx) from error
         ctx.params["words"] = tuple(rest)
         ctx.params["verbatim"] = "--" in given[: len(given) - len(rest)]
         return rest
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Without the parent, so that the usage line calls it as people do."""
+        return super().make_context("gsh", args, None, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run only the callback: the words are not click subcommands."""
@@ -101,13 +131,8 @@ class AtPrompt(click.Group):
 @click.option(
     "--timeout", type=click.FloatRange(0.001, 1e7), metavar="SECONDS", help="Give up after this many seconds."
 )
-@click.option(
-    "--context-lines",
-    type=click.IntRange(0, 2_000),
-    default=0,
-    metavar="N",
-    help="Add up to N lines of what recent commands printed, also of those that succeeded.",
-)
+@context_lines_option
+@version_option
 @yes_option("Allow, without asking, what fits in the sandbox or clearly stays inside the project.")
 @json_option
 @click.pass_context

@@ -22,6 +22,7 @@ MODULES = {
     "sandbox": "gshtui.cli.sandboxed",
     # The help of this very command line.
     "help": "gshtui.cli.root",
+    "version": "gshtui.cli.root",
     # Runs an agent in this process; the agent commands only call one.
     "agent run": "gshtui.cli.agent_run",
     # Gives the terminal to an editor, then reports the errors that are left in the file.
@@ -43,7 +44,7 @@ MODULES = {
     # Is the keeper: a process, not a call of one.
     "hub run": "gshtui.cli.hub_run",
 }
-"""The module of each, by its words; `help` is the root's own."""
+"""The module of each, by its words; `help` and `version` are the root's own."""
 
 
 def command_words() -> frozenset[str]:

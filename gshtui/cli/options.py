@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+
+from gshtui import __version__
 
 Named = Iterable[tuple[str, str]]
 """Names, each with a short description."""
@@ -136,3 +139,38 @@ def mode_option(help: str) -> Callable[[F], F]:
 def agent_option(help: str) -> Callable[[F], F]:
     """`--agent NAME`."""
     return click.option("--agent", type=AGENT, default="main", show_default=True, metavar="NAME", help=help)
+
+
+context_lines_option = click.option(
+    "--context-lines",
+    type=click.IntRange(0, 2_000),
+    default=0,
+    metavar="N",
+    help="Add up to N lines of what recent commands printed, also of those that succeeded, the last failure's first.",
+)
+"""For the commands that ask an agent; 0: as `[shell] context_lines` says."""
+
+
+def print_version(context: click.Context, _parameter: click.Parameter | None, value: bool) -> None:
+    if not value or context.resilient_parsing:
+        return
+    if context.params.get("as_json") or "--json" in sys.argv:
+        import platform
+
+        from gshtui.headless.streams import result_json
+
+        result_json({"name": "gsh-tui", "version": __version__, "python": platform.python_version()})
+    else:
+        click.echo(f"gsh-tui {__version__}")
+    context.exit()
+
+
+version_option = click.option(
+    "--version",
+    "-V",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=print_version,
+    help="Print the version.",
+)

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gshtui.cli.options import MODEL, PROVIDER, SESSION, agent_option, json_option, mode_option, set_option, yes_option
+from gshtui.cli.options import (
+    MODEL,
+    PROVIDER,
+    SESSION,
+    agent_option,
+    context_lines_option,
+    json_option,
+    mode_option,
+    set_option,
+    yes_option,
+)
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
@@ -48,6 +58,7 @@ if TYPE_CHECKING:
     "--batches", "large", flag_value="batches", default="", help="Have the model read long standard input in parts."
 )
 @click.option("--summarise", "large", flag_value="summary", help="Send a summary of standard input in its place.")
+@context_lines_option
 @mode_option("What runs unasked: plan (reads), ask, edit (the project), auto (in the sandbox), yolo (everything).")
 @yes_option("Allow, without asking, what fits in the sandbox or clearly stays inside the project.")
 @set_option
@@ -63,6 +74,7 @@ def prompt(
     timeout: float | None,
     kept: str,
     large: Large,
+    context_lines: int,
     mode: GuardMode | None,
     yes: bool,
     flags: dict[str, str],
@@ -107,5 +119,7 @@ def prompt(
             large=large,
             printed=printed,
             flags=flags,
+            recent=context_lines > 0,
+            context_lines=context_lines,
         )
     )

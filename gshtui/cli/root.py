@@ -6,15 +6,13 @@ opening the window.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
-from gshtui import __version__
 from gshtui.cli import by_hand, declared
 from gshtui.cli.opening import PANES
-from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option, mode_option
+from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option, mode_option, print_version, version_option
 from gshtui.settings.paths import FolderError
 
 EPILOG = """\
@@ -53,20 +51,6 @@ class Root(click.Group):
             raise click.UsageError(said, ctx) from error
 
 
-def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
-    if not value or context.resilient_parsing:
-        return
-    if context.params.get("as_json") or "--json" in sys.argv:
-        import platform
-
-        from gshtui.headless.streams import result_json
-
-        result_json({"name": "gsh-tui", "version": __version__, "python": platform.python_version()})
-    else:
-        click.echo(f"gsh-tui {__version__}")
-    context.exit()
-
-
 @click.group(
     cls=Root,
     invoke_without_command=True,
@@ -88,9 +72,7 @@ def _version(context: click.Context, _parameter: click.Parameter, value: bool) -
 @mode_option("What runs unasked at first: plan, ask, edit, auto or yolo.")
 @click.option("--pane", type=click.Choice(PANES), help="Pane to show and go to.")
 @json_option
-@click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
-)
+@version_option
 @click.pass_context
 def root(context: click.Context, **options: Any) -> int | None:
     """A full-screen terminal workbench for people who work in a shell beside several AI agents.
@@ -126,6 +108,14 @@ def _help(context: click.Context, command: tuple[str, ...]) -> int:
         found, inner = one, click.Context(one, info_name=one.name or word, parent=inner)
     click.echo(found.get_help(inner))
     return 0
+
+
+@root.command("version", hidden=True)
+@json_option
+@click.pass_context
+def _version(context: click.Context, as_json: bool) -> None:
+    """Print the version."""
+    print_version(context, None, True)
 
 
 def _unknown(group: click.Command, context: click.Context, words: tuple[str, ...]) -> str:

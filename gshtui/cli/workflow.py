@@ -35,6 +35,15 @@ class _Workflows(click.Group):
         found = self._library.found.get(cmd_name)
         return None if found is None else _command(found)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Options before the name are the workflow's, as those after it."""
+        known = [option for option in _OPTIONS.params if isinstance(option, click.Option)]
+        options = {word: option for option in known for word in option.opts}
+        at = 0
+        while at < len(args) and (option := options.get(args[at].partition("=")[0])) is not None:
+            at += 1 if option.is_flag or "=" in args[at] else 2
+        return super().parse_args(ctx, [*args[at : at + 1], *args[:at], *args[at + 1 :]])
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -74,6 +83,10 @@ def _options(made: Any) -> Any:
     return click.option(
         "--provider", type=PROVIDER, default="", metavar="NAME", help="Provider of llm steps that name none."
     )(made)
+
+
+_OPTIONS = click.command()(_options(lambda: None))
+"""Those that every workflow has."""
 
 
 def _command(workflow: Workflow) -> click.Command:

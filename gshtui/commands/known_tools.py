@@ -83,7 +83,7 @@ SHELL_FORMS = frozenset((
     "plugins revoke", "prompt", "prompts ls", "prompts show", "prune", "python install", "redo", "replay",
     "report", "rewind", "run", "sandbox", "search", "serve", "session export", "session ls", "session rename",
     "session resume", "session rm", "session search", "session show", "session summarise", "shell", "timeline",
-    "usage", "workflow cancel", "workflow ls", "workflow resume", "workflow run", "workflow runs", "workflow show",
-    "worktree finish",
+    "usage", "version", "workflow cancel", "workflow ls", "workflow resume", "workflow run", "workflow runs",
+    "workflow show", "worktree finish",
 ))
 """Commands that are words of `gsh-tui`."""

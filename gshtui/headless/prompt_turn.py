@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from gshtui.hub.hub import Hub
 
 
+KEPT_IN_TMUX = "It is kept of shells inside tmux, and of what you run by `gsh run -- COMMAND`."
+
+
 class RecentCommands:
     """Adds recent shell commands to the later turns of one hub, which is set once it exists."""
 
@@ -40,10 +44,14 @@ class RecentCommands:
         hub = self.hub
         if hub is None or hub.store is None:
             return Contribution()
+        lines = self._output_lines or hub.settings.shell.context_lines
         summary = shell_summary(
-            hub.store.shells, hub.settings.context, hub.sync_shells, always=True, output_lines=self._output_lines
+            hub.store.shells, hub.settings.context, hub.sync_shells, always=True, output_lines=lines
         )
-        return await summary(new)
+        told = await summary(new)
+        if self._output_lines and not any("\n  " in text.text for text in told.along) and not os.environ.get("TMUX"):
+            complain("none of what your commands printed is known.", KEPT_IN_TMUX)
+        return told
 
 
 _WIND_DOWN = 10.0

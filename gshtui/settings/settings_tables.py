@@ -458,6 +458,11 @@ class Shell(SettingsTable):
         description="Announce before a prompt that an agent started there by gsh --background has ended.",
         json_schema_extra=FALSE,
     )
+    context_lines: Count = Field(
+        default=0,
+        description="Lines of what recent commands printed that `gsh` and ctrl+g tell; 0: the end of failures.",
+        json_schema_extra=LOWER,
+    )
     suggestions: bool = Field(
         default=True,
         description="In zsh, suggest earlier commands as you type, those of this folder first.",

@@ -20,6 +20,7 @@ from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.file_lock import blocking_lock
+from gshtui.system.peer import peer_of
 from gshtui.system.struct_types import learned
 
 _PATH_LIMIT = 104 if sys.platform == "darwin" else 108
@@ -106,6 +107,17 @@ def is_live(path: Path) -> bool:
         except (TimeoutError, BlockingIOError):
             return True  # its queue is full: it is only busy
     return True
+
+
+def listener_of(path: Path) -> int:
+    """The process that listens at a socket; 0 where that is not known."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(_PROBE_WITHIN)
+        try:
+            probe.connect(str(path))
+            return peer_of(probe).pid
+        except OSError:
+            return 0
 
 
 def give_back(path: Path, listening: tuple[int, int]) -> None:

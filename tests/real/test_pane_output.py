@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,8 @@ from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
 from gshtui.store.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
-from tests.kit.shells import zsh
+from tests.kit.shells import BASH_PLUGIN, zsh
+from tests.kit.storms import FULL
 from tests.kit.tmux import eventually, private_server
 
 NAMES = ("ZDOTDIR", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
@@ -137,3 +138,75 @@ async def test_none_is_looked_for_where_none_is_wanted(home: Home) -> None:
 def test_where_it_begins_and_ends(screen: list[str], command: str, expected: tuple[str, ...] | None) -> None:
     found = printed(screen, command, PromptHabit(), scrolled=False)
     assert (None if found is None else found.lines) == expected
+
+
+FAILS = "bash -c 'echo test auth FAILED; exit 3'"
+ASKS = "gsh plain"
+BEFORE: dict[str, tuple[list[str], dict[str, str]]] = {
+    "failed, then more": ([FAILS, "seq 1 30"], {FAILS: "test auth FAILED\n", "seq 1 30": "…29\n30\n"}),
+    "private": (["echo before", " echo hidden", "echo after"], {"echo after": "after\n"}),
+    "long": (["seq 1 5000 | tail -n +1; (exit 2)"], {"seq 1 5000 | tail -n +1; (exit 2)": "…4999\n5000\n"}),
+    "the same twice": (["echo one", "echo one"], {"echo one": "one\n"}),
+    "its own name": (["echo gsh plain", "echo two"], {"echo gsh plain": "gsh plain\n", "echo two": "two\n"}),
+    "private at last": (["echo before", " echo hidden"], {}),
+    "cleared": (["echo before", "clear", "echo after"], {"echo after": "after\n"}),
+}
+"""What is typed before the first question of all, and what is known then of what it printed."""
+
+
+@pytest.mark.parametrize("case", list(BEFORE)[: None if FULL else 2])
+@pytest.mark.parametrize("shell", ["zsh", "bash"])
+async def test_what_was_printed_before_anything_listened(home: Home, shell: str, case: str) -> None:
+    typed, wanted = BEFORE[case]
+    rc = (
+        f"unset TMOUT; PS1='here %% '\nsource {PLUGIN}\n"
+        if shell == "zsh"
+        else f"PS1='here % '\nsource {BASH_PLUGIN}\n"
+    )
+    asks = "unalias gsh\ngsh() { sleep 1000; }\n"
+    (home.path / f".{shell}rc").write_text(f"HISTCONTROL=ignorespace\n{rc}{asks}")
+    argv = [zsh(), "-i"] if shell == "zsh" else ["bash", "-i"]
+    environ = {name: os.environ[name] for name in NAMES if name in os.environ}
+    async with private_server() as server:
+        pane = (await server.spawn("gsh-shell", argv, cwd=home.path, env=environ, width=80, height=24)).pane
+
+        async def rows() -> list[str]:
+            return [row.strip() for row in await server.capture(pane, styled=False) if row.strip()]
+
+        async def prompted() -> bool:
+            return (await rows() or [""])[-1] == "here %"
+
+        for line in typed:
+            await eventually(prompted)
+            await server.send_text(pane, line, enter=True)
+            await eventually(lambda line=line: _left(rows, line))
+        await eventually(prompted)
+        await server.send_text(pane, ASKS, enter=True)
+        await eventually(lambda: _left(rows, ""))
+        store = await Store.open(paths.data_dir() / "gsh.db")
+        terms = ShellLogOptions(
+            paths.runtime_dir() / "gsh.sock", paths.data_dir(), home.path, 0, output_lines=20, visiting=True
+        )
+        log = ShellLog(Bus(), store, terms, str)
+        try:
+            await eventually(lambda: _asked(log, store))
+            found = {
+                row.command: await store.outputs.get(row.output) for row in await store.shells.find_all() if row.output
+            }
+        finally:
+            await log.stop()
+            await store.close()
+    assert found.keys() == wanted.keys()
+    for command, text in wanted.items():
+        assert found[command] == text or (text[:1] == "…" and found[command].endswith(text[1:]))
+
+
+async def _left(rows: Callable[[], Awaitable[list[str]]], line: str) -> bool:
+    """Whether the line was entered: something else stands below it, or nothing at all any more."""
+    last = (await rows() or [""])[-1]
+    return not last.endswith(line.strip()) if line else last.endswith(ASKS)
+
+
+async def _asked(log: ShellLog, store: Store) -> bool:
+    await log.sync_spool()
+    return any(row.command == ASKS for row in await store.shells.find_all())

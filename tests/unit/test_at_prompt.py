@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from gshtui import __version__
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.cli.at_prompt import command_of
+from gshtui.cli.root import run
 from gshtui.guard.answer_keys import KeyChosen
-from gshtui.headless import approval_prompt
+from gshtui.headless import approval_prompt, workflow_process
 from gshtui.headless.gsh_prompt import PromptSession
 from gshtui.headless.recorded_run import HEAD, TAIL, Printed
 from gshtui.headless.shell_history import day_or_time
+from gshtui.headless.workflow_process import WorkflowOptions
 from gshtui.shell import plugin
 
 COMMANDS = {
@@ -173,3 +176,37 @@ def test_the_line_reads_the_same_in_any_folder(monkeypatch: pytest.MonkeyPatch) 
     assert plugin.line("zsh") == (
         "[[ ! -r '/a b/it'\\''s/gsh.plugin.zsh' ]] || source '/a b/it'\\''s/gsh.plugin.zsh'  # gsh-tui shell install"
     )
+
+
+@pytest.mark.parametrize("words", [["gsh", "--version"], ["gsh", "-V"], ["-V"], ["--version"], ["version"]])
+def test_the_version_is_told_however_it_is_asked_for(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 0
+    assert capsys.readouterr().out == f"gsh-tui {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "command"),
+    [
+        ("--list-workflows", "gsh-tui workflow ls"),
+        ("--list-prompts", "gsh-tui prompts ls"),
+        ("--list-sessions", "gsh-tui session ls"),
+        ("--show-session", "gsh-tui session show"),
+    ],
+)
+def test_options_that_are_commands_name_them(option: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["gsh", option]) == 2
+    said = capsys.readouterr().err
+    assert command in said and said.startswith("Usage: gsh [OPTIONS]")
+    assert run([*command.split()[1:], "--help"]) == 0
+
+
+@pytest.mark.parametrize("before", [["--json"], ["--model", "x", "--yes"], ["--mode=plan"], []])
+def test_options_of_a_workflow_stand_before_its_name_or_behind_it(
+    before: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    seen: list[WorkflowOptions] = []
+    monkeypatch.setattr(workflow_process, "run_workflow", lambda options: seen.append(options) or 0)
+    for words in ([*before, "explain-failure"], ["explain-failure", *before]):
+        assert run(["workflow", "run", *words, "--command", "make"]) == 0, capsys.readouterr().err
+    assert seen[0] == seen[1] and seen[0].json == ("--json" in before)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.settings.settings_tables import Context
@@ -153,7 +156,33 @@ async def test_lines_of_output_that_are_asked_for_are_the_newest_also_of_what_su
 
     assert "n3" not in await told(0)
     text = await told(5)
-    for wanted in ("  n1\n", "  n2\n", "  n3\n", "  o3\n  o4\n"):
+    for wanted in ("  n2\n  n3\n", "  o2\n  o3\n  o4\n"):
         assert wanted in text
     assert "o2" not in text and "x1" not in text and "\x1b" not in text
     assert "x1" in await told(50)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30)), min_size=1, max_size=5),
+    st.integers(1, 60),
+)
+async def test_the_last_failure_has_its_share_of_the_output(commands: list[tuple[int, int]], most: int) -> None:
+    """Newest first: its exit and how many lines it printed."""
+    texts = {str(at): "".join(f"{at}:{line}\n" for line in range(count)) for at, (_, count) in enumerate(commands)}
+    kept = Kept(*(ran("x", exit, output=str(at), id=at + 1) for at, (exit, _) in enumerate(commands)), outputs=texts)
+
+    async def sync() -> None:
+        pass
+
+    context = Context.model_validate({"ambient_commands": 5})
+    found = await shell_summary(kept, context, sync, always=True, output_lines=most)(True)
+    lines = [line.strip() for along in found.along for line in along.text.split("\n") if line.startswith("  ")]
+    printed = sum(count for _, count in commands)
+    assert len(lines) == min(most, printed)
+    for at, (_, count) in enumerate(commands):
+        own = [line for line in lines if line.startswith(f"{at}:")]
+        assert own == [f"{at}:{line}" for line in range(count)][count - len(own) :], "it is not the end"
+    failed = next((at for at, (exit, count) in enumerate(commands) if exit and count), None)
+    if failed is not None:
+        share = sum(line.startswith(f"{failed}:") for line in lines)
+        assert share >= min(commands[failed][1], (most + 1) // 2)

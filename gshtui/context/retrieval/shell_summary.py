@@ -46,8 +46,8 @@ def shell_summary(
 
     Args:
         always: contribute also to a conversation that goes on, whenever the text has changed.
-        output_lines: most lines of output, of all commands together, the newest first; 0: as the settings say, which is
-            the end of what failed.
+        output_lines: most lines of output, of all commands together, the last failure first; 0: as the settings say,
+            which is the end of what failed.
     """
 
     async def contribute(new: bool) -> Contribution:
@@ -90,22 +90,47 @@ async def _activity(history: CommandHistory, settings: Context, output_lines: in
     since = records[-1].at if records else None
     notes = await history.notes(after=since, limit=most if since is not None else min(wanted, most))
     rows: list[ShellRecord | ShellNote] = sorted([*records[::-1], *notes[::-1]], key=lambda row: row.at)[-most:]
-    shown: list[list[str]] = []
-    left = output_lines
-    for row in reversed(rows):
-        if isinstance(row, ShellNote):
-            shown.append([note_line(row)])
-            continue
-        most = left if output_lines else settings.stdout_max_lines if settings.include_stdout and row.exit else 0
-        output = await _output(history.output, row.output, most) if row.output else []
-        left = max(0, left - len(output))
-        shown.append([command_line(row), *output])
-    lines = [line for part in reversed(shown) for line in part]
+    commands = [row for row in reversed(rows) if isinstance(row, ShellRecord)]
+    outputs = await _outputs(history.output, commands, settings, output_lines)
+    shown = [
+        [note_line(row)] if isinstance(row, ShellNote) else [command_line(row), *outputs.get(row.output, [])]
+        for row in rows
+    ]
+    lines = [line for part in shown for line in part]
     return _within(lines, max(settings.max_tokens * 4, output_lines * _WIDE))
 
 
-_WIDE = 120
-"""Bytes that a line of output that was asked for may take on average."""
+async def _outputs(
+    read: Callable[[str], Awaitable[str]], commands: Sequence[ShellRecord], settings: Context, most: int
+) -> dict[str, list[str]]:
+    """What these commands printed, newest first, by the key of the output: of failures alone, or `most` lines of all.
+
+    Of those, the newest failure has half before the others have theirs, and what they leave.
+    """
+    if not most:
+        limit = settings.stdout_max_lines if settings.include_stdout else 0
+        return {one.output: await _output(read, one.output, limit) for one in commands if one.exit and one.output}
+    found = {one.output: await _output(read, one.output, most) for one in commands if one.output}
+    failed = next((one.output for one in commands if one.exit and one.output), None)
+    left = most
+    if failed is not None:
+        others = sum(len(lines) for key, lines in found.items() if key != failed)
+        found[failed] = _last(found[failed], max(most - most // 2, most - others))
+        left -= len(found[failed])
+    for key, lines in found.items():
+        if key != failed:
+            found[key] = _last(lines, left)
+            left -= len(found[key])
+    return found
+
+
+def _last(lines: list[str], most: int) -> list[str]:
+    return lines[-most:] if most > 0 else []
+
+
+_LONGEST = 300
+_WIDE = 4 * _LONGEST + 3
+"""Bytes that a line of output may take."""
 
 
 async def _output(read: Callable[[str], Awaitable[str]], key: str, lines: int) -> list[str]:
@@ -116,7 +141,7 @@ async def _output(read: Callable[[str], Awaitable[str]], key: str, lines: int) -
         text = plain(await read(key))
     except StoreError:
         return []
-    return [f"  {line[:300]}" for line in text.rstrip().split("\n")[-lines:] if line.strip()]
+    return [f"  {line[:_LONGEST]}" for line in text.rstrip().split("\n")[-lines:] if line.strip()]
 
 
 def _within(lines: Sequence[str], most: int) -> list[str]:

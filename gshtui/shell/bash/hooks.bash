@@ -31,10 +31,11 @@ _gsh_first() {
     builtin local -
     builtin set +aefkuxET
     [[ $- != *r* ]] || builtin return 0
-    _gsh_armed=0 _gsh_lines=${BASH_LINENO[0]}
+    _gsh_lines=${BASH_LINENO[0]}
     ((_gsh_history >= 0)) || _gsh_history=$((${HISTCMD-1} - 1))  # what is in it is from an earlier shell
     [[ ! -s $_gsh_state/notice-$_gsh_shell ]] || _gsh_notices
     _gsh_ended "${_gsh_statuses[@]}"
+    _gsh_armed=0
     if _gsh_by_preexec; then _gsh_join_preexec; else _gsh_hook_prompt; fi
     builtin return 0
 }

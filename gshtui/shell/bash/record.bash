@@ -54,11 +54,21 @@ _gsh_typed() {
         _gsh_reply=''
     elif ((_gsh_reply != _gsh_history)); then
         _gsh_history=$_gsh_reply _gsh_fresh=1 _gsh_reply=$_gsh_entry
-    elif [[ $_gsh_entry == "${1%% *}"* || $_gsh_number != 0 && ${HISTCONTROL-} != *ignorespace* && ${HISTCONTROL-} != *ignoreboth* ]]; then
+    elif [[ ${HISTCONTROL-} == *ignore[bs]* ]] && { [[ ${HISTCONTROL-} != *dups* && ${HISTCONTROL-} != *both* ]] || ! _gsh_begins "$1"; }; then
+        _gsh_reply=''  # a line that the history may not have, as it begins with a space
+    elif ((_gsh_number)); then
         _gsh_reply=$_gsh_entry  # the same line again, which the history holds once
     else
         _gsh_reply=''
     fi
+}
+# Whether the line in _gsh_entry begins with this command, which bash says without aliases and superfluous spaces.
+_gsh_begins() {
+    builtin local _gsh_squeezed="$_gsh_entry" _gsh_first_word="${_gsh_entry%%[[:space:]]*}"
+    while [[ $_gsh_squeezed == *'  '* ]]; do _gsh_squeezed=${_gsh_squeezed//  / }; done
+    [[ $_gsh_squeezed != "$1"* ]] || builtin return 0
+    [[ -n $_gsh_first_word && -z ${_gsh_first_word//[A-Za-z0-9_-]/} && -n ${BASH_ALIASES[$_gsh_first_word]-} ]] || builtin return 1
+    [[ "${BASH_ALIASES[$_gsh_first_word]}${_gsh_squeezed#"$_gsh_first_word"}" == "$1"* ]]
 }
 # What a builtin says. It is read from a file of ours, so that nothing forks.
 _gsh_listed() {
@@ -92,8 +102,8 @@ _gsh_started() {
 # Reports that this line begins.
 _gsh_report() {
     builtin local _gsh_command _gsh_more=''
+    ((++_gsh_number))  # also for one that nobody may know, so that what it printed is taken for nobody's
     _gsh_kept "$1" || builtin return 0
-    ((++_gsh_number))
     _gsh_json "$1" 16000; _gsh_command=$_gsh_reply
     ((${#_gsh_command} <= 40000)) || { _gsh_json "$1" 5000; _gsh_command=$_gsh_reply; }
     ((_gsh_cut == 0)) || _gsh_more=",\"cut\":$_gsh_cut"
@@ -112,7 +122,7 @@ _gsh_ended() {
         [[ -n $_gsh_shell ]] || ((${HISTCMD-1} - 1 <= _gsh_history)) || _gsh_begin
         [[ -n $_gsh_shell ]] || builtin return 0
         _gsh_typed ''
-        [[ -n $_gsh_fresh ]] || builtin return 0
+        [[ -n $_gsh_fresh ]] || { _gsh_number+=_gsh_armed; builtin return 0; }
         # bash announces no command that is a subshell, defines a function, or cannot be read. Nor any after somebody
         # else has set the trap.
         ((!_gsh_armed)) || _gsh_doubt=1

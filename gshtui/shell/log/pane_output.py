@@ -19,6 +19,7 @@ from gshtui.bus.shell_data import ShellRecord
 from gshtui.shell.pairing import ShellInfo
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.tmux.one_shot import OneShotTransport
@@ -79,6 +80,43 @@ def printed(screen: Sequence[str], command: str, habit: PromptHabit, *, scrolled
     seen = _repeated(plain[: at - len(typed) + 1], body)
     head = seen if habit.head is None else min(seen, habit.head)
     return PrintedText(_without_head(body, 0 if habit.head is None else head), PromptHabit(plain[-1], head))
+
+
+def printed_before(screen: Sequence[str], typed: Sequence[str], *, scrolled: bool) -> list[PrintedText | None]:
+    """The outputs of a shell's last commands while the newest still runs; `None` where it cannot be determined.
+
+    Args:
+        screen: the terminal's last lines, as for `printed`.
+        typed: the commands, oldest first, with nothing typed between them; the last one is the one that runs.
+        scrolled: there is more above these lines.
+    """
+    plain = [_STYLE.sub("", _NO_NEWLINE.sub("", line)).rstrip() for line in screen]
+    ends: list[tuple[int, str]] = []
+    end, prompt = len(plain), ""
+    for command in reversed(typed):
+        lines = [line.rstrip() for line in command.rstrip().split("\n")]
+        found = _echo(plain[:end], lines, prompt)
+        if found is None or not found[1].strip():
+            break
+        end, prompt = found[0] - len(lines) + 1, found[1]
+        ends.append((end, prompt))
+    outputs: list[PrintedText | None] = [None] * (len(typed) - 1)
+    habit = PromptHabit(ends[0][1].rstrip()) if ends else PromptHabit()
+    for back in reversed(range(min(len(ends), len(outputs)))):
+        end, prompt = ends[back]
+        seen = printed([*screen[:end], prompt], typed[-2 - back], habit, scrolled=scrolled)
+        if seen is not None:
+            habit = seen.habit
+            outputs[-1 - back] = PrintedText(_without_prompts(seen.lines, prompt.rstrip()), habit, seen.above)
+    return outputs
+
+
+def _without_prompts(lines: Sequence[str], prompt: str) -> tuple[str, ...]:
+    """Without the prompts at its end at which only enter was pressed."""
+    kept = list(lines)
+    while kept and kept[-1] in ("", prompt):
+        kept.pop()
+    return tuple(kept)
 
 
 def _repeated(above: Sequence[str], body: Sequence[str]) -> int:
@@ -145,6 +183,13 @@ AT_ONCE = 2
 _PANES = 200
 _ROOM = 60
 """Lines read in addition to the output: the command itself and the prompt."""
+_PAST = 6
+"""Commands whose output is read when they have scrolled up."""
+_PAST_LINES = 2_000
+"""Lines of the pane that are read for it."""
+_SETTLED_WITHIN = 0.4
+_STILL = 0.05
+"""Seconds that a command runs before it is worth reading what was printed before it."""
 _LONGEST = 4_000
 """Most characters kept of a line."""
 
@@ -162,21 +207,44 @@ class PaneOutputs:
         self._newest: dict[str, int] = {}
         self._habits: dict[str, PromptHabit] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._past: dict[str, list[ShellRecord]] = {}
+        """The last commands of each shell whose output nobody has read yet, oldest first."""
         self._few = asyncio.Semaphore(AT_ONCE)
 
     def record_stored(self, record: ShellRecord, info: ShellInfo) -> None:
         """A command began or ended. Never blocks."""
-        if not self._lines or record.source != "shell" or not info.socket or not record.pane or record.output:
+        if not self._lines or record.source != "shell" or not info.socket or not record.pane:
             return
         key = record.shell
-        while len(self._newest) > _PANES:
-            self._newest.pop(next(iter(self._newest)))
+        for kept in (self._newest, self._past):
+            while len(kept) > _PANES:
+                kept.pop(next(iter(kept)))
+        past = [one for one in self._past.get(key, []) if one.number != record.number]
+        if record.output or not record.command:
+            self._past[key] = past
+            return
         self._newest[key] = max(record.number, self._newest.get(key, 0))
-        if record.state == "done" and record.number == self._newest[key] and record.command:
-            if (task := self._tasks.pop(key, None)) is not None:
-                task.cancel()  # its command has scrolled up by now
-            self._tasks[key] = start_job(self._read_output(record, info), "the output of a shell")
-            self._tasks[key].add_done_callback(lambda task: self._done(key, task))
+        if record.state == "done":
+            self._past[key] = [*past, record][-_PAST:]
+        if record.number != self._newest[key]:
+            return
+        if record.state == "done":
+            work = self._read_output(record, info)
+        elif record.state == "running" and past and past[-1].number == record.number - 1:
+            work = self._read_past(record, info)
+        else:
+            return
+        if (task := self._tasks.pop(key, None)) is not None:
+            task.cancel()  # its command has scrolled up by now
+        self._tasks[key] = start_job(work, "the output of a shell")
+        self._tasks[key].add_done_callback(lambda task: self._done(key, task))
+
+    async def settle(self) -> None:
+        """Wait until what was printed before the commands that run now is stored, for a moment at most."""
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(_SETTLED_WITHIN):
+                if self._tasks:
+                    await asyncio.wait(self._tasks.values())
 
     async def stop(self) -> None:
         """Stop reading panes."""
@@ -205,22 +273,57 @@ class PaneOutputs:
                 return  # the next command has begun meanwhile; what is on the screen is not only this one's
             if seen is not None:
                 await self._store_output(record, seen)
+                self._forget(record)
                 return
 
+    def _forget(self, record: ShellRecord) -> None:
+        self._past[record.shell] = [one for one in self._past.get(record.shell, []) if one.number > record.number]
+
+    async def _read_past(self, running: ShellRecord, info: ShellInfo) -> None:
+        """Read what the commands before this one printed. A number left out is a command that nobody may know."""
+        from gshtui.tmux.tmux_errors import TmuxError
+
+        await asyncio.sleep(_STILL)
+        past = self._past.get(running.shell, [])
+        while past and past[-1].number - past[0].number != len(past) - 1:
+            past = past[1:]
+        tmux = await asyncio.to_thread(_client, info.socket)
+        if tmux is None or not past:
+            return
+        try:
+            async with self._few:
+                lines, scrolled = await self._captured(tmux, running.pane, _PAST_LINES)
+        except TmuxError:
+            return
+        if self._newest.get(running.shell) != running.number or not lines:
+            return
+        self._forget(past[-1])
+        seen = printed_before(lines, [*(one.command for one in past), running.command], scrolled=scrolled)
+        for record, text in zip(past, seen, strict=True):
+            if text is not None:
+                await self._store_output(record, text)
+
     async def _read(self, tmux: OneShotTransport, record: ShellRecord) -> PrintedText | None:
+        lines, scrolled = await self._captured(tmux, record.pane, self._lines + _ROOM)
+        habit = self._habits.get(record.shell, PromptHabit())
+        return printed(lines, record.command, habit, scrolled=scrolled) if lines else None
+
+    async def _captured(self, tmux: OneShotTransport, pane: str, most: int) -> tuple[tuple[str, ...], bool]:
+        """The pane's last lines, and whether there is more above; none while a full-screen program is there.
+
+        Raises `TmuxError`.
+        """
         from gshtui.tmux.one_shot import TmuxQuestion
         from gshtui.tmux.quoting import command
 
-        start = str(-(self._lines + _ROOM))
-        line = command("capture-pane", "-p", "-e", "-J", "-t", record.pane, "-S", start)
-        asked = TmuxQuestion(line, record.pane, "#{alternate_on}|#{history_size}|#{pane_height}")
+        line = command("capture-pane", "-p", "-e", "-J", "-t", pane, "-S", str(-most))
+        asked = TmuxQuestion(line, pane, "#{alternate_on}|#{history_size}|#{pane_height}")
         (reply,) = await tmux.ask([asked])
         alternate, _, rest = reply.about.partition("|")
         history = rest.partition("|")[0]
         if alternate != "0" or not history.isdigit():
-            return None
-        scrolled = int(history) > self._lines + _ROOM
-        return printed(reply.text(), record.command, self._habits.get(record.shell, PromptHabit()), scrolled=scrolled)
+            return (), False
+        return tuple(reply.text()), int(history) > most
 
     async def _store_output(self, record: ShellRecord, seen: PrintedText) -> None:
         while len(self._habits) > _PANES:

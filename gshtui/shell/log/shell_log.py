@@ -93,7 +93,7 @@ class ShellLog:
         self._sync = SpoolSync(terms.socket, spool_folder(terms.data), make_intake)
         self._shells = ShellConnections(self._intake.lines)
         self._windows = WindowConnections(self._publish_here, self._stirred.set)
-        self._readers = ReaderConnections(self._intake.read_now)
+        self._readers = ReaderConnections(self._read_spool)
         self._prompts = SuggestionConnections(store)
         self._following = HubFollower(self._publish_here)
         self._catching_up = MissedEvents(store, self._publish_here)
@@ -175,10 +175,16 @@ class ShellLog:
         """Store what shells have written into the spool until now, here or in the hub that they report to."""
         if not self.listens:
             await self._sync.sync()
+            await self._outputs.settle()
             return
         with contextlib.suppress(TimeoutError):
             async with time_limit(_SYNC_WITHIN):
-                await self._intake.read_now()
+                await self._read_spool()
+
+    async def _read_spool(self) -> bool:
+        stored = await self._intake.read_now()
+        await self._outputs.settle()
+        return stored
 
     async def store_records(self, records: Sequence[ShellRecord]) -> None:
         """Store and publish commands of another origin. Raises `StoreError`."""

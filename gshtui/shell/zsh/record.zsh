@@ -119,6 +119,7 @@ _gsh_preexec() {
         return 0
     fi
     if ! _gsh_kept "$typed"; then
+        (( ++_gsh_number ))  # so that what it prints is taken for nobody's
         _gsh_private=1
         _gsh_hangup
         return 0
@@ -213,6 +214,7 @@ _gsh_zshaddhistory() {
 
 _gsh_remark() {
     local REPLY text=${${1##\###[[:space:]]#}%%[[:space:]]##}
+    (( ++_gsh_number ))  # its line is on the screen
     [[ -n $text && ! -e $_gsh_state/paused ]] || return 0
     _gsh_bounded "$text" 28000; text=$REPLY
     _gsh_bounded "$PWD" 12000
