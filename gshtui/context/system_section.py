@@ -25,6 +25,8 @@ How to work
 - Look before you change: read the files and search the project before you edit.
 - Make the smallest change that does the whole job, in the style of the surrounding code. After a change, run the \
 project's own tests or checks if it has them.
+- Before a call that changes or runs something, say in a sentence what it is for; in long work, say now and then how \
+far you are.
 - Request independent reads together in one answer.
 - If a call is denied, do not try to get the same effect another way: read the reason, then adapt or ask.
 - The file tools also take virtual paths: /agents, /calls, /context, /memory and /shared.

@@ -19,7 +19,7 @@ from gshtui.headless import doctor_programs, exits
 from gshtui.headless.command_hub import working_folder
 from gshtui.headless.doctor_programs import Finding, as_data, as_text
 from gshtui.headless.runner import Stop, run_command, until_stopped
-from gshtui.headless.shell_plugin import inspect_shells
+from gshtui.headless.shell_plugin import OUTPUTS_LOST, inspect_shells
 from gshtui.headless.streams import result, result_json
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
@@ -139,6 +139,8 @@ def examine_shells(loaded: Loaded) -> list[Finding]:
         findings = [Finding(_GROUP, "plugin", "note", "not in any start-up file", "gsh-tui shell install")]
     if facts.paused:
         findings.append(Finding(_GROUP, "recording", "note", "paused", "gsh-tui shell resume"))
+    if not facts.outputs_kept:
+        findings.append(Finding(_GROUP, "outputs", "note", OUTPUTS_LOST, "tmux new-session"))
     return [*findings, *(Finding(_GROUP, "plugin", "problem", problem) for problem in facts.problems)]
 
 

@@ -143,7 +143,7 @@ class Tool:
 
 TOOLS = (
     Tool("tmux", "tmux", "-V", (3, 0), "agents' terminals", True, "tmux"),
-    Tool("zsh", "zsh", "--version", (5, 0), "the shell log", True, "zsh"),
+    Tool("zsh", "zsh", "--version", (5, 0), "the shell log", False, "zsh", "only commands in bash are heard"),
     Tool("git", "git", "--version", (2, 31), "branches, diffs and worktrees", True, "git"),
     Tool("ripgrep", "rg", "--version", (11,), "searching files", False, "ripgrep", "agents have no grep tool"),
 )

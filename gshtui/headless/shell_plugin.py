@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gshtui.fleet.keeper import running_keeper
 from gshtui.headless import exits, streams
 from gshtui.headless.command_hub import load_settings
 from gshtui.settings import paths
@@ -19,9 +20,17 @@ from gshtui.settings.paths import FolderError
 from gshtui.shell import hub_registry, plugin, plugin_files, startup_file
 from gshtui.shell.startup_file import StartupChange, StartupError
 
+_CONSENT = (
+    "From then on agents know which commands you run and, inside tmux, what they print. Lines that begin with a space, "
+    "[shell] ignore and `gsh-tui shell pause` keep commands out."
+)
+
 
 def install(shell: str, *, yes: bool, as_json: bool) -> int:
     """Ask, then add the line; returns the exit code."""
+    if shell == "zsh" and shutil.which("zsh") is None:
+        streams.complain("zsh is not installed, so nothing would read its start-up file.", "gsh-tui shell install bash")
+        return exits.ERROR
     try:
         file = startup_file.file_of(shell, os.environ)
         there = startup_file.has_line(file)
@@ -35,7 +44,8 @@ def install(shell: str, *, yes: bool, as_json: bool) -> int:
                 )
                 return exits.DENIED
             kept = "A copy of the old file is kept beside it." if file.exists() else "The file does not exist yet."
-            said = f"{'Replaces' if there else 'Adds'} this line in {file}:\n\n  {plugin.line(shell)}\n\n{kept}"
+            does = "Replaces" if there else "Adds"
+            said = f"{does} this line in {file}:\n\n  {plugin.line(shell)}\n\n{kept}\n\n{_CONSENT}"
             if not streams.ask_yes_no(f"{said} Continue?"):
                 streams.complain("nothing was changed.")
                 return exits.DENIED
@@ -132,6 +142,10 @@ class ShellFacts:
     """Why the current shell does not report, or not all."""
     socket: str = ""
     listening: bool = False
+    listener: str = ""
+    """Who listens there."""
+    outputs_kept: bool = False
+    """Whether what commands print in this shell can be kept."""
     paused: bool = False
     ignore: list[str] = field(default_factory=list[str])
     keys: dict[str, str] = field(default_factory=dict[str, str])
@@ -162,6 +176,7 @@ def inspect_shells(loaded: Loaded) -> ShellFacts:
     _look_at_this_shell(facts)
     facts.ignore = list(settings.shell.ignore)
     facts.keys = {name: settings.keybindings.get(name, "") for name in plugin_files.KEYS}
+    facts.outputs_kept = bool(os.environ.get("TMUX")) and settings.context.include_stdout
     facts.paused = plugin_files.is_paused()
     _look_at_files(facts)
     _look_at_zsh(facts)
@@ -171,22 +186,24 @@ def inspect_shells(loaded: Loaded) -> ShellFacts:
     return facts
 
 
+OUTPUTS_LOST = "not kept in this shell: run it inside tmux, or single commands by `gsh run -- COMMAND`"
+
+
 def status_text(facts: ShellFacts) -> str:
     """The facts for people."""
     installed = ", ".join(facts.installed.values()) or "not in any start-up file (`gsh-tui shell install`)"
     spool = f"{facts.spool_files} files, {facts.spool_bytes:,} bytes" if facts.spool_files else "empty"
+    listening = f"{facts.listener} listens" if facts.listening else "nobody listens: shells use the spool"
     rows = [
         ("plugin", facts.plugin),
         ("installed", installed),
         ("this shell", f"reports as {facts.this_shell}" if facts.this_shell else f"does not report: {facts.silent}."),
+        ("outputs", "kept, since this shell is in tmux" if facts.outputs_kept else OUTPUTS_LOST),
         ("recording", "paused (`gsh-tui shell resume`)" if facts.paused else "on"),
         ("ignored", ", ".join(facts.ignore) or "commands that start with a space"),
         ("zsh", facts.zsh or "not found"),
         ("bash", facts.bash or "not found"),
-        (
-            "socket",
-            f"{facts.socket} ({'a window listens' if facts.listening else 'no window listens: shells use the spool'})",
-        ),
+        ("socket", f"{facts.socket} ({listening})"),
         ("spool", f"{spool} in {facts.spool}"),
         ("keys", "  ".join(f"{key} {name}" for name, key in facts.keys.items() if key)),
     ]
@@ -298,6 +315,9 @@ def _look_at_socket(facts: ShellFacts, socket: Path) -> None:
     else:
         with contextlib.suppress(OSError):
             facts.listening = hub_registry.is_live(socket)
+            keeper = running_keeper(paths.data_dir(create=False))
+            ours = keeper is not None and hub_registry.listener_of(socket) == keeper.process.pid
+            facts.listener = "the keeper" if ours else "a window"
 
 
 def _look_at_spool(facts: ShellFacts) -> None:
