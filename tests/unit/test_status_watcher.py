@@ -13,6 +13,7 @@ from msgspec import structs
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs import profile as profiles
+from gshtui.programs.foreground import Foreground
 from gshtui.programs.status import WORKING, HookEvent, KnownStatus
 from gshtui.programs.status_watcher import CliStatus, Pacer, uneven
 from gshtui.tmux.panes import PaneInfo, unknown
@@ -104,6 +105,50 @@ async def test_a_program_is_looked_at_all_the_time_while_something_goes_on_there
     finally:
         await status.stop()
     assert not pace.close
+
+
+class PrintingServer(SilentServer):
+    """Each look at its pane finds other lines; `tell` says, as tmux once a second, that there were some."""
+
+    def watch(self, pane: str, callback: Callable[[PaneChange], None]) -> Callable[[], None]:
+        self.tell = lambda *what: callback(PaneChange(pane, frozenset(what or ("activity",)), self._info()))
+        return super().watch(pane, callback)
+
+    async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
+        self.looks += 1
+        return self._info(), (f"line {self.looks}",)
+
+
+async def test_what_prints_and_prints_is_looked_at_now_and_then_and_at_once_when_it_falls_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watcher = "gshtui.programs.status_watcher"
+    runs = Foreground("make", own=False)
+    monkeypatch.setattr(f"{watcher}.front", lambda _: runs)
+    for name, seconds in {"_GOES_ON": 0.0, "_NOW_AND_THEN": 3600.0, "_SILENT": 3600.0, "_STIRRED": 3600.0}.items():
+        monkeypatch.setattr(f"{watcher}.{name}", seconds)
+    row = AgentRow(id="0001", name="sh", kind="cli", pane="%0", created=time.time() - 60)
+    server, pace = PrintingServer(), Pacer()
+    status = CliStatus(server, row, profiles.load(Path("/nonexistent")).get("shell"), lambda _: None, pace=pace)
+
+    async def steady() -> int:
+        return len(pace.steady)
+
+    await status.start()
+    try:
+        await eventually(steady, until=lambda count: count == 1)
+        looks = server.looks
+        for _ in range(200):
+            server.tell()
+            await asyncio.sleep(0)
+        assert (server.looks, status.known.status) == (looks, "tool")
+        runs = Foreground("bash", prompt=True)
+        monkeypatch.setattr(f"{watcher}._SILENT", 0.01)
+        server.tell()
+        await eventually(lambda: status_of(status), until=lambda status: status == "idle")
+        assert not pace.steady
+    finally:
+        await status.stop()
 
 
 async def test_one_that_rests_is_looked_at_when_it_prints_and_not_before() -> None:
