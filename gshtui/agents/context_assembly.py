@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -12,6 +14,7 @@ from gshtui.agents.sessions import session_lookup
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message
+from gshtui.context.blocks import Passage
 from gshtui.context.commands.context_router import ContextRouter
 from gshtui.context.context_editor import ContextEditor
 from gshtui.context.engine import ContextEngine
@@ -24,6 +27,7 @@ from gshtui.context.system_section import system_source
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Capabilities, Provider
 from gshtui.providers.selection import OFFLINE
+from gshtui.settings.paths import project_root
 from gshtui.settings.settings_tables import Context
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
@@ -115,6 +119,18 @@ def make_contexts(
 ) -> ContextRouter:
     """The contexts of every agent, other programs' too."""
 
+    async def memory(agent: str, prompt: str) -> tuple[Passage, ...]:
+        from gshtui.agents.memory.memory_owner import MemoryOwners
+        from gshtui.agents.memory.memory_section import choose_notes, passages
+
+        folder = Path(cwd)
+        with suppress(StoreError):  # it is no agent of the roster, but one of this folder
+            folder = Path((await store.agents.find(agent)).cwd or cwd)
+        owners = MemoryOwners(store.agents.find, "", await asyncio.to_thread(project_root, folder))
+        owner = await owners.owner(agent)
+        notes = await store.memory.find_all(owner, await owners.project()) if table.memory_tokens else []
+        return passages(owner, choose_notes(notes, prompt, table.memory_tokens))
+
     async def choose(provider: str, model: str) -> tuple[Provider, str]:
         handle = await models.choose(provider, model)
         return handle.provider, handle.model
@@ -136,7 +152,7 @@ def make_contexts(
 
         return Transcripts(known)
 
-    around = ContextEnvironment(AgentFinder(store, here, cwd).find, choose, abilities, load, redact)
+    around = ContextEnvironment(AgentFinder(store, here, cwd).find, choose, abilities, load, redact, memory)
     settings = ContextSettings.from_table(table)
     queries = ContextQueries(bus, store.contexts, settings, around)
     editor = ContextEditor(bus, store.contexts, settings, queries)

@@ -16,6 +16,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Block, Iteration, Receipt
 from gshtui.bus.messages import Message, Usage
 from gshtui.context.assembly import Assembly, Inputs
+from gshtui.context.blocks import Passage
 from gshtui.context.conversation_log import ConversationLog
 from gshtui.context.cutter import Cutter
 from gshtui.context.engine import ContextDraft, ContextEngine
@@ -83,6 +84,8 @@ Find = Callable[[str], Awaitable[ContextSubject]]
 """An agent by name or id. Raises `ContextError` (`unknown`) and `StoreError`."""
 Choose = Callable[[str, str], Awaitable[tuple[Provider, str]]]
 """(provider, model) → a provider to ask; either may be empty. Raises `ProviderError`."""
+ReadMemory = Callable[[str, str], Awaitable[Sequence[Passage]]]
+"""(agent, first prompt of the conversation) → the memory section as it is now. Raises `StoreError`."""
 Abilities = Callable[[str, str], Capabilities]
 """(provider, model) → the known facts about it, without network access."""
 
@@ -97,6 +100,8 @@ class ContextEnvironment:
     load: Callable[[str], Awaitable[Sequence[Message]]]
     """The log of a conversation. Raises `StoreError`."""
     redact: Callable[[str], str] = lambda text: text
+    memory: ReadMemory | None = None
+    """Reads the memory that an agent's next request has; `None`: what its last one had is as near as can be told."""
 
 
 T = TypeVar("T")
@@ -280,17 +285,24 @@ class ContextQueries:
         blocks = await self.await_record(self._context_store.blocks(mark.id))
         fixed = [block for block in blocks if block.section not in ("history", "input")]
         texts = await self._texts(fixed)
+        passages = passages_of(fixed, texts)
         provider = await self._provider(mark.provider, mark.model)
         able = replace(provider.capabilities(mark.model), window=mark.window or 100_000)
         messages = await self._messages(subject)
+        note = "System, tools and memory are those of its last request."
+        if self._around.memory is not None:
+            first = next((message.text for message in messages if message.role == "user"), "")
+            memory = await self.await_record(self._around.memory(subject.agent, first))
+            passages = (*(one for one in passages if one.section != "memory"), *memory)
+            note = "System and tools are those of its last request."
         settings = self._settings.tuned(cutter.plan.tuned)
         outputs = await restored_outputs(self._context_store, messages, cutter.plan)
-        inputs = Inputs(mark.model, passages_of(fixed, texts), tools_of(fixed, texts), "", 0, outputs)
+        inputs = Inputs(mark.model, passages, tools_of(fixed, texts), "", 0, outputs)
         terms = RequestInputs(
             subject.agent, subject.session, provider, mark.model, able, settings, limits(able, settings), messages,
             inputs,
         )  # fmt: skip
-        return terms, "System, tools and memory are those of its last request."
+        return terms, note
 
     async def cutter(self, subject: ContextSubject) -> tuple[Cutter, Correction]:
         """The cutter for this agent's context here, and the correction of its estimates."""

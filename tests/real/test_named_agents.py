@@ -178,7 +178,16 @@ async def test_who_may_do_anything_over_ssh_has_the_whole_product(
             assert "claude" in await bo.run("ls /context") and "full.ctx" in await bo.run("ls /context/claude")
             assert "winnow" in await bo.run("cat /context/claude/memory.ctx")
             assert "parser.mem" in await bo.run("context agent=claude section=memory")
-            await bo.run("remember agent=reader key=parser value=nom")
+            await bo.run("remember agent=claude key=lexer value=logos")
+            assert "logos" not in str(server.requests[-1].body)
+            memory = await bo.run("cat /context/claude/memory.ctx")
+            assert "logos" in memory and "lexer.mem" in await bo.run("context agent=claude section=memory")
+            await bo.run("talk to=claude message='and the lexer?' timeout_s=60")
+            sent = json.dumps(server.requests[-1].body["system"], ensure_ascii=False)
+            notes = [line for line in memory.splitlines() if "winnow" in line or "logos" in line]
+            assert len(notes) == 2 and all(line in sent for line in notes), (notes, sent)
+            await bo.run("forget agent=claude key=lexer")
+            assert "logos" not in await bo.run("cat /context/claude/memory.ctx")
             both = "diff <(cat /context/claude/memory.ctx) <(echo none)"
             assert "winnow" in await bo.run(both)
             for line in (
