@@ -22,6 +22,8 @@ from tests.kit.tmux import end_server, short_folder
 COUNTS = (0, 3)
 SETTLED, REST = 45.0, 20.0
 """Seconds until what starts has settled, and over which it is watched."""
+BUSY = 10
+PRINTS = "while :; do echo a line of the build; sleep 0.05; done"
 ROUNDS = 15
 LETTERS = 20
 SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
@@ -56,6 +58,16 @@ def _measure(report: Report, place: Place, environ: dict[str, str]) -> None:
         report.add(f"  memory of its own and its share of others', {name}", proportional, "MB", limit=45, note=note)
     for kind, floor in zip(("asyncio and SQLite", "the libraries that it needs"), _floors(), strict=True):
         report.add(f"  memory of a bare Python with {kind}", floor[1], "MB", note=f"{floor[0]:.0f} MB resident")
+    for _ in range(BUSY):
+        call(place, environ, "agent", "spawn", "--cli", shlex.join(["sh", "-c", PRINTS]))
+    time.sleep(SETTLED)
+    pid = int(json.loads(call(place, environ, "hub", "status", "--json"))["pid"])
+    used = _cpu(pid)
+    time.sleep(REST)
+    report.add(f"  of one core, {BUSY} that print 20 lines a second", 100 * (_cpu(pid) - used) / REST, "%", limit=2.0)
+    for row in json.loads(call(place, environ, "agent", "ls", "--json")):
+        if row["name"] == "sh":
+            call(place, environ, "agent", "kill", row["id"], "--yes")
     asked = {" ".join(words): ours(*words) for words in (("--version",), ("agent", "ls"), ("agent", "show", "1"))}
     bare = {"python -c pass": [sys.executable, "-c", "pass"], "-I -S": [sys.executable, "-I", "-S", "-c", "pass"]}
     took: dict[str, list[float]] = {name: [] for name in (*bare, *asked)}
