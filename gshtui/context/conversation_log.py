@@ -37,6 +37,7 @@ class ConversationLog:
         self._place: dict[str, int] = {}
         self._taken = 0
         self._last: Message | None = None
+        self._newest_prompt = -1
         self._open: dict[str, int] = {}
         """Open call → the place of its answer's results in `entries`."""
         self._calls: dict[int, dict[str, ToolCall]] = {}
@@ -78,8 +79,12 @@ class ConversationLog:
 
     @property
     def unfinished(self) -> int:
-        """The first answer with calls that wait for results; after the last entry if there is none."""
-        return min((place - 1 for place in self._open.values()), default=len(self.entries))
+        """The first answer with calls that wait for results; after the last entry if there is none.
+
+        Those of an answer before the newest prompt do not: it was interrupted, and can be cut like all else.
+        """
+        open_calls = (place - 1 for place in self._open.values() if place > self._newest_prompt)
+        return min(open_calls, default=len(self.entries))
 
     def block(self, id: str) -> tuple[LogEntry, int] | None:
         """A block's entry, and its number in it; `None` for an unknown id."""
@@ -96,6 +101,8 @@ class ConversationLog:
             return
         if not message.blocks:
             return
+        if message.role == "user":
+            self._newest_prompt = len(self.entries)
         calls = distinct(message.calls) if message.role == "assistant" else []
         if len(calls) < len(message.calls):
             message = without_doubles(message)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
 from gshtui.bus.context_data import Task
 from gshtui.bus.events.agent_events import ContextAssembled
-from gshtui.bus.messages import ToolCall
+from gshtui.bus.messages import Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.context.limits import ContextSettings
 from gshtui.context.overlays import Pinned, Restored, Tasks, Undone
 from gshtui.context.ports import MemoryContextStore, SideText
@@ -525,3 +526,55 @@ async def test_a_request_that_was_made_ahead_is_the_one_made_at_once(
         for block in prepared.assembly.blocks:
             assert await here.store.text(block.hash)
     assert requests[0] == requests[1]
+
+
+HUGE = "data " * 80_000
+"""400 kB: 100,000 tokens."""
+
+
+def _huge_call(here: ContextHarness, results: bool, broken: bool = False) -> None:
+    call = ToolCall("c-huge", "write", {} if broken else {"path": "f", "content": HUGE}, HUGE if broken else "")
+    answer = here._add("assistant", call)
+    if results:
+        result = ToolResult(call.id, call.name, "The person interrupted the turn.", "cancelled")
+        here.messages.append(Message(f"{answer.id}-results", "tool", (result,), answer.at, "main", answer.turn))
+
+
+HUGE_ITEMS: dict[str, Callable[[ContextHarness], object]] = {
+    "a call's arguments": lambda here: _huge_call(here, results=True),
+    "an interrupted call's arguments": lambda here: _huge_call(here, results=False),
+    "a call that was cut off": lambda here: _huge_call(here, results=True, broken=True),
+    "an interrupted call that was cut off": lambda here: _huge_call(here, results=False, broken=True),
+    "a result": lambda here: here.add_call(HUGE),
+    "an answer": lambda here: here.add_answer(HUGE),
+    "a thought": lambda here: here._add("assistant", Thinking(HUGE, {"small": {"signature": "s"}}), Text("So.")),
+    "a prompt": lambda here: here.add_prompt(HUGE),
+}
+
+
+@pytest.mark.parametrize("window", [4_096, 8_192, 32_000])
+@pytest.mark.parametrize("after", [0, 1, 3])
+@pytest.mark.parametrize("item", HUGE_ITEMS)
+async def test_no_item_larger_than_the_window_is_in_the_way_of_what_comes_later(
+    item: str, after: int, window: int
+) -> None:
+    here = harness(window)
+    here.add_prompt("Begin.")
+    HUGE_ITEMS[item](here)
+    if after == 0 and item != "a prompt" and "interrupted" not in item:  # the turn goes on
+        prepared = await here.prepare()
+        assert prepared.assembly.tokens < window
+    for number in range(max(1, after)):
+        here.add_prompt(f"Now do {number}.")
+        prepared = await here.prepare()
+        assert prepared.assembly.tokens < window
+        assert f"Now do {number}." in request_text(prepared.assembly.request)
+        here.add_answer(f"Done {number}.")
+    assert await here.cuts(), "a receipt tells it"
+
+
+async def test_a_prompt_larger_than_the_window_is_refused_in_one_sentence() -> None:
+    here = harness(8_192)
+    here.add_prompt(HUGE)
+    with pytest.raises(ContextError, match="The message is too long"):
+        await here.prepare()
