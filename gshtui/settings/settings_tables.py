@@ -392,7 +392,8 @@ class Context(SettingsTable):
     include_stdout: bool = Field(default=True, description="Include the commands' output.", json_schema_extra=FALSE)
     stdout_max_lines: Count = Field(
         default=50,
-        description="Lines kept of a command's output; agents see those of failed commands.",
+        description="Lines kept of what a command in your shells printed; agents see those of failed commands. Of a "
+        "command that you run with `!`, all is kept, and agents are told these.",
         json_schema_extra=LOWER,
     )
     max_tool_output_bytes: Count = Field(
@@ -438,7 +439,9 @@ class Context(SettingsTable):
         " 0: none.",
         json_schema_extra=LOWER,
     )
-    max_history_lines: Count = Field(default=10_000, description="Most shell history entries kept on disk.")
+    max_history_lines: Count = Field(
+        default=10_000, description="Commands and notes kept in the shell log; 0: all. The oldest are removed."
+    )
 
 
 class Shell(SettingsTable):

@@ -239,6 +239,8 @@ async def test_old_commands_go_while_new_ones_come(store: Store) -> None:
         await until(lambda: len({record.number for record in hub.records()}) == 120)
         await until_count(store, 50)
         assert (await store.shells.find_all(limit=1))[0].command == "c119"
+        said = [event.text for event in hub.told if isinstance(event, Noticed) and "older ones" in event.text]
+        assert said == ["The shell log keeps the newest 50 commands; older ones are removed."]
 
 
 async def test_nonsense_costs_a_line_and_is_told_on_the_bus(store: Store) -> None:

@@ -82,6 +82,20 @@ async def test_a_run_of_the_person_is_kept_and_an_agents_line_is_not(tmp_path: P
         await hub.stop()
 
 
+async def test_all_of_what_it_printed_is_kept_and_its_end_is_told(tmp_path: Path) -> None:
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset({"store", "guard", "shell"})))
+    await hub.start()
+    try:
+        assert hub.store is not None and hub.shell_log is not None
+        await hub.run("bash command='seq 1 400000'")
+        (record,) = await hub.store.shells.find_all(limit=10)
+        printed = await hub.store.outputs.get(record.output)
+        assert printed.rstrip("\n").split("\n") == [str(number) for number in range(1, 400_001)]
+        assert record.output_lines == 400_000
+    finally:
+        await hub.stop()
+
+
 async def test_one_that_is_called_off_is_lost(tmp_path: Path) -> None:
     hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset({"store", "guard", "shell"})))
     await hub.start()

@@ -116,6 +116,7 @@ class ShellLog:
         self._tasks: list[asyncio.Task[None]] = []
         self._windows_at = 0.0
         self._last_complaint = ""
+        self._told_of_trimming = False
         self._reported_bad = (0, 0.0)
         self._grown = asyncio.Event()
         self._grown.set()
@@ -303,6 +304,11 @@ class ShellLog:
         removed = 1
         while removed:
             removed = await self._store.shells.trim(self._terms.keep)
+            if removed and not self._told_of_trimming:
+                self._told_of_trimming = True
+                text = f"The shell log keeps the newest {self._terms.keep:,} commands; older ones are removed."
+                hint = "Raise [context] max_history_lines to keep more."
+                self._bus.publish(Noticed(level="info", text=text, hint=hint, about="shell"))
             await asyncio.sleep(removed / 20_000)
 
     def _report_problem(self, error: HubRegistryError) -> None:

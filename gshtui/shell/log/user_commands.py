@@ -39,6 +39,8 @@ from gshtui.text.truncation import shorten
 
 SOURCE = "commands run here"
 _NEWS_HEAD = "# The person ran this here since their last message"
+_AT_ONCE = 20_000
+"""Characters whose secrets are looked for at once; more, in a thread."""
 _MOST = 20
 """Most runs reported at once; of more, only the newest."""
 
@@ -100,7 +102,7 @@ class UserCommandOptions:
     ignored: Callable[[str], bool]
     """Whether a command is never recorded."""
     lines: int = 0
-    """How many last lines of each output are stored and shown to agents; 0: none."""
+    """How many last lines of each output agents are told; all of it is stored. 0: neither."""
 
 
 class UserCommandRunner:
@@ -230,9 +232,17 @@ class UserCommandRunner:
         record = msgspec.structs.replace(
             record, state="lost" if ended.exit is None else "done", exit=ended.exit, duration=ended.duration
         )
-        rows = self._terms.redact(ended.full).splitlines()[-self._terms.lines :] if self._terms.lines else []
-        self.ran_here.add(session, record, rows)
-        await self._told(record, "\n".join(rows))
+        full = ended.full if self._terms.lines else ""
+        if len(full) < _AT_ONCE:
+            full = self._terms.redact(full)
+        else:
+            full = await asyncio.to_thread(self._terms.redact, full)
+        self.ran_here.add(session, record, self.last_lines(full).splitlines())
+        await self._told(record, full)
+
+    def last_lines(self, printed: str) -> str:
+        """What agents are told, and a conversation shows, of a whole output."""
+        return "\n".join(printed.splitlines()[-self._terms.lines :]) if self._terms.lines else ""
 
     async def _told(self, record: ShellRecord, printed: str = "") -> None:
         with contextlib.suppress(StoreError):  # a record that cannot be written says so by itself
@@ -329,7 +339,8 @@ class UserCommandHistory:
         run = run_id(record)
         if record.state == "running" and not self._by_hand.runs(run):
             record = msgspec.structs.replace(record, state="lost")
-        return Ran(run, record, await self._store.shells.output(record.output) if record.output else "")
+        printed = await self._store.shells.output(record.output) if record.output else ""
+        return Ran(run, record, self._by_hand.last_lines(printed))
 
 
 def _finite(at: float) -> float | None:

@@ -60,8 +60,20 @@ def record_words(record: ShellRecord, output: str) -> str:
     if record.cut:
         parts.append(f"The command was too long: {record.cut:,} bytes were not kept.")
     parts.append("  \n".join(_fact(name, value) for name, value in facts.items() if value))
-    parts.append(fenced(output.rstrip("\n")) if output else _no_output(record))
+    parts.append(_printed(output.rstrip("\n")) if output else _no_output(record))
     return "\n\n".join(parts)
+
+
+def _printed(output: str) -> str:
+    lines = output.split("\n")
+    above = len(lines) - _MOST
+    if above <= 0:
+        return fenced(output)
+    return f"The last {_MOST:,} of {len(lines):,} lines; `y` copies all.\n\n{fenced(chr(10).join(lines[above:]))}"
+
+
+_MOST = 2_000
+"""Lines of an output that are shown."""
 
 
 def fenced(text: str, language: str = "output") -> str:
