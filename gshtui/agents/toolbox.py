@@ -31,7 +31,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message, Picture, ResultStatus, Text, ToolCall, ToolResult, png_text
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Drawing, Effect, Invocation, Outcome
 from gshtui.commands.execution import run_parsed
-from gshtui.commands.language import validate
+from gshtui.commands.language import lowered, validate
 from gshtui.commands.line_values import LANGUAGE, Variables
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.tool_search import FIND_TOOL
@@ -320,8 +320,11 @@ class Toolbox:
             changed = hooked.changed is not None
             if hooked.changed is not None:  # the guard judges what will run
                 call = msgspec.structs.replace(call, arguments={**call.arguments, **hooked.changed})
-            parameters = stage.parameters if stage is not None and not changed else validate(command, call.arguments)
-            assessment = await assess(command, invocation, parameters, call.arguments)
+            arguments, remark = call.arguments, ""
+            if command.effect is Effect.READ:
+                arguments, remark = lowered(command, arguments)
+            parameters = stage.parameters if stage is not None and not changed else validate(command, arguments)
+            assessment = await assess(command, invocation, parameters, arguments)
             if hooked.asks:
                 assessment = replace(
                     assessment, inside=False, sandbox=False, only_person=True, pattern="", key="", why=hooked.asks
@@ -351,6 +354,8 @@ class Toolbox:
                 outcome, seconds = await self._run(command, parameters, invocation, doing)
             elif wider.reason:
                 outcome = _with_note(outcome, f"asked whether it may run again, wider: {wider.reason}")
+        if remark:
+            outcome = _with_note(outcome, remark)
         if stage is not None:
             stage.outcome = outcome
         status: ResultStatus = "timeout" if outcome.timed_out else "error" if outcome.is_error else "ok"

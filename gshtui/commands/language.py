@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from annotated_types import Le
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
@@ -459,6 +460,18 @@ def _fitted(command: AnyCommand, name: str, value: LineValue) -> Any:
     if kinds <= _SCALARS and isinstance(data, (bool, int, float)):
         return data
     return data if isinstance(data, str) else value.text
+
+
+def lowered(command: AnyCommand, values: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The values with numbers above their maximum lowered to it, and the sentence that says so; empty: none was."""
+    changed: dict[str, Any] = {}
+    for name, field in command.parameters.model_fields.items():
+        value = values.get(name)
+        most = next((limit.le for limit in field.metadata if isinstance(limit, Le)), None)
+        if isinstance(value, int | float) and isinstance(most, int | float) and value > most:
+            changed[name] = most
+    said = ", ".join(f"{name}: {value}" for name, value in changed.items())
+    return {**values, **changed}, f"the maximum was used: {said}" if changed else ""
 
 
 def validate(command: AnyCommand, values: dict[str, Any], spans: Mapping[str, SourceSpan] | None = None) -> Parameters:

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.messages import user_message
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
-from gshtui.commands.language import validate
-from gshtui.context.retrieval.search_commands import commands
+from gshtui.commands.language import lowered, validate
+from gshtui.context.retrieval import result_text, search_commands
+from gshtui.context.retrieval.search_commands import SearchPast, commands
 from gshtui.shell.log.note_command import AddNote
 from gshtui.shell.log.note_command import commands as note_commands
 from gshtui.store.log_writer import LogFile
@@ -132,8 +135,8 @@ async def test_a_command_is_found_by_what_it_printed(store: Store, logs: Path) -
     people = (await search(store, logs, person=True, source="shell_history", query="mismatched")).text
     assert "  printed: ERROR[E0308]" in people
     narrowed: list[dict[str, Any]] = [{"cwd": "/frontend"}, {"agent": "main"}, {"exit_code": 0}]
-    for given in narrowed:
-        assert not (await search(store, logs, source="shell_history", query="mismatched", **given)).data
+    for filters in narrowed:
+        assert not (await search(store, logs, source="shell_history", query="mismatched", **filters)).data
 
 
 async def test_notes_and_changes_stand_between_the_commands(store: Store, logs: Path) -> None:
@@ -231,7 +234,7 @@ async def test_logs_as_an_agent_reads_them(store: Store, logs: Path) -> None:
         ({"source": "shell_history", "exit_code": 999}, "999 is not an exit code"),
         ({"source": "logs", "since": "whenever"}, "is not a time"),
         ({"source": "nowhere"}, "source"),
-        ({"source": "logs", "last_n": 51}, "last_n"),
+        ({"source": "logs", "last_n": 0}, "last_n"),
     ],
 )
 async def test_what_cannot_be_is_said(store: Store, logs: Path, given: dict[str, Any], said: str) -> None:
@@ -305,3 +308,27 @@ async def test_an_output_of_another_project_is_asked_about(store: Store) -> None
         found = await command.assess(invocation, asked_for(key))
         assert found.inside is (cwd == PROJECT)
     assert (await command.assess(invocation, asked_for("nosuch"))).inside
+
+
+@given(st.integers(0, 4_000), st.integers(0, 4_000), st.sampled_from(["FINALFAIL: 1 failed", "final fail", ""]))
+def test_an_output_shows_its_end_and_what_fitted(before: int, behind: int, query: str) -> None:
+    """In a shortened one; a single record is shown whole."""
+    output = "ok " * before + "FINALFAIL: 1 failed. final, then fail " + "ok " * behind + "THE END"
+    record = {"at": 1.0, "type": "tool_call", "tool": "bash", "output": output}
+    two = result_text.logs([record, record], query, "last_n")
+    assert "THE END" in two
+    assert not query or query.split()[-1] in two
+    assert len(two) < 2_500
+    assert len(output) < 700 or "last_n=1" in two
+    assert " ".join(result_text.logs([record], query, "last_n").split()).endswith(" ".join(output.split()))
+
+
+async def test_a_number_above_its_maximum_is_lowered_and_said(store: Store, logs: Path) -> None:
+    async def sync() -> None:
+        """Nothing is left to store."""
+
+    (command,) = search_commands.commands(store, logs, sync)
+    values, said = lowered(command, {"source": "logs", "last_n": 60})
+    assert validate(command, values) == SearchPast(source="logs", last_n=50)
+    assert "last_n: 50" in said
+    assert lowered(command, {"source": "logs", "last_n": 50}) == ({"source": "logs", "last_n": 50}, "")

@@ -132,6 +132,7 @@ def test_help_finds_each_command_by_its_words(capsys: pytest.CaptureFixture[str]
 
 
 BY_HAND = {
+    "version",
     "prompt",
     "gsh",
     "replay",

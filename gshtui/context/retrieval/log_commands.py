@@ -43,6 +43,7 @@ class FoundRecords:
     """Matching records, newest first."""
 
     records: list[Record]
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,9 @@ class ReadRecords:
 
     records: list[Record]
     nothing: str = ""
+    query: str = ""
+    more: bool = False
+    """Whether others come after these."""
     """Why there are none; empty if more may come."""
 
 
@@ -103,22 +107,23 @@ def commands(logs: Path, held_below: HeldBelow) -> list[AnyCommand]:
 
     async def find(invocation: Invocation, given: FindLogs) -> FoundRecords:
         query = await wanted(invocation, given)
-        return FoundRecords(await asyncio.to_thread(log_reader.find_records, logs, query, given.limit))
+        return FoundRecords(await asyncio.to_thread(log_reader.find_records, logs, query, given.limit), given.query)
 
     async def read(invocation: Invocation, given: ReadLog) -> ReadRecords:
         query = await wanted(invocation, given)
         found = await asyncio.to_thread(log_reader.find_records, logs, query, given.limit)
-        return ReadRecords(found[::-1], "" if found else _nothing(logs, query))
+        return ReadRecords(found[::-1], "" if found else _nothing(logs, query), given.query)
 
     async def follow(invocation: Invocation, given: ReadLog) -> AsyncGenerator[ReadRecords]:
         query = await wanted(invocation, given)
         follower = await asyncio.to_thread(log_reader.LogFollower, logs)
         found = await asyncio.to_thread(log_reader.find_records, logs, query, given.limit)
-        yield ReadRecords(found[::-1])
+        yield ReadRecords(found[::-1], query=given.query, more=True)
         words = query.query.split()
         while True:
             added = await asyncio.to_thread(follower.added)
-            yield ReadRecords([record for record in added if log_reader.fits(record, query, words)])
+            fitting = [record for record in added if log_reader.fits(record, query, words)]
+            yield ReadRecords(fitting, query=given.query, more=True)
             await asyncio.sleep(_EVERY)
 
     def streams(invocation: Invocation, given: ReadLog) -> AsyncIterator[ReadRecords] | None:
@@ -170,7 +175,7 @@ def _nothing(folder: Path, query: log_reader.LogQuery) -> str:
 def _render_found(invocation: Invocation, found: FoundRecords) -> Outcome:
     from gshtui.context.retrieval import result_text  # it knows the record's rows, which a log needs not
 
-    text = result_text.logs(found.records)
+    text = result_text.logs(found.records, found.query, "limit")
     return Outcome(found.records, text if invocation.caller.is_agent else fenced(text))
 
 
@@ -179,5 +184,7 @@ def _render_read(_invocation: Invocation, found: ReadRecords) -> Outcome:
         return Outcome([], aside=found.nothing)
     from gshtui.context.retrieval import result_text
 
-    text = "\n".join(line for record in found.records for line in result_text.log_lines(record))
+    whole = len(found.records) == 1 and not found.more
+    shown = (result_text.log_lines(record, found.query, "--limit", whole=whole) for record in found.records)
+    text = "\n".join(line for lines in shown for line in lines)
     return Outcome(found.records, fenced(text), plain=text)

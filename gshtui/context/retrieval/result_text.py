@@ -92,16 +92,21 @@ def conversations(found: Sequence[FoundConversation], query: str) -> str:
     return _headed(f"# Session Search{about} ({_results(found)})", lines[1:])
 
 
-def logs(records: Sequence[dict[str, Any]]) -> str:
-    """A line for each record, and a shortened output below it."""
+def logs(records: Sequence[dict[str, Any]], query: str, limit: str) -> str:
+    """A line for each record, and its output below it: whole if there is one record, else shortened.
+
+    Args:
+        query: what was looked for, which a shortened output shows.
+        limit: the parameter by which a single record is asked for.
+    """
     lines: list[str] = []
     for record in records:
-        lines += ["", *log_lines(record)]
+        lines += ["", *log_lines(record, query, limit, whole=len(records) == 1)]
     return _headed(f"# Log Search ({_results(records)})", lines[1:])
 
 
-def log_lines(record: dict[str, Any]) -> list[str]:
-    """One record: what happened, and the result."""
+def log_lines(record: dict[str, Any], query: str, limit: str, *, whole: bool) -> list[str]:
+    """One record: what happened, and the result. The arguments are those of `logs`."""
     time = when(float(record.get("at") or 0.0), "%Y-%m-%d %H:%M:%S")
     agent = one_line(_word(record, "agent"), 40)
     by = f"{agent} " if agent else ""
@@ -109,8 +114,28 @@ def log_lines(record: dict[str, Any]) -> list[str]:
     output = plain(_word(record, "output"))
     if output.strip() and record.get("type") in ("bash_exec", "tool_call"):
         words = " ".join(output.split())
-        lines.append(f"  output: {words if len(words) <= _OUTPUT else words[:_OUTPUT] + ' …'}")
+        if len(words) <= _OUTPUT:
+            lines.append(f"  output: {words}")
+        elif whole:
+            lines += ["  output:", *(f"    {line}" for line in output.strip("\n").split("\n"))]
+        else:
+            rest = f"[{len(words):,} characters; {limit}=1 shows all of one record]"
+            lines.append(f"  output: {_excerpt(words, query)} {rest}")
     return lines
+
+
+def _excerpt(words: str, query: str) -> str:
+    """The end of a long output, where failures are, and the place that fits the query before it."""
+    low, needle = words.lower(), " ".join(query.lower().split())
+    at = low.rfind(needle) if needle else -1
+    if at < 0:
+        at = max((low.rfind(word) for word in needle.split()), default=-1)
+    half = _OUTPUT // 2
+    if at < 0 or at >= len(words) - _OUTPUT:
+        return f"… {words[-_OUTPUT:]}"
+    start = max(0, at - half // 3)
+    piece = f"{'… ' if start else ''}{words[start : start + half]}"
+    return f"{piece} … {words[-half:]}"
 
 
 def _said(record: dict[str, Any]) -> str:

@@ -270,7 +270,7 @@ def _render(invocation: Invocation, found: FoundPast) -> Outcome:
             text = result_text.conversations(found.conversations, found.query)
             return Outcome(_conversations_json(found.conversations), _shown(invocation, text))
         case "logs":
-            return Outcome(found.records, _shown(invocation, result_text.logs(found.records)))
+            return Outcome(found.records, _shown(invocation, result_text.logs(found.records, found.query, "last_n")))
 
 
 def _command_json(record: ShellRecord, printed: str) -> dict[str, object]:
