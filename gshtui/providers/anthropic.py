@@ -17,6 +17,7 @@ from gshtui.providers.catalog import Model
 from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, no_key, seconds
+from gshtui.providers.refusals import Refusals
 from gshtui.providers.request_hash import encoded, hash_of_response
 from gshtui.providers.retry import retried
 from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, imported, transport_failure
@@ -26,6 +27,7 @@ API = "anthropic"
 _THINKS_FROM = 1_024
 """Tokens of an answer, or for thinking alone, below which models are not told to think."""
 CACHE = {"type": "ephemeral"}
+FIELDS = {"temperature": "", "thinking": "", "output_config": ""}
 BUDGETS = {"low": 2_048, "medium": 8_192, "high": 24_576}
 """Tokens for thinking, for models that accept a budget."""
 STOPS: dict[str, Stop] = {
@@ -276,6 +278,7 @@ class Anthropic:
         self._place = place
         self._client = LazyClient(self._made)
         self._history = wire_history.WireHistory(API, rendered_turn)
+        self._refusals = Refusals(API, FIELDS, ("signature", "thinking"))
 
     @property
     def name(self) -> str:
@@ -285,11 +288,13 @@ class Anthropic:
         return self._place.capabilities(API, model)
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
-        return retried(self._attempt, request, self._place.backoff, self._relieved)
+        return retried(self._attempt, self._refusals.usable(request), self._place.backoff, self._relieved)
 
     def body(self, request: Request) -> dict[str, Any]:
         model = self._place.model(API, request.model)
-        return request_body(request, model, self._history.wired(request, model.capabilities))
+        request = self._refusals.usable(request)
+        body = request_body(request, model, self._history.wired(request, model.capabilities))
+        return self._refusals.fitted(request.model, body)
 
     async def warm_up(self) -> None:
         await self._ready(self._origin(""))
@@ -328,7 +333,7 @@ class Anthropic:
         origin = self._origin(request.model)
         model = self._place.model(API, request.model)
         history = self._history.wired(request, model.capabilities)
-        body = request_body(request, model, history)
+        body = self._refusals.fitted(request.model, request_body(request, model, history))
         answer = AnswerBuilder(
             provider=self.name, api=API, model=request.model, names=history.names,
             origin=origin, most=self.capabilities(request.model).max_output, tagged=bool(self._place.base_url),
@@ -365,7 +370,4 @@ class Anthropic:
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
         """Reasoning depends on what precedes it; if that was cut, the API may reject it."""
-        said = error.message.lower()
-        if error.kind == "bad_request" and "thinking" in said and wire_history.has_opaque(request, API):
-            return wire_history.without_opaque(request, API)
-        return None
+        return self._refusals.relieve(error, request, self.body(request))

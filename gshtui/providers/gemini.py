@@ -20,6 +20,7 @@ from gshtui.providers.catalog import Model
 from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, in_stream, no_key, seconds
+from gshtui.providers.refusals import Refusals
 from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.retry import retried
 from gshtui.providers.sdk_connection import STREAM, Endpoint, LazyClient, ended, imported, transport_failure
@@ -223,6 +224,7 @@ class Gemini:
     def __init__(self, place: Endpoint) -> None:
         self._place = place
         self._client = LazyClient(self._made)
+        self._refusals = Refusals(API, {}, ("thought", "signature"))
 
     @property
     def name(self) -> str:
@@ -232,11 +234,11 @@ class Gemini:
         return self._place.capabilities(API, model.removeprefix("models/"))
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
-        return retried(self._attempt, request, self._place.backoff, self._relieved)
+        return retried(self._attempt, self._refusals.usable(request), self._place.backoff, self._relieved)
 
     def body(self, request: Request) -> dict[str, Any]:
         model = self._place.model(API, request.model.removeprefix("models/"))
-        return request_body(request, model, wire_history.tool_names(request))
+        return request_body(self._refusals.usable(request), model, wire_history.tool_names(request))
 
     async def warm_up(self) -> None:
         await self._ready(self._origin(""))
@@ -328,10 +330,7 @@ class Gemini:
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
         """A signature is valid only where it was made; the conversation can continue without it."""
-        said = error.message.lower()
-        if error.kind == "bad_request" and "thought" in said and wire_history.has_opaque(request, API):
-            return wire_history.without_opaque(request, API)
-        return None
+        return self._refusals.relieve(error, request, {})
 
 
 def _blocked(origin: ErrorOrigin, reason: str) -> ProviderError:

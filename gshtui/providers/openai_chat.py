@@ -15,7 +15,8 @@ from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
 from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string, words
 from gshtui.providers.openai_client import OpenAIClient
-from gshtui.providers.port import Capabilities, Delta, Request
+from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
+from gshtui.providers.refusals import Refusals
 from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.retry import retried
 from gshtui.providers.sdk_connection import Endpoint, ended
@@ -23,6 +24,8 @@ from gshtui.providers.wire_text import ToolNames, text
 
 API = "openai-chat"
 """Key of `opaque`: reasoning of the Responses API means nothing to other servers."""
+FIELDS = {"temperature": "", "reasoning_effort": "", "stream_options": "", "max_tokens": "max_completion_tokens"}
+"""What some servers do not know, or not of each model, and what they want instead."""
 STOPS: dict[str, Stop] = {
     "stop": "end",
     "tool_calls": "tool_use",
@@ -250,6 +253,7 @@ class OpenAIChat:
     def __init__(self, place: Endpoint) -> None:
         self._place = place
         self._client = OpenAIClient(place)
+        self._refusals = Refusals("", FIELDS)
 
     @property
     def name(self) -> str:
@@ -265,10 +269,14 @@ class OpenAIChat:
         return catalog.find(name) or catalog.find(name.rsplit("/", 1)[-1]) or Model(name=name, provider="openai")
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
-        return retried(self._attempt, request, self._place.backoff)
+        return retried(self._attempt, request, self._place.backoff, self._relieved)
 
     def body(self, request: Request) -> dict[str, Any]:
-        return request_body(request, self._model(request.model), wire_history.tool_names(request))
+        body = request_body(request, self._model(request.model), wire_history.tool_names(request))
+        return self._refusals.fitted(request.model, body)
+
+    def _relieved(self, error: ProviderError, request: Request) -> Request | None:
+        return self._refusals.relieve(error, request, self.body(request))
 
     async def warm_up(self) -> None:
         await self._client.ready(self._client.origin(""))

@@ -18,12 +18,14 @@ from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, s
 from gshtui.providers.openai_chat import OpenAIChat
 from gshtui.providers.openai_client import OpenAIClient
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
+from gshtui.providers.refusals import Refusals
 from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.retry import retried
 from gshtui.providers.sdk_connection import Endpoint, ended
 from gshtui.providers.wire_text import ToolNames, data, text
 
 API = "openai"
+FIELDS = {"temperature": "", "parallel_tool_calls": "", "reasoning": "", "include": ""}
 
 
 def request_body(request: Request, model: Model, names: ToolNames) -> dict[str, Any]:
@@ -237,6 +239,7 @@ class OpenAIResponses:
         self._place = place
         self._client = OpenAIClient(place)
         self._hearing = OpenAIChat(place)
+        self._refusals = Refusals(API, FIELDS, ("encrypted", "reasoning"))
 
     @property
     def name(self) -> str:
@@ -248,12 +251,14 @@ class OpenAIResponses:
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         if self._place.model(API, request.model).audio:
             return self._hearing.stream(request)
-        return retried(self._attempt, request, self._place.backoff, self._relieved)
+        return retried(self._attempt, self._refusals.usable(request), self._place.backoff, self._relieved)
 
     def body(self, request: Request) -> dict[str, Any]:
         if self._place.model(API, request.model).audio:
             return self._hearing.body(request)
-        return request_body(request, self._place.model(API, request.model), wire_history.tool_names(request))
+        request = self._refusals.usable(request)
+        body = request_body(request, self._place.model(API, request.model), wire_history.tool_names(request))
+        return self._refusals.fitted(request.model, body)
 
     async def warm_up(self) -> None:
         await self._client.ready(self._client.origin(""))
@@ -289,8 +294,4 @@ class OpenAIResponses:
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
         """Encrypted reasoning is tied to account and model; the conversation can continue without it."""
-        said = error.message.lower()
-        about = "encrypted" in said or "reasoning" in said
-        if error.kind == "bad_request" and about and wire_history.has_opaque(request, API):
-            return wire_history.without_opaque(request, API)
-        return None
+        return self._refusals.relieve(error, request, self.body(request))

@@ -18,6 +18,8 @@ from gshtui.providers.provider_errors import duration
 Attempt = Callable[[Request], AsyncGenerator[Delta, None]]
 Relieve = Callable[[ProviderError, Request], Request | None]
 """The request without the part that the provider rejected, if the error names one."""
+_RELIEVED = 4
+"""Parts that are left out of one request, one after the other."""
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -66,7 +68,7 @@ async def retried(
     """The deltas of the first attempt that shows anything. Raises `ProviderError`."""
     waited = 0.0
     number = 1
-    relieved = False
+    relieved = 0
     while True:
         started = False
         try:
@@ -78,8 +80,8 @@ async def retried(
         except ProviderError as error:
             if started:
                 raise _final(error, number, started=True) from error
-            if not relieved and (lighter := relieve(error, request)) is not None:
-                relieved = True
+            if relieved < _RELIEVED and (lighter := relieve(error, request)) is not None:
+                relieved += 1
                 request = lighter
                 yield Retrying(number, 0.0, error)
                 continue

@@ -1,0 +1,94 @@
+"""What a server has refused, and is not sent again: signatures of earlier answers, and fields of requests.
+
+One for each adapter, so it is remembered for as long as the process has this server. What another model has signed is
+left out from the first request on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gshtui.bus.messages import Message, Text, Thinking, ToolCall
+from gshtui.providers import wire_history
+from gshtui.providers.port import ProviderError, Request
+
+
+class Refusals:
+    """See the module's text.
+
+    Args:
+        api: the key of the signatures; empty: this API has none.
+        fields: those of a body that a server may not know, each with the name to send instead; empty: none.
+        signs: words of a refusal for signatures.
+    """
+
+    def __init__(self, api: str, fields: Mapping[str, str], signs: tuple[str, ...] = ()) -> None:
+        self._api = api
+        self._fields = fields
+        self._signs = signs
+        self._messages: set[str] = set()
+        """Ids of the messages whose signatures were refused."""
+        self._bare: dict[str, tuple[Message, Message]] = {}
+        self._refused: dict[str, set[str]] = {}
+        """Model → the fields that its server has refused."""
+
+    def usable(self, request: Request) -> Request:
+        """The request without signatures that are of another model, or were refused."""
+        if not self._api:
+            return request
+        model = _name(request.model)
+        kept = tuple(
+            message if self._holds(message, model) else self._unsigned(message) for message in request.messages
+        )
+        return (
+            replace(request, messages=kept)
+            if any(a is not b for a, b in zip(kept, request.messages, strict=True))
+            else request
+        )
+
+    def _holds(self, message: Message, model: str) -> bool:
+        same = not message.model or _name(message.model) == model
+        return (
+            message.role != "assistant" or (same and message.id not in self._messages) or not self._is_signed(message)
+        )
+
+    def _is_signed(self, message: Message) -> bool:
+        return any(isinstance(b, Text | Thinking | ToolCall) and self._api in b.opaque for b in message.blocks)
+
+    def _unsigned(self, message: Message) -> Message:
+        known = self._bare.get(message.id)
+        if known is None or known[0] is not message:
+            request = Request("", (), (message,))
+            known = self._bare[message.id] = (message, wire_history.without_opaque(request, self._api).messages[0])
+        return known[1]
+
+    def fitted(self, model: str, body: dict[str, Any]) -> dict[str, Any]:
+        """The body without the fields that the server has refused for this model."""
+        refused = self._refused.get(model)
+        if not refused:
+            return body
+        names = {name: self._fields[name] if name in refused else name for name in body}
+        return {names[name]: value for name, value in body.items() if names[name]}
+
+    def relieve(self, error: ProviderError, request: Request, body: dict[str, Any]) -> Request | None:
+        """Note what the error refuses. Returns the request to send instead; `None`: the error names nothing."""
+        if error.kind != "bad_request":
+            return None
+        said = error.message.lower()
+        refused = self._refused.setdefault(request.model, set())
+        named = [name for name in self._fields if name in body and name in said and name not in refused]
+        if any(sign in said for sign in self._signs):
+            signed = {message.id for message in request.messages if self._is_signed(message)}
+            if signed:
+                self._messages |= signed
+                return self.usable(request)
+        if not named:
+            return None
+        refused.add(max(named, key=len))
+        return request
+
+
+def _name(model: str) -> str:
+    return model.removeprefix("models/")
