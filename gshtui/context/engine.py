@@ -396,7 +396,7 @@ class ContextEngine:
         if not passages:
             passages = self._passages = tuple(p for c in await self._contributions(False) for p in c.passages)
         model = draft.provider.capabilities(draft.model)
-        if learnt := self._windows.of(draft.key, known=model.known):
+        if learnt := self._windows.window_of(draft.key, known=model.known):
             model = replace(model, window=min(model.window, learnt))
         settings = self.settings.tuned(plan.tuned)
         if self._restored is None or self._restored[0] is not plan:

@@ -28,7 +28,7 @@ class LearntWindows:
         """What was learnt before, also by others."""
         self._suspected: dict[str, int] = {}
 
-    def of(self, key: str, *, known: bool) -> int:
+    def window_of(self, key: str, *, known: bool) -> int:
         """The window of a model; 0: nothing smaller was learnt.
 
         Args:

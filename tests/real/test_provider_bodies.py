@@ -19,7 +19,16 @@ from gshtui.providers.port import Request
 from gshtui.providers.request_hash import encodings, hash_of, text_of, was_sent
 from tests.kit.loopback.script import Call, Fault, Say, Think
 from tests.kit.loopback.speech import sign
-from tests.kit.providers import APIS, GREP, READ, make_message, make_request, provider_with_loopback, receive_stream
+from tests.kit.providers import (
+    APIS,
+    GREP,
+    READ,
+    make_message,
+    make_provider,
+    make_request,
+    provider_with_loopback,
+    receive_stream,
+)
 
 COVERS = ("gshtui.providers.request_hash",)
 
@@ -107,7 +116,8 @@ async def test_a_request_that_was_sent_again_without_signatures_is_not_taken_for
         request = make_request("anthropic", *more)
         heard = await receive_stream(provider, request)
         assert heard.completed.sent == hash_of(server.chats[-1].raw)
-        assert not was_sent(provider.body(request), heard.completed.sent)
+        assert was_sent(provider.body(request), heard.completed.sent)  # it knows what was refused
+    assert not was_sent(make_provider("anthropic", server.url).body(request), heard.completed.sent)
 
 
 async def test_offline_shows_what_it_reads_and_sends_nothing() -> None:

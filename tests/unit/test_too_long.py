@@ -79,20 +79,20 @@ def test_words_that_nobody_knows_are_a_suspicion() -> None:
 
 def test_a_learnt_window_is_known_at_the_next_start_while_nobody_knows_better() -> None:
     first = LearntWindows()
-    assert first.of("own/m", known=False) == 0
+    assert first.window_of("own/m", known=False) == 0
     first.learn("own/m", 8_000)
     again = LearntWindows()
-    assert again.of("own/m", known=False) == 8_000
-    assert again.of("own/m", known=True) == 0
-    assert again.of("other/m", known=False) == 0
+    assert again.window_of("own/m", known=False) == 8_000
+    assert again.window_of("own/m", known=True) == 0
+    assert again.window_of("other/m", known=False) == 0
 
 
 def test_a_suspected_window_counts_until_it_was_not_that() -> None:
     windows = LearntWindows()
     windows.suspect("own/n", 4_000)
-    assert windows.of("own/n", known=True) == 4_000
+    assert windows.window_of("own/n", known=True) == 4_000
     windows.forget("own/n")
-    assert LearntWindows().of("own/n", known=False) == windows.of("own/n", known=False) == 0
+    assert LearntWindows().window_of("own/n", known=False) == windows.window_of("own/n", known=False) == 0
     windows.suspect("own/n", 5_000)
     windows.confirm("own/n")
-    assert LearntWindows().of("own/n", known=False) == 5_000
+    assert LearntWindows().window_of("own/n", known=False) == 5_000
