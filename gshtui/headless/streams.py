@@ -217,9 +217,11 @@ class Writer:
                 continue
             try:
                 write_all(number, data)
-            except OSError:
+            except OSError as error:
                 if number == STDOUT:
                     self.broken = True
+                    if not isinstance(error, BrokenPipeError):
+                        complain(f"cannot write the output: {error.strerror}.")
                     self._on_broken()
 
 
