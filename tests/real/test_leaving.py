@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from acp.schema import TextContentBlock
 
+from gshtui.acp_server.acp_session import AcpSession
 from gshtui.agents import toolbox
 from gshtui.bus.events.agent_events import (
     PromptQueued,
@@ -40,10 +42,12 @@ from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.providers.http_client import WatchedClient
+from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
+from tests.kit.command import run_gsh
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say
@@ -213,8 +217,6 @@ async def _turns_of_the_loop(number: int) -> None:
 
 def _texts(folder: Path, session: str) -> list[str]:
     """The prompts of the record, then those of its queue."""
-    from gshtui.settings import paths
-
     with sqlite3.connect(f"file:{paths.data_dir() / 'gsh.db'}?mode=ro", uri=True) as record:
         sent = record.execute(
             "SELECT json_extract(data, '$.blocks[0].text') FROM messages WHERE session = ? AND role = 'user'"
@@ -303,14 +305,17 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
 
 
 ROUNDS = [(*each, seed) for seed in range(4) for each in itertools.product(range(4), ENDS)]
+EACH = 6 if FULL else 3
+"""Endings in a test."""
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("part", range(len(ROUNDS) // EACH if FULL else 1))
 @pytest.mark.parametrize("state", STATES)
 async def test_whoever_leaves_starts_nothing_and_loses_nothing(
-    state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: Started
+    state: str, part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: Started
 ) -> None:
-    rounds = ROUNDS if FULL else random.Random(state).sample(ROUNDS, 3)
+    rounds = random.Random(state).sample(ROUNDS, len(ROUNDS))[part * EACH : (part + 1) * EACH]
     for number, end, seed in rounds:
         await _leave(state, number, end, seed, tmp_path / f"{number}-{end}-{seed}", monkeypatch, started)
 
@@ -375,8 +380,6 @@ def _fill_queue(folder: Path, mode: str, end: Callable[[PtyChild], None]) -> Non
 
 
 def _drafts() -> list[Path]:
-    from gshtui.settings import paths
-
     return list((paths.state_dir() / "drafts").glob("*.json"))
 
 
@@ -414,8 +417,6 @@ async def test_a_window_that_ends_sends_nothing_more_and_its_queue_is_in_the_nex
 
 
 def _latest() -> str:
-    from gshtui.settings import paths
-
     with sqlite3.connect(f"file:{paths.data_dir() / 'gsh.db'}?mode=ro", uri=True) as record:
         session = record.execute("SELECT session FROM messages ORDER BY id DESC LIMIT 1").fetchone()[0]
     record.close()
@@ -445,3 +446,80 @@ async def test_the_queue_is_listed_and_dropped(tmp_path: Path, monkeypatch: pyte
             await gone
         assert _texts(tmp_path, session) == ["NOW"]
         assert len(server.chats) == 1
+
+
+async def _left_waiting(folder: Path, server: Loopback) -> str:
+    """A conversation that was left with two prompts in its queue."""
+    async with _hub(folder, "new", "yolo") as (hub, recorder):
+        one = Leaving(hub, server, folder, recorder)
+        one.send("NOW")
+        one.queue(2)
+        await server.sent.wait()
+        return hub.session_of("main")
+
+
+async def test_a_prompt_without_a_window_leaves_alone_what_waits_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with loopback("anthropic", choose=_answer("streaming")) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        session = await _left_waiting(tmp_path, server)
+        server.choose = lambda _: [Say("well said")]
+        ran = await asyncio.to_thread(run_gsh, "prompt", "--session", session, "MORE", cwd=tmp_path)
+        assert (ran.code, ran.out.strip()) == (0, "well said")
+        assert "2 prompts wait here, unsent" in ran.err and "/queue send" in ran.err
+        assert _texts(tmp_path, session) == ["NOW", "MORE", "Q1", "Q2"]
+        assert len(server.chats) == 2
+
+
+async def test_a_client_over_acp_is_told_of_what_waits_and_starts_none_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    class Client:
+        async def session_update(self, session_id: str, update: Any) -> None:
+            told.append(str(getattr(getattr(update, "content", None), "text", "")))
+
+        async def request_permission(self, session_id: str, tool_call: Any, options: Any) -> Any:
+            raise ConnectionError
+
+    async with loopback("anthropic", choose=_answer("streaming")) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        session = await _left_waiting(tmp_path, server)
+        async with _hub(tmp_path, session, "ask") as (hub, _):
+            acp = AcpSession(hub, Client())
+            await acp.replay()
+            assert told[-1].startswith("2 prompts wait in this conversation, unsent")
+            server.choose = lambda _: [Say("well said")]
+            await acp.prompt([TextContentBlock(type="text", text="MORE")])
+            assert _texts(tmp_path, session) == ["NOW", "MORE", "Q1", "Q2"]
+            assert len(server.chats) == 2
+            await acp.prompt([TextContentBlock(type="text", text="/queue drop")])
+            await acp.close()
+        assert _texts(tmp_path, session) == ["NOW", "MORE"]
+
+
+async def test_a_budgets_pause_holds_what_is_queued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (paths.config_dir(create=True) / "config.toml").write_text("[budget]\nagent_tokens = 1\n")
+    async with loopback("anthropic", choose=_answer("ended")) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        async with _hub(tmp_path, "new", "yolo") as (hub, recorder):
+            one = Leaving(hub, server, tmp_path, recorder)
+            used = hub.bus.wait_for(TurnFinished, timeout=WITHIN)
+            one.send("BEFORE")
+            await used
+            asked = hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
+            paused = hub.bus.wait_for(TurnFinished, timeout=WITHIN)
+            one.send("NOW")
+            one.queue(2)
+            question = await asked
+            hub.bus.publish(ApprovalAnswered(approval=question.approval, decision="deny"))
+            assert (await paused).stop == "max_iterations"
+            await hub.bus.drained()
+            assert [event.text for event in recorder.of(PromptQueued) if event.held] == ["Q1", "Q2"]
+            assert len(server.chats) == 1
+            assert _texts(tmp_path, hub.session_of("main")) == ["BEFORE", "NOW", "Q1", "Q2"]
