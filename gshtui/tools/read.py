@@ -7,7 +7,7 @@ import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 from pydantic import Field
 
@@ -184,7 +184,8 @@ Read a text file, its lines as `number│text`, or list a folder. Read a file be
 head and sed: it is exact, and needs no approval in the project."""
 DETAILS = """\
 Without a range it starts at line 1 and stops at 2,000 lines or when the answer is full, and then says which \
-start_line to continue from, and in many languages which parts follow. Binary files and pictures are described, not \
+start_line to continue from, and in many languages which parts follow; of a long text that is no code it gives the \
+beginning and the end. Binary files and pictures are described, not \
 shown. Control characters appear as symbols such as ␛ or ⟨U+200B⟩."""
 _MOST_LINES = 2_000
 _MOST_ENTRIES = 500
@@ -264,9 +265,16 @@ def _read(workspace: Workspace, invocation: Invocation, parameters: ReadParamete
             if rest:  # then there is less room for the lines
                 found = excerpt(file, kind, parameters.start_line, parameters.end_line, _MOST_LINES, limit - room)
                 rest = _outline_of_rest(file, place, found, room)
+            tail = (
+                _end_of_rest(file, kind, place, found, limit) if _is_beginning(found, parameters) and not rest else None
+            )
+            if tail is not None:
+                found = excerpt(file, kind, 1, 0, _MOST_LINES // 2, limit // 2)
             workspace.record_read(invocation, place.real, _state(file.fileno(), state))
     except OSError as error:
         raise file_access.explained(error, f"Cannot read {place.shown}") from error
+    if tail is not None:
+        return _both_ends(place, found, tail, kind.description)
     outcome = _shown(place, found, kind.description, state.st_size, parameters.end_line)
     return replace(outcome, text=f"{outcome.text}\n{rest}") if rest else outcome
 
@@ -292,6 +300,35 @@ def _outline_of_rest(file: BinaryIO, place: Location, found: Excerpt, size: int)
     return "\n".join((_FOLLOWS, *lines)) if lines else ""
 
 
+def _end_of_rest(file: BinaryIO, kind: FileType, place: Location, found: Excerpt, limit: int) -> Excerpt | None:
+    """The last lines of a text that is no code, in half of the answer; `None` where the next lines are worth more."""
+    from gshtui.code import code_outline  # only where a file does not fit
+
+    if not found.total or code_outline.can_outline(place.real.name) or kind.encoding.startswith(("utf-16", "utf-32")):
+        return None
+    wanted = min(len(found.lines), _MOST_LINES) // 2
+    while wanted > 0:
+        tail = excerpt(file, kind, -wanted, 0, wanted, limit // 2)
+        if not tail.more:
+            return tail if tail.first > found.first + len(found.lines) else None
+        wanted = min(len(tail.lines), wanted - 1)
+    return None
+
+
+def _both_ends(place: Location, head: Excerpt, tail: Excerpt, encoding: str) -> Outcome:
+    first = _shown(place, head, encoding, 1, head.first + len(head.lines) - 1)
+    left_out = head.first + len(head.lines)
+    note = (
+        f"[lines {left_out:,}–{tail.first - 1:,} of {tail.total:,} are left out; continue with start_line={left_out}]"
+    )
+    data = {**cast("dict[str, Any]", first.data), "total": tail.total, "end": "\n".join(tail.lines)}
+    return Outcome(data=data, text="\n".join((first.text, note, _numbered(tail))))
+
+
+def _numbered(found: Excerpt) -> str:
+    return "\n".join(f"{found.first + n:>6}│{line}" for n, line in enumerate(found.lines))
+
+
 def _state(descriptor: int, state: os.stat_result) -> Fingerprint:
     """Return the file's state, with its content's hash unless it is too large."""
     if state.st_size > _HASHED:
@@ -306,7 +343,7 @@ def _shown(place: Location, found: Excerpt, encoding: str, size: int, end_line: 
     if found.line_ends:
         notes.append(f"line ends: {found.line_ends}")
     last = found.first + len(found.lines) - 1
-    text = "\n".join(f"{found.first + n:>6}│{line}" for n, line in enumerate(found.lines))
+    text = _numbered(found)
     if not size:
         text = "(the file is empty)"
     elif not found.lines:

@@ -32,9 +32,11 @@ async def test_lines_have_numbers_and_ranges(tools: ToolHarness) -> None:
 async def test_a_long_file_says_how_to_go_on(tools: ToolHarness) -> None:
     tools.write_file("long.txt", "".join(f"line {n}\n" for n in range(1, 10_001)))
     text = (await tools.run("read", path="long.txt")).text
-    assert " of 10,000; continue with start_line=" in text
-    assert len(text.encode()) <= 30_000
-    following = int(text.rpartition("start_line=")[2].rstrip("]"))
+    assert " of 10,000 are left out; continue with start_line=" in text
+    assert text.endswith("\n  9999│line 9999\n 10000│line 10000")
+    assert 25_000 < len(text.encode()) <= 30_000
+    following = int(text.rpartition("start_line=")[2].partition("]")[0])
+    assert f"\n{following - 1:>6}│line {following - 1}\n[lines {following:,}–" in text
     assert (await tools.run("read", path="long.txt", start_line=following)).text.startswith(
         f"{following:>6}│line {following}\n"
     )
