@@ -8,6 +8,7 @@ not well formed. Used by the policy.
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -394,9 +395,28 @@ def _named_targets(arguments: Sequence[str]) -> str:
     return f"the target {other[:40]} is not one of those that build or test" if other else ""
 
 
+_AWK_ACTS = re.compile(
+    r"[|>@]|\b(?:system|getline|ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|close|fflush|include|load)\b"
+)
+
+
+def _only_computes(words: Sequence[str]) -> str:
+    """A program of awk's that starts nothing, writes to no file, and reads none but its operands."""
+    return "the program for awk may do more than print what it reads" if any(map(_AWK_ACTS.search, words)) else ""
+
+
+def _only_asks(words: Sequence[str]) -> str:
+    """`git config` reads only where it is told to, before anything that is no flag."""
+    flags = list(itertools.takewhile(lambda word: word.startswith("-"), words))
+    reads = any(word in ("--get", "--get-all", "--get-regexp", "--list", "-l") for word in flags)
+    return "" if reads else "`git config` may set something"
+
+
 _CHECKS: Mapping[str, Callable[[Sequence[str]], str]] = {
+    "awk_program": _only_computes,
     "date_setting": _shows_the_date,
     "format_escapes": _escapes,
+    "git_config": _only_asks,
     "jq_filter": _reads_no_environment,
     "make_targets": _named_targets,
     "printf_format": _format_of_printf,

@@ -195,7 +195,8 @@ def _harms_machine(program: str, arguments: list[str], operands: list[str], fold
         return "it stops the machine"
     if program == "kill" and (operands[-1:] in (["1"], ["-1"]) or (len(arguments) > 1 and arguments[-1] == "-1")):
         return "it ends every process"
-    if program in ("pkill", "killall") and any(_is("agent_program", operand) for operand in operands):
+    ended = [operand for operand in operands if _is("agent_program", operand) or _is("ours", operand)]
+    if program in ("pkill", "killall") and ended:
         return f"it ends every {operands[-1]}"
     if program == "tmux" and "kill-server" in arguments:
         return "it ends every tmux session"
@@ -231,10 +232,26 @@ def _takes_hold(program: str, arguments: list[str], operands: list[str], folder:
     ):
         written = operands[-1:] if _is("writes_last_operand", program) else operands[_is("takes_script", program) :]
         return next((why for operand in written if (why := _refused_target(operand, folder))), "")
+    if program == "uniq":
+        return _refused_target(operands[1], folder) if len(operands) > 1 else ""
+    if program in ("curl", "wget"):
+        return next((why for place in _saved_to(program, arguments) if (why := _refused_target(place, folder))), "")
     if program == "dd":
         written = [word.removeprefix("of=") for word in arguments if word.startswith("of=")]
         return next((why for operand in written if (why := _refused_target(operand, folder))), "")
     return ""
+
+
+def _saved_to(program: str, arguments: list[str]) -> Iterator[str]:
+    """The files that a download is written to by name."""
+    short, long = ("o", "--output") if program == "curl" else ("O", "--output-document")
+    for at, word in enumerate(arguments):
+        if word == long or re.fullmatch(rf"-[A-Za-z]*{short}", word):
+            yield from arguments[at + 1 : at + 2]
+        elif word.startswith(f"{long}="):
+            yield word.partition("=")[2]
+        elif found := re.match(rf"-[A-Za-z]*?{short}(?=[/~.$])", word):
+            yield word[found.end() :]
 
 
 def _into(program: str, arguments: list[str]) -> Iterator[str]:

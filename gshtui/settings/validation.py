@@ -72,9 +72,11 @@ def _unknown_table(out: Checked, origin_of: OriginOf, name: str, entries: object
         _secret(out, origin_of, (name,))
     elif isinstance(entries, dict):
         near = nearest_table(name)
-        out.refuse(
-            origin_of, (name,), f"there is no table {spelled((name,))}.", f"Did you mean [{near}]?" if near else ""
-        )
+        hint = f"Did you mean [{near}]?" if near else ""
+        if name == "plugins":
+            hint = "Plugins have no settings there: `gsh-tui plugins approve` approves one, on this machine."
+        # In brackets: a lone word in a code span would be taken for a command.
+        out.refuse(origin_of, (name,), f"there is no table [{spelled((name,))[1:-1]}].", hint)
     else:
         _unknown_key(out, origin_of, (name,))
 
