@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gshtui.bus.messages import Message, ToolResult
+from gshtui.bus.messages import Message, Thinking, ToolCall, ToolResult
 from gshtui.providers.port import Provider
 from tests.kit.loopback.script import Answer, Call, Fault, Say, Think
 from tests.kit.loopback.server import Loopback
@@ -36,7 +36,9 @@ async def test_what_another_model_has_signed_is_left_out_from_the_first_request_
             msgspec.structs.replace(first, model="another-model"),
             make_message("tool", ToolResult(first.calls[0].id, "read", "x")),
         ]
-        signatures = [str(block.opaque[api]) for block in first.blocks if getattr(block, "opaque", {})]
+        signatures = [
+            block.opaque[api] for block in first.blocks if isinstance(block, Thinking | ToolCall) and block.opaque
+        ]
         assert signatures
         assert await further(provider, api, talk, server) == [1, 1, 1, 1]
         own = str(server.chats[2].body)
