@@ -40,6 +40,7 @@ COVERS = (
     "gshtui.code.language_session",
     "gshtui.code.language_table",
     "gshtui.code.code_queries",
+    "gshtui.code.source_files",
     "gshtui.tools.change_problems",
     "gshtui.tools.code_commands",
     "gshtui.guard.sandbox.stdio_server",
