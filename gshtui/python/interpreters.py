@@ -60,6 +60,9 @@ AskModel = Callable[[InterpreterOwner, str], Awaitable[str]]
 """(owner, prompt) → the answer of the owner's model. Raises an `ExpectedError`."""
 
 
+_BRIEF = "Python has started anew: it has no variables of earlier answers, and those of this one go when it ends"
+
+
 @dataclass(slots=True)
 class _Kept:
     """One owner's interpreter, and what is remembered of it."""
@@ -81,6 +84,8 @@ class Interpreters:
     ) -> None:
         """`sandbox`: what agents' commands may use of the machine, and which variables they get."""
         self.settings = settings
+        self.brief = False
+        """Whether they end with the turn, as those of a process that only answers once; agents are told so."""
         self._sandbox = sandbox
         self._ask_model = ask_model
         self._use_tool = use_tool
@@ -128,6 +133,8 @@ class Interpreters:
                 return await self._answer(owner, what, more)
 
             kept.interpreter = await start_interpreter(options, answer)
+            if self.brief:
+                kept.news.append(_BRIEF)
             return kept.interpreter
 
     def take_news(self, owner: InterpreterOwner) -> list[str]:

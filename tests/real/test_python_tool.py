@@ -278,3 +278,12 @@ async def test_few_live_at_once(python: PythonHarness) -> None:
     assert "NameError" in first.text
     assert "ended to make room for others; these variables are gone: mine." in first.text
     assert (await python.run("mine", session="s8")).text == "8"
+
+
+async def test_an_interpreter_that_ends_with_the_answer_says_so_once(python: PythonHarness) -> None:
+    """A process that answers one question cannot keep variables for the next."""
+    python.interpreters.brief = True
+    first = (await python.run("zz = 5")).text
+    second = (await python.run("zz")).text
+    assert "no variables of earlier answers" in first
+    assert second == "5"
