@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gshtui.bus.agent_data import ProgramCommand
-from gshtui.media.mentions import TRAILING
 from gshtui.system.tasks import start_job
-from gshtui.text.file_name import written_name
 from gshtui.ui.prompt.fuzzy import best_matches, fuzzy_match
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionSource
 
@@ -332,6 +330,9 @@ class ResourceSource:
 
 def _file_mention(path: str) -> str:
     """The path as written in a prompt; quoted if it contains a space, or cannot be told by sight."""
+    from gshtui.media.mentions import TRAILING  # not before the first letter
+    from gshtui.text.file_name import written_name
+
     if (name := written_name(path)) != path:
         return f"@{name}"
     if not any(char.isspace() or char == '"' for char in path) and path[-1] not in TRAILING:
