@@ -38,14 +38,14 @@ _SECRET = re.compile(
     | /id_(?:rsa|dsa|ecdsa|ed25519)(?:_[^/]*)?$ | \.(?:pem|p12|pfx|jks|keystore|kdbx|ppk)$ | /[^/]*\.key$
     | /credentials(?:\.json|\.ya?ml|\.toml)?$ | /service[-_]account[^/]*\.json$ | /\.?secrets?\.(?:json|ya?ml|toml|env)$
     | /gsh/(?:agents/\d{4,}\.json|ssh_host_key)$
-    | /\.env(?:rc)?(?:\.[^/]*)?$ | /[^/]+\.env$ | /\.htpasswd$
+    | /\.env(?:rc)?(?:[._~-][^/]*)?$ | /[^/]+\.env$ | /\.dev\.vars(?:\.[^/]*)?$ | /\.htpasswd$
     | ^/proc/(?:[^/]+/)+(?:environ|mem|maps|auxv|cmdline|fd|root|cwd)(?:/|$) | ^/proc/kcore$
     | ^/dev/(?:mem|kmem|fd)(?:/|$)
     | ^/etc/(?:shadow|gshadow|sudoers|ssl/private|krb5\.keytab)[-~]?(?:/|$|\.d) | /host_[^/]*_key$
     )"""
 )
 _HISTORY = re.compile(r"hist(?:ory|file)?(?:\.db)?$")
-_EXAMPLE = re.compile(r"/\.env\.(?:example|sample|template|dist|defaults?|test\.example)$")
+_EXAMPLE = re.compile(r"/\.(?:env[._-]|dev\.vars\.)(?:example|sample|template|dist|defaults?|test\.example)$")
 _GUARDED = re.compile(
     r"/\.git(?:/|$)|/\.gsh(?:/|$)|/\.config/gsh/(?:people$|(?:hooks|profiles)(?:/|$))"
     r"|/gsh/(?:config\.toml|rules\.toml|policy[^/]*|trusted\.json|plugins\.json|ssh_host_key|agents/\d{4,}\.json)$"
@@ -70,9 +70,10 @@ _HISTORY_FILE = re.compile(
 SEARCH_LEAVES_OUT = (
     *(
         "!.env",
-        "!.env.*",
+        "!.env[._~-]*",
         "!*.env",
         "!.envrc",
+        "!.dev.vars*",
         "!*.pem",
         "!*.key",
         "!*.p12",

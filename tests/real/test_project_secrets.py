@@ -31,10 +31,16 @@ SECRETS = {
     "config/credentials.json": CANARY,
     "secrets.yaml": CANARY,
     ".aws/credentials": CANARY,
+    ".env~": f"K={CANARY}\n",
+    "web/.env-prod": f"K={CANARY}\n",
+    "web/.env_local": f"K={CANARY}\n",
+    "worker/.dev.vars": f"K={CANARY}\n",
     ".npmrc": f"//registry.example/:_authToken={CANARY}\n",
 }
 SEEN = {
     ".env.example": "K=\n",
+    ".env-sample": "K=\n",
+    ".dev.vars.example": "K=\n",
     "certs/ca.pem": "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n",
     "web/.npmrc": "//registry.example/:_authToken=${NPM_TOKEN}\nregistry=https://registry.example/\n",
     "environment.py": "x = 1\n",
@@ -90,6 +96,14 @@ async def test_no_shape_of_reading_shows_them(project: Path, line: str) -> None:
     done = await in_sandbox(tools(project), "sh run.sh")
     assert CANARY not in str(done), line
     assert {name: (project / name).read_text("utf-8") for name in SECRETS if (project / name).exists()}
+
+
+async def test_no_other_name_of_the_same_file_shows_it(project: Path) -> None:
+    (project / "deep" / "er").mkdir(parents=True)
+    os.link(project / ".env", project / "deep" / "er" / "notes.txt")
+    (project / "also.txt").symlink_to("deep/er/notes.txt")
+    (project / "run.sh").write_text("grep -rh . deep; cat also.txt deep/er/notes.txt .env", "utf-8")
+    assert CANARY not in str(await in_sandbox(tools(project), "sh run.sh"))
 
 
 async def test_what_holds_none_is_content_and_what_is_hidden_is_said(project: Path) -> None:

@@ -9,6 +9,7 @@ comes is looked through, and what cannot be, is taken out. Safe to use from seve
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -223,6 +224,20 @@ class NestedFiles:
             found = [path for paths in self._secrets.values() for path in paths]
             kept = [path for path in found if path not in self._made or self._made[path] != _state(path)]
             return [Path(path) for path in kept]
+
+    def linked_to(self, files: Iterable[Path]) -> list[Path]:
+        """The other names of those of these files that have several. Blocks: then every folder is read."""
+        states = [found for path in files if (found := _lstat(str(path))) is not None]
+        wanted = {(one.st_dev, one.st_ino) for one in states if one.st_nlink > 1 and stat.S_ISREG(one.st_mode)}
+        if not wanted:
+            return []
+        numbers = {number for _, number in wanted}
+        same: list[str] = []
+        with self._lock:
+            for folder in self._folders:
+                with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                    same += [entry.path for entry in entries if entry.inode() in numbers]
+        return [Path(path) for path in same if _identity(path) in wanted]
 
     def left_since(self, began: int) -> list[Path]:
         """What a command has left that must not stay. Blocks for a moment.

@@ -275,6 +275,7 @@ class ProjectSandbox:
                     found[Path(os.path.realpath(path))] = None
         bound = (self.project, *self.writable)
         kept = [path for path in found if path.exists() and not sensitive_paths.holds_no_secret(path)]
+        kept = list(dict.fromkeys((*kept, *(path for nested in self.read for path in nested.linked_to(kept)))))
         inside = [path for path in kept if any(path != place and path.is_relative_to(place) for place in bound)]
         kept = [*inside, *(path for path in kept if path not in inside and path not in bound and not _is_own(path))]
         outer = [path for path in kept if found.keys().isdisjoint(path.parents)]
