@@ -5,6 +5,7 @@ Nothing of ours is replaced. A fault can begin, end, or kill the process, just b
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -14,10 +15,13 @@ from pathlib import Path
 from typing import Literal
 
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 
 DiskFault = Literal["limit", "io", "pages", "readonly", "busy"]
 AT_ONCE: tuple[DiskFault, ...] = ("limit", "io")
 """Those that can begin between two statements of one transaction."""
+_PRAGMAS = {"pages": "PRAGMA max_page_count = 1", "readonly": "PRAGMA query_only = ON"}
+"""SQLite's own limits: SQLITE_FULL, SQLITE_READONLY."""
 FAULTS: tuple[DiskFault, ...] = ("limit", "io", "pages", "readonly", "busy")
 
 
@@ -63,10 +67,9 @@ class RecordFaults:
         """Begin a fault between two transactions."""
         if fault in AT_ONCE:
             self.begin_at_once(fault)
-        elif fault == "pages":  # SQLite's own limit: SQLITE_FULL
-            await self._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 1"))
-        elif fault == "readonly":
-            await self._database.run(lambda connection: connection.execute("PRAGMA query_only = ON"))
+        elif fault in _PRAGMAS:
+            with contextlib.suppress(StoreError):  # another fault came first
+                await self._database.run(lambda connection: connection.execute(_PRAGMAS[fault]))
         elif self._other is None:
             other = sqlite3.connect(self._path, isolation_level=None)
             try:

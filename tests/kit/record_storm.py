@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import random
+import traceback
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -207,5 +208,9 @@ async def _dump(seed: int, place: Path) -> None:
 def main(words: list[str]) -> int:
     """`SEED NUMBER`: a leg with faults. `SEED FILE`: the last one, which writes down what the record has."""
     seed, what = int(words[0]), words[1]
-    asyncio.run(_live(seed, int(what)) if what.isdecimal() else _dump(seed, Path(what)))
+    try:
+        asyncio.run(_live(seed, int(what)) if what.isdecimal() else _dump(seed, Path(what)))
+    except Exception:
+        traceback.print_exc()  # the warm program that this is a fork of ends it without a word
+        return 1
     return 0
