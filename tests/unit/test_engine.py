@@ -514,13 +514,12 @@ async def test_a_request_that_was_made_ahead_is_the_one_made_at_once(
     for ahead in (False, True):
         here = harness(200_000, store=before.store, messages=before.messages)
         here.turns = before.turns
-        if ahead:
-            making = asyncio.create_task(here.engine.get_ready(here.messages, here.model, "small-1"))
-            for _ in range(steps):
-                await asyncio.sleep(0)
+        making = asyncio.create_task(here.engine.get_ready(here.messages, here.model, "small-1")) if ahead else None
+        for _ in range(steps if ahead else 0):
+            await asyncio.sleep(0)
         here.add_prompt("Go on.")
         prepared = await here.prepare()
-        if ahead:
+        if making is not None:
             await making
         requests.append((prepared.assembly.request, prepared.assembly.blocks))
         for block in prepared.assembly.blocks:

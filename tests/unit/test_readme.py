@@ -398,7 +398,19 @@ NOT_OURS = {
     ".zshrc",
     ".git",
     "$ZSH_CUSTOM/plugins/gsh",
-    *(".env", ".env.*", "*.env", ".env.example", "*.key", "*.pem", "credentials.json", "secrets.yaml", ".npmrc"),
+    *(
+        ".env",
+        ".env.*",
+        ".env-*",
+        ".dev.vars",
+        "*.env",
+        ".env.example",
+        "*.key",
+        "*.pem",
+        "credentials.json",
+        "secrets.yaml",
+        ".npmrc",
+    ),
     *("mise.toml", "core.fsmonitor", "gshtui/guard/obeyed_files.toml"),
 }
 """The shell's, git's, other programs', this clone's."""
