@@ -25,7 +25,6 @@ from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness
 
 COVERS = (
-    "gshtui.guard.obeyed_files",
     "gshtui.guard.sandbox.named_files",
     "gshtui.guard.sandbox.overlapping_runs",
 )
