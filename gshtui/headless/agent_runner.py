@@ -40,6 +40,7 @@ from gshtui.shell import hub_registry, plugin_files
 from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
 from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.processes import kill_calls
 from gshtui.system.tasks import cancel_and_wait, end_all
 from gshtui.system.time_limit import time_limit
 
@@ -264,6 +265,7 @@ class AgentRunner:
 
     def _end_by_signal(self, number: int) -> None:
         if self._end.done():
+            kill_calls()
             os._exit(128 + number)  # asked twice: it does not end by itself
         self._cease()
         exit = INTERRUPTED if number == signal.SIGINT else 128 + number

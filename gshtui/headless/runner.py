@@ -11,6 +11,7 @@ from typing import Any
 
 from gshtui.headless.crash import report_crash, written
 from gshtui.headless.exits import INTERRUPTED
+from gshtui.system.processes import kill_calls
 from gshtui.system.tasks import cancel_and_wait
 
 
@@ -74,6 +75,7 @@ async def _run(command: Callable[[Stop], Awaitable[int]]) -> int:
 
     def told() -> None:
         if stop.signalled:
+            kill_calls()
             os._exit(INTERRUPTED)  # asked twice: whatever it is waiting for, it will not end by itself
         stop.signalled = True
         stop.asked.set()

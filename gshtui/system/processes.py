@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
@@ -214,6 +214,27 @@ def _candidates(leader: int | None, call: str, *, is_young: bool) -> Iterator[ps
 def in_session(processes: Iterable[psutil.Process], leader: int) -> list[psutil.Process]:
     """Those still in the shell's session: its background jobs, not what detached on purpose."""
     return [process for process in processes if _session(process) == leader]
+
+
+_running: dict[int, str] = {}
+"""Of the calls of this process that run now: the pid of the shell → the mark."""
+
+
+@contextlib.contextmanager
+def call_runs(leader: int, call: str) -> Generator[None]:
+    """Note a call until it is dealt with, for `kill_calls`."""
+    _running[leader] = call
+    try:
+        yield
+    finally:
+        _running.pop(leader, None)
+
+
+def kill_calls() -> None:
+    """Kill every process of the calls that run, where this process ends without dealing with them. Blocks briefly."""
+    for leader, call in tuple(_running.items()):
+        with contextlib.suppress(Exception):  # whatever it is, this process ends
+            send_signal(call_processes(leader, call), signal.SIGKILL)
 
 
 def end_call_processes(leader: int | None, call: str) -> list[str]:

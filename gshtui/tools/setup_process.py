@@ -160,10 +160,11 @@ async def _ended(
     printed = b""
     timed_out = False
     try:
-        async with time_limit(within):
-            while block := await process.stdout.read(65_536):
-                printed = (printed + block)[-_KEPT:]
-            await process.wait()
+        with processes.call_runs(process.pid, mark):
+            async with time_limit(within):
+                while block := await process.stdout.read(65_536):
+                    printed = (printed + block)[-_KEPT:]
+                await process.wait()
     except TimeoutError:
         timed_out = True
     finally:

@@ -203,6 +203,7 @@ async def run_supervised(
             raise file_access.explained(error, f"Cannot start {start.argv[0]} in {start.folder}") from error
         if run is not None:
             run.started(shell.pid)
+        surroundings.enter_context(processes.call_runs(shell.pid, call))
         done = await _ended(shell, cancelled, limit, [capture] if errors is None else [capture, errors], call)
         if run is None or sandbox is None:
             return done

@@ -1,5 +1,6 @@
 """The signals that end a window. At the first it leaves as its person would: what was accepted and said is on disk, and
-the terminal is put back. A second one, or a window that has not left in time, ends the process at once.
+the terminal is put back. A second one, or a window that has not left in time, ends the process at once, with the
+commands that its agents run.
 
 Its terminal that hangs up is such a signal, too, whether the system sends one or not.
 """
@@ -11,6 +12,8 @@ import os
 import signal
 from collections.abc import Callable
 from functools import partial
+
+from gshtui.system.processes import kill_calls
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _LEAVES_WITHIN = 10.0
@@ -48,6 +51,7 @@ class EndSignals:
 
     def _end_at_once(self) -> None:
         self._abandon()
+        kill_calls()
         self.end()
 
     def end(self) -> None:
