@@ -338,6 +338,9 @@ async def _failing() -> None:
 STARTS_TASKS = {
     "system/tasks.py": "the one way",
     "bus/subscription.py": "the bus serves its handlers, and reports what they raise",
+    "agents/conversation.py": "a write to the record, which is awaited where it is started",
+    "agents/side_question.py": "a question to a model, which is awaited where it is started",
+    "ui/prompt/prompt_completion.py": "a group that is awaited where it is started",
     "agents/agent.py": "a turn, which is awaited where it is started",
     "fleet/acp/acp_agent.py": "a turn and its prompt, which are awaited where they are started",
     "agents/toolbox.py": "a group that is awaited where it is started",
