@@ -39,7 +39,8 @@ from gshtui.guard.approval import Call, Gate, Verdict
 from gshtui.media.mentions import missing, readable
 from gshtui.python.python_blocks import TOOL, block_calls
 from gshtui.system.ids import new_id
-from gshtui.text.sanitise import literal, one_line
+from gshtui.text.file_name import written_name
+from gshtui.text.sanitise import one_line
 from gshtui.text.truncation import is_too_long, original_size, shorten
 
 _WITHIN = "within-"
@@ -154,7 +155,7 @@ class Toolbox:
     async def _read_mentioned(self, name: str, session: str) -> str:
         """A file or folder as the agent's own tool reads it, so that the agent may edit it, too."""
         call = ToolCall(f"{_WITHIN}{new_id()}", READ, {"path": name})
-        shown = one_line(literal(name), 200)
+        shown = one_line(written_name(name.removeprefix("./")), 200)
         invocation = self._invocation(call, session)
         try:
             command = self._usable(call)
@@ -174,7 +175,8 @@ class Toolbox:
         if "@" not in prompt:
             return []
         names = await asyncio.to_thread(missing, prompt, self._dirs.cwd, self._dirs.project)
-        return [f"There is no file {one_line(literal(name), 120)}, so it did not go with the prompt." for name in names]
+        shown = (one_line(written_name(name), 120) for name in names)
+        return [f"There is no file {name}, so it did not go with the prompt." for name in shown]
 
     def limit_mode(self, mode: GuardMode | Literal[""], source: str = "") -> None:
         """Hold the agent to a mode for a turn that another agent asked for; empty: no longer.

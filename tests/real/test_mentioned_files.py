@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -19,16 +20,19 @@ async def test_what_a_prompt_names_goes_with_it(tmp_path: Path, monkeypatch: pyt
     (project / "notes.txt").write_text("the ZEBRA line\n")
     (project / "sub/inside.txt").write_text("not asked for")
     (project / "long.txt").write_text("".join(f"line {number} {'x' * 80}\n" for number in range(5_000)))
+    (project / os.fsdecode(b"caf\xe9.txt")).write_text("the DINGO line\n")
     (project / ".env").write_text("NAME=OKAPI\n")
     (tmp_path / "elsewhere.txt").write_text("GIRAFFE")
     edit = Call("edit", {"path": "notes.txt", "old_text": "ZEBRA", "new_text": "QUAGGA"})
     async with agent_with(project, monkeypatch, [[edit], [Say("done")]]) as (hub, provider, recorder):
         await hub.run("mode edit")
-        await ask(hub, "Explain @notes.txt and @sub, (@long.txt) @.env @../elsewhere.txt @nobody @notes.txt.")
+        named = r"@notes.txt and @sub, @$'caf\xe9.txt', (@long.txt) @.env @../elsewhere.txt @nobody @notes.txt."
+        await ask(hub, f"Explain {named}")
         (call,) = [event for event in recorder.events if isinstance(event, ToolFinished)]
         assert call.status == "ok", "what was read with the prompt need not be read again before an edit"
         sent = str(next(request.body for request in provider.requests if request.body)["messages"])
     assert sent.count("the ZEBRA line") == 1
+    assert r"$'caf\\xe9.txt', which the prompt names" in sent and "the DINGO line" in sent
     assert "inside.txt" in sent and "not asked for" not in sent
     assert "line 0 " in sent and "line 4000 " not in sent and "start_line=" in sent
     assert "OKAPI" not in sent and "GIRAFFE" not in sent
