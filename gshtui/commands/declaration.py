@@ -332,6 +332,8 @@ class Outcome:
     bytes: int = 0
     """Size of the whole output in bytes; 0: that of `text`."""
     timed_out: bool = False
+    is_denied: bool = False
+    """A part of it needed an approval that nobody gave."""
     intent: Event | None = None
     shown: bool = False
     view: View | None = None
@@ -352,7 +354,13 @@ class Outcome:
 
 def as_data(outcome: Outcome) -> Outcome:
     """The outcome as an agent reads what is about things: its data in short, without what is empty."""
-    return Outcome(outcome.data, short_json(_lean(outcome.data)), outcome.is_error, timed_out=outcome.timed_out)
+    return Outcome(
+        outcome.data,
+        short_json(_lean(outcome.data)),
+        outcome.is_error,
+        timed_out=outcome.timed_out,
+        is_denied=outcome.is_denied,
+    )
 
 
 def short_json(data: object) -> str:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -31,6 +32,7 @@ from gshtui.commands.declaration import (
 from gshtui.commands.language import bind, is_bound_at_once, read_line, strip_slash, validate
 from gshtui.commands.line_values import Variables
 from gshtui.commands.registry import AnyCommand, Registry, may_run, refused
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import report_unexpected
 
 
@@ -189,6 +191,8 @@ def _command_errors(name: str) -> Generator[None]:
         yield
     except CommandError:
         raise
+    except ExpectedError as error:
+        raise command_error(error) from error
     except TimeoutError as error:
         raise CommandError(f"{name} took too long and was stopped.") from error
     except OSError as error:

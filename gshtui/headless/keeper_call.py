@@ -240,6 +240,8 @@ def _print(said: dict[str, Any], call: KeeperCall) -> int:
             streams.complain(said["aside"])
     if said["timed_out"]:
         return exits.TIMED_OUT
+    if said.get("denied"):
+        return exits.DENIED
     return exits.ERROR if said["is_error"] else exits.DONE
 
 

@@ -59,4 +59,6 @@ def outcome_code(outcome: Outcome) -> int:
     """The exit code for this outcome."""
     if outcome.timed_out:
         return exits.TIMED_OUT
+    if outcome.is_denied:
+        return exits.DENIED
     return exits.ERROR if outcome.is_error else exits.DONE

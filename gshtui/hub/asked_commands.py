@@ -195,7 +195,7 @@ def _send(connection: HubConnection, fields: Mapping[str, Any]) -> None:
 
 def _printed(outcome: Outcome, *, as_json: bool) -> dict[str, Any]:
     """What the other side prints, and how it ends."""
-    end = {"is_error": outcome.is_error, "timed_out": outcome.timed_out}
+    end = {"is_error": outcome.is_error, "timed_out": outcome.timed_out, "denied": outcome.is_denied}
     if as_json:
         return end | {"data": outcome.data if outcome.data is not None or not outcome.text else outcome.text}
     text = outcome.plain

@@ -393,4 +393,10 @@ def end_text(_: Invocation, end: RunEnd) -> Outcome:
         return Outcome(end_data(end), said, shown=False)
     hint = f"`workflow resume {end.run[:8]}` goes on from there." if end.state in ("failed", "cancelled") else ""
     text = f"{end.error or f'The run was {end.state}'}. {hint}".replace("..", ".")
-    return Outcome(end_data(end), text.strip(), is_error=True, timed_out=end.exit_code == 124)
+    return Outcome(
+        end_data(end),
+        text.strip(),
+        is_error=True,
+        timed_out=end.exit_code == 124,
+        is_denied=any(result.state == "denied" for result in end.results.values()),
+    )

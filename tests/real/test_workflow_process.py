@@ -144,6 +144,9 @@ def test_nothing_runs_unasked_without_a_person(project: Path, home: Home) -> Non
     assert "nobody is there to ask" in ran.err
     assert not (project / "made.txt").exists()
     assert run_gsh("workflow", "run", "made", "--mode", "plan", cwd=project).code == 4
+    assert run_gsh("run", "workflow run made", cwd=project).code == 4
+    unknown = run_gsh("workflow", "cancel", "x", cwd=project)
+    assert (unknown.code, unknown.err.count("There is no run 'x'")) == (1, 1) and "Error:" not in unknown.err
     allowed = run_gsh("workflow", "run", "made", "--yes", cwd=project)
     assert allowed.code == 0, allowed.err
     assert (project / "made.txt").exists()
