@@ -12,12 +12,16 @@ import pytest
 from tests.kit import source
 
 STUBS = {
-    "apt-get": 'echo "$@" >>"$INSTALLED"',
+    "apt-get": """echo "$@" >>"$INSTALLED"
+case "$*" in *openssh-server*)
+    cat "${0%/*}/policy-rc.d" >>"$INSTALLED"
+    [ -z "$INTERRUPT" ] || kill -TERM $PPID
+esac""",
     "id": "echo 1000",
     "sudo": 'shift; exec "$@"',
     "uname": "echo Linux",
 }
-USED = ("bash", "cat", "cksum", "dirname", "env", "mkdir", "rm", "sh")
+USED = ("bash", "cat", "chmod", "cksum", "dirname", "env", "mkdir", "rm", "sh")
 
 
 @pytest.fixture
@@ -38,10 +42,12 @@ def clone(tmp_path: Path) -> Path:
     (folder / ".ci").mkdir()
     for name in (".ci/setup", ".ci/requirements.txt", "pyproject.toml"):
         shutil.copy(source.ROOT / name, folder / name)
+    script = folder / ".ci/setup"
+    script.write_text(script.read_text().replace("/usr/sbin/", f"{machine}/"))
     return folder
 
 
-def set_up(clone: Path, *arguments: str) -> str:
+def set_up(clone: Path, *arguments: str, **variables: str) -> str:
     installed = clone.parent / "installed"
     installed.write_text("")
     subprocess.run(
@@ -51,6 +57,7 @@ def set_up(clone: Path, *arguments: str) -> str:
             "HOME": os.environ["HOME"],
             "INSTALLED": str(installed),
             "GSH_PYTHON": str(clone / ".venv/bin/python"),
+            **variables,
         },
         check=True,
         capture_output=True,
@@ -71,3 +78,17 @@ def test_what_is_set_up_for_tests_is_set_up_for_running(clone: Path) -> None:
     assert set_up(clone) == ""
     (clone / ".venv/.gsh-setup").write_text((clone / ".venv/.gsh-setup").read_text().replace(" run", " tests"))
     assert set_up(clone) == set_up(clone, "--tests") == ""
+
+
+@pytest.mark.parametrize("interrupt", ["", "yes"])
+def test_services_are_held_back_while_the_server_of_the_tests_is_installed_and_no_longer(
+    clone: Path, interrupt: str
+) -> None:
+    installed = set_up(clone, "--tests", INTERRUPT=interrupt)
+    assert "exit 101" in installed.split("openssh-server")[1]
+    assert not (clone.parent / "machine/policy-rc.d").exists()
+
+
+def test_system_packages_are_left_alone_if_so_wanted(clone: Path) -> None:
+    installed = set_up(clone, "--tests", GSH_SETUP_SYSTEM="0", INTERRUPT="yes")
+    assert "install -y" not in installed and "openssh" not in installed
