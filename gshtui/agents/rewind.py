@@ -18,8 +18,10 @@ from gshtui.store.checkpoint_table import Checkpoint
 from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.system.expected_error import ExpectedError
-from gshtui.tools.shadow_repository import FileRestore, ShadowRepository
+from gshtui.text.sanitise import one_line
+from gshtui.tools.shadow_repository import FileRestore, ShadowError, ShadowRepository
 
+_NAMED = 5
 _MOST_RESULTS = 200
 """Messages with results of one message's calls that are looked for behind it."""
 
@@ -126,18 +128,30 @@ class Rewinder:
             await self._store.checkpoints.add(new.id, session, "rewound", str(self._folder), plan.now)
             left = await self._shadow.restore(plan.tree, plan.now, plan.changes)
             await self._store.checkpoints.add(new.id, "", "after", str(self._folder), await self._shadow.record_files())
-        except BaseException:
-            await asyncio.shield(self._take_back(new.id, plan))
+        except BaseException as error:
+            await asyncio.shield(self._take_back(error, plan, new.id))
             raise
         return Rewound(new, prompt.text, tuple(one.path for one in plan.changes), tuple(left))
 
-    async def _take_back(self, session: str, plan: FilePlan) -> None:
-        """A rewind has failed: the files as they were before it, as far as that goes, and no new conversation."""
-        with contextlib.suppress(ExpectedError, OSError):
+    async def _take_back(self, error: BaseException, plan: FilePlan, session: str) -> None:
+        """A step has failed: the files as they were before, and no new conversation. Raises `ShadowError` with what
+        stays otherwise, as far as that can be told."""
+        if session:
+            with contextlib.suppress(ExpectedError, OSError):
+                await self._store.sessions.delete(session)
+        differ: Sequence[FileRestore] = plan.changes
+        try:
             now = await self._shadow.record_files()
             await self._shadow.restore(plan.now, now, await self._shadow.changes(now, plan.now))
-        with contextlib.suppress(ExpectedError, OSError):
-            await self._store.sessions.delete(session)
+            differ = await self._shadow.changes(await self._shadow.record_files(), plan.now)
+        except (ExpectedError, OSError):
+            pass  # which of them differ cannot be told
+        if not (differ and isinstance(error, ExpectedError | OSError)):
+            return
+        named = ", ".join(one_line(one.path, 100) for one in differ[:_NAMED])
+        more = f" and {len(differ) - _NAMED} more" if differ[_NAMED:] else ""
+        why = error.message if isinstance(error, ExpectedError) else f"{error.strerror or error}."
+        raise ShadowError(f"{why} These files may not be as they were: {named}{more}.") from error
 
     async def undo(self, session: str, plan: FilePlan) -> Rewound:
         """Go back to the conversation that a rewind left. Raises `CommandError`, `ShadowError` and `StoreError`."""
@@ -145,9 +159,14 @@ class Rewinder:
         if not plan.tree:
             await self._store.sessions.touch(before.id)
             return Rewound(before, files=False)
-        left = await self._shadow.restore(plan.tree, plan.now, plan.changes)
-        await self._store.sessions.touch(before.id)
-        await self._store.checkpoints.add(before.id, "", "after", str(self._folder), await self._shadow.record_files())
+        try:
+            left = await self._shadow.restore(plan.tree, plan.now, plan.changes)
+            await self._store.sessions.touch(before.id)
+            tree = await self._shadow.record_files()
+            await self._store.checkpoints.add(before.id, "", "after", str(self._folder), tree)
+        except BaseException as error:
+            await asyncio.shield(self._take_back(error, plan, ""))
+            raise
         return Rewound(before, "", tuple(one.path for one in plan.changes), tuple(left))
 
     async def left_by(self, session: str) -> str:

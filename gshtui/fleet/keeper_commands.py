@@ -178,7 +178,7 @@ def commands(settings: Settings) -> list[AnyCommand]:
     async def asks_install(_: Invocation, wanted: InstallKeeper) -> Question | None:
         planned = await asyncio.to_thread(unit)
         if wanted.remove:
-            known = await asyncio.to_thread(planned.file.exists)
+            known = await asyncio.to_thread(keeper_unit.is_there, planned)
             return Question(wanted, f"Remove {planned.file}?", yes="Remove") if known else None
         if planned.installed:
             return None
@@ -192,13 +192,13 @@ def commands(settings: Settings) -> list[AnyCommand]:
 
     async def install(_: Invocation, wanted: InstallKeeper) -> InstalledUnit:
         planned = await asyncio.to_thread(unit)
-        changed = await asyncio.to_thread(planned.file.exists) if wanted.remove else not planned.installed
+        changed = await asyncio.to_thread(keeper_unit.is_there, planned) if wanted.remove else not planned.installed
         try:
             if changed:
                 await asyncio.to_thread(keeper_unit.remove if wanted.remove else keeper_unit.write, planned)
         except OSError as error:
             verb = "remove" if wanted.remove else "write"
-            raise CommandError(f"Cannot {verb} the unit: {error.strerror}: {error.filename}.") from error
+            raise CommandError(f"Cannot {verb} {error.filename or planned.file}: {error.strerror}.") from error
         after = planned.after_removing if wanted.remove else planned.after_writing
         return InstalledUnit(planned.file, wanted.remove, changed, after)
 

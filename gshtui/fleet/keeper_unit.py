@@ -6,6 +6,7 @@ for that.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,16 +56,32 @@ def planned(program: Sequence[str], platform: str) -> KeeperUnit:
 
 
 def write(unit: KeeperUnit) -> None:
-    """Write the file. Raises `OSError`."""
-    unit.file.parent.mkdir(parents=True, exist_ok=True)
-    private_files.write_whole(unit.file, unit.content)
+    """Write the file. Raises `OSError`; then no folder made for it is left."""
+    folders = [folder for folder in unit.file.parents if not folder.exists()]
+    try:
+        unit.file.parent.mkdir(parents=True, exist_ok=True)
+        private_files.write_whole(unit.file, unit.content)
+    except OSError:
+        with contextlib.suppress(OSError):
+            for folder in folders:
+                folder.rmdir()
+        raise
+
+
+def is_there(unit: KeeperUnit) -> bool:
+    """Whether there is something to remove. Blocks for a moment."""
+    return unit.file.exists() or _link(unit).is_symlink()
 
 
 def remove(unit: KeeperUnit) -> None:
-    """Remove the file, if it is there, and the link by which systemd starts it. Raises `OSError`."""
-    # `systemctl disable` would remove the link too, but knows nothing of a unit whose file is gone.
-    (unit.file.parent / _WANTED / unit.file.name).unlink(missing_ok=True)
+    """Remove the file, if it is there, and the link by which systemd starts it. Raises `OSError`, with what stays."""
     unit.file.unlink(missing_ok=True)
+    # `systemctl disable` would remove the link too, but knows nothing of a unit whose file is gone.
+    _link(unit).unlink(missing_ok=True)
+
+
+def _link(unit: KeeperUnit) -> Path:
+    return unit.file.parent / _WANTED / unit.file.name
 
 
 def _read(file: Path) -> bytes | None:

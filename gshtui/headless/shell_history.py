@@ -198,15 +198,17 @@ async def _import(source: str, file: Path, as_json: bool) -> int:
         await hub.start()
         if hub.store is None:
             return _no_record(hub)
+        added = 0
         try:
             before = await hub.store.shells.count()
             records, ignored = await asyncio.to_thread(_fit, hub, found.records)
             for start in range(0, len(records), BATCH):
                 await hub.store.shells.import_records(records[start : start + BATCH])
+                added = await hub.store.shells.count() - before
             _, kept = await hub.store.shells.add_all((), found.notes)
-            added = await hub.store.shells.count() - before
         except StoreError as error:
-            streams.complain(str(error))
+            stay = f" {added} of {len(found.records)} commands were imported, and stay." if added else ""
+            streams.complain(f"{error}{stay}", "Import the file again: no command is taken twice." if added else "")
             return exits.ERROR
         most = hub.settings.context.max_history_lines
     told = {
@@ -288,21 +290,28 @@ async def _export(file: str) -> int:
         if hub.store is None:
             return _no_record(hub)
         await hub.sync_shells()
+        made = False
         try:
             descriptor = 1 if file == "-" else private_files.make_file(file)
-            with os.fdopen(descriptor, "wb", closefd=descriptor != 1) as out:
+            made = descriptor != 1
+            with os.fdopen(descriptor, "wb", closefd=made) as out:
                 count = 0
                 async for record in _all(hub.store):
                     out.write(export_line(record))
                     count += 1
+            made = False
         except FileExistsError:
             streams.complain(f"{file} already exists and was left alone.", "Name another file.")
             return exits.ERROR
         except BrokenPipeError:
             return exits.ERROR
         except (StoreError, OSError) as error:
-            streams.complain(f"cannot export the history: {error}.")
+            why = (error.strerror or error) if isinstance(error, OSError) else str(error).rstrip(".")
+            streams.complain(f"cannot export the history to {file}: {why}.")
             return exits.ERROR
+        finally:
+            if made:
+                Path(file).unlink(missing_ok=True)
     if file != "-":
         streams.complain(f"{count} commands exported to {file}.")
     return exits.DONE

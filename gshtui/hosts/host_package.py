@@ -79,7 +79,7 @@ shift 2
 umask 077
 mkdir -p "$base" || exit 68
 new=$(mktemp -d "$base/.new-XXXXXX") || exit 68
-trap 'rm -rf "$new"' EXIT HUP TERM INT
+trap 'rm -rf "$new"; rmdir "$base" "${base%/*}" 2>/dev/null' EXIT HUP TERM INT
 tar -xzf - -C "$new" || exit 68
 printf '%s\n' "$python" >"$new/python" || exit 68
 if [ "$#" -gt 0 ]; then
@@ -87,7 +87,10 @@ if [ "$#" -gt 0 ]; then
         uv pip install -q --python "$python" --target "$new/lib" "$@" >&2 || exit 69
 fi
 "$python" -P "$new/tools.py" check >/dev/null || exit 70
-rm -rf "$base/$version" && mv "$new" "$base/$version" || exit 68
+old=$new.old
+[ ! -e "$base/$version" ] || mv "$base/$version" "$old" || exit 68
+mv "$new" "$base/$version" || { [ ! -e "$old" ] || mv "$old" "$base/$version"; exit 68; }
+rm -rf "$old" || :
 """
 )
 _REMOVE = (

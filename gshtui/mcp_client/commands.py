@@ -41,7 +41,7 @@ from gshtui.mcp_client.written_server import server_from_line, written_values
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.settings.setting_values import server_name
-from gshtui.settings.user_config import EditError, remove_server, set_server
+from gshtui.settings.user_config import EditError, remove_server, set_servers
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.similar_names import known_names
 from gshtui.text.units import counted
@@ -249,10 +249,14 @@ class _Handlers:
         values = definition.settings.model_dump(mode="json", exclude_defaults=True)
         try:
             file = await asyncio.to_thread(remove_server, wanted.name)
-            await asyncio.to_thread(forget_pins, wanted.name)
-        except (EditError, OSError) as error:
+        except EditError as error:
             raise CommandError(f"{wanted.name} was not removed: {error}") from error
         await self._reconfigure()
+        try:
+            await asyncio.to_thread(forget_pins, wanted.name)
+        except OSError as error:
+            why = error.strerror or error
+            raise CommandError(f"Removed {wanted.name}, but what you accepted of it stays on record: {why}.") from error
         return calls.ChangedServer(wanted.name, f"Removed {wanted.name}.", file, values)
 
     async def ask_removal(self, _invocation: Invocation, wanted: calls.RemoveServer) -> Question | None:
@@ -272,10 +276,8 @@ class _Handlers:
 
     async def import_servers(self, _invocation: Invocation, wanted: calls.ImportServers) -> calls.ImportedServers:
         found, skipped = await self._importable(wanted)
-        for server in found:
-            await self._write(server.name, server.values, "", reconfigure=False)
         if found:
-            await self._reconfigure()
+            await self._set({server.name: server.values for server in found})
         return calls.ImportedServers(tuple(found), tuple(skipped))
 
     async def ask_import(self, _invocation: Invocation, wanted: calls.ImportServers) -> Question | None:
@@ -440,16 +442,17 @@ class _Handlers:
                 kept.append(server)
         return kept, skipped
 
-    async def _write(
-        self, name: str, values: dict[str, Any], done: str, *, reconfigure: bool = True
-    ) -> calls.ChangedServer:
+    async def _write(self, name: str, values: dict[str, Any], done: str) -> calls.ChangedServer:
+        return calls.ChangedServer(name, done, await self._set({name: values}), values)
+
+    async def _set(self, servers: dict[str, dict[str, Any]]) -> Path:
         try:
-            file = await asyncio.to_thread(set_server, name, values)
+            file = await asyncio.to_thread(set_servers, servers)
         except EditError as error:
-            raise CommandError(f"{name} was not written: {error}") from error
-        if reconfigure:
-            await self._reconfigure()
-        return calls.ChangedServer(name, done, file, values)
+            was = "was" if len(servers) == 1 else "were"
+            raise CommandError(f"{', '.join(servers)} {was} not written: {error}") from error
+        await self._reconfigure()
+        return file
 
     async def _reconfigure(self) -> None:
         if self._servers is not None:

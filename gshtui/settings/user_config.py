@@ -5,7 +5,7 @@ Checks the value first, never touches a file with invalid TOML, and replaces the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -93,19 +93,20 @@ def unset_value(key: str) -> bool:
     return without is not None
 
 
-def set_server(name: str, values: dict[str, Any]) -> Path:
-    """Write an MCP server's table into the user's file, in place of an earlier one; returns the file.
+def set_servers(servers: Mapping[str, Mapping[str, Any]]) -> Path:
+    """Write MCP servers' tables into the user's file, in place of earlier ones: all or none; returns the file.
 
     Raises:
         EditError: a bad value, a file with a mistake, or a file that cannot be written.
     """
-    checked = check({SERVERS[0]: {SERVERS[1]: {name: values}}}, lambda *_: Origin("default"), strict=True)
+    checked = check({SERVERS[0]: {SERVERS[1]: servers}}, lambda *_: Origin("default"), strict=True)
     if checked.problems:
         raise EditError(f"{checked.problems[0].text} {checked.problems[0].hint}".replace(" It is ignored.", ""))
     with edit_lock():
         file, text = _user_file()
-        for key, value in values.items():
-            text = _changed(text, (*SERVERS, name, key), value)
+        for name, values in servers.items():
+            for key, value in values.items():
+                text = _changed(text, (*SERVERS, name, key), value)
         write(file, text)
     return file
 

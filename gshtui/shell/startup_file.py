@@ -81,25 +81,27 @@ def _read(file: Path) -> bytes:
 
 
 def _replace(file: Path, raw: bytes) -> StartupChange:
-    """The file with this content: whole or not at all, with the rights that it had."""
+    """The file with this content: whole or not at all, with the rights that it had. A failure leaves no copy."""
+    made: list[Path] = []
     try:
         real = file.resolve()
         backup = None
         if real.exists():
             backup = real.with_name(f"{real.name}.before-gsh-tui-{time.strftime('%Y%m%d-%H%M%S')}")
             if not backup.exists():
+                made.append(backup)
                 shutil.copy2(real, backup)
         fresh = real.with_name(f"{real.name}.gsh-tui-{os.getpid()}")
-        try:
-            with fresh.open("xb") as out:
-                out.write(raw)
-            if backup is not None:
-                shutil.copymode(backup, fresh)
-            fresh.replace(real)
-        finally:
-            with contextlib.suppress(OSError):
-                fresh.unlink(missing_ok=True)
+        made.append(fresh)
+        with fresh.open("xb") as out:
+            out.write(raw)
+        if backup is not None:
+            shutil.copymode(backup, fresh)
+        fresh.replace(real)
     except OSError as error:
+        for path in made:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
         why = error.strerror or str(error)
         raise StartupError(f"cannot change {file}: {why}. Add the line yourself, or make the file writable.") from error
     return StartupChange(file, changed=True, backup=backup)

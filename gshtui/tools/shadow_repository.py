@@ -257,6 +257,9 @@ class ShadowRepository:
 
         Args:
             now: the tree of the files as they are; what is there but not in it, nothing could bring back.
+
+        Raises:
+            ShadowError: some were not written; others may have been.
         """
         left: list[str] = []
         async with self._turn():
@@ -273,24 +276,21 @@ class ShadowRepository:
                     left.append(f"{shown} was left alone: the file there is ignored or too large to be kept.")
                 else:
                     writes.append(change.path)
-            left += await self._write(tree, writes)
+            await self._write(tree, writes)
         return left
 
-    async def _write(self, tree: str, names: Sequence[str]) -> list[str]:
+    async def _write(self, tree: str, names: Sequence[str]) -> None:
         """Write files of a tree through an index of its own."""
         if not names:
-            return []
+            return
         index = self._path / f"restore-{os.getpid()}"
         env = {"GIT_INDEX_FILE": str(index)}
         try:
             await self._git(*_READ_TREE, tree, env=env)
             await self._git("checkout-index", "-f", "-q", "-z", "--stdin", given=_joined(names), env=env)
-        except ShadowError as error:
-            return [error.message]
         finally:
             for path in (index, index.with_name(index.name + ".lock")):
                 path.unlink(missing_ok=True)
-        return []
 
     async def export(self, tree: str, target: Path) -> None:
         """Make another folder's files those of the tree; what is ignored there stays. Raises `ShadowError`."""
