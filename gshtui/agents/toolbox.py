@@ -56,8 +56,8 @@ PrepareTools = Callable[[Registry, str], Awaitable[None]]
 """(the agent's tools, the agent) → once they are complete. Raises nothing."""
 READ = "read"
 """The tool by which what a prompt names is read."""
-ReadMentions = Callable[[str, str], Awaitable[list[str]]]
-"""(a person's prompt, the agent) → what it names besides files. Raises nothing."""
+ReadMentions = Callable[[str, str], Awaitable[list[tuple[str, str]]]]
+"""(a person's prompt, the agent) → what it names besides files: each name with its text. Raises nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +144,16 @@ class Toolbox:
         if "@" not in prompt:
             return ()
         names = await asyncio.to_thread(readable, prompt, self._dirs.cwd)
-        texts = [await self._read_mentioned(name, session) for name in names if READ in self._registry]
+        texts = [(name, await self._read_mentioned(name, session)) for name in names if READ in self._registry]
         if self._read_mentions is not None:
             texts += await self._read_mentions(prompt, self._agent)
-        if self._redact is not None:
-            texts = [self._redact(text) for text in texts]
         most = self.max_output_bytes
-        return tuple(Text(shorten(text, most) if is_too_long(text, most) else text) for text in texts)
+        found: list[Text] = []
+        for name, whole in texts:
+            text = whole if self._redact is None else self._redact(whole)
+            text = shorten(text, most) if is_too_long(text, most) else text
+            found.append(Text(text, named=one_line(written_name(name), 120)))
+        return tuple(found)
 
     async def _read_mentioned(self, name: str, session: str) -> str:
         """A file or folder as the agent's own tool reads it, so that the agent may edit it, too."""

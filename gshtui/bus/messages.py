@@ -50,6 +50,8 @@ class Text(msgspec.Struct, frozen=True, tag="text", omit_defaults=True):
     text: str
     opaque: dict[str, Any] = {}
     """Provider name → what that provider needs back unchanged (a signature, the phase of the answer)."""
+    named: str = ""
+    """What a prompt named with `@`, of which this is the text; empty: these are somebody's own words."""
 
 
 class Thinking(msgspec.Struct, frozen=True, tag="thinking", omit_defaults=True):
@@ -190,8 +192,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """The text of the message, without thinking and tools."""
-        return "\n\n".join(block.text for block in self.blocks if isinstance(block, Text))
+        """The words of the message, without thinking, tools and what a prompt named."""
+        return "\n\n".join(block.text for block in self.blocks if isinstance(block, Text) and not block.named)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

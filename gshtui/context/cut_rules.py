@@ -151,7 +151,7 @@ def words(log: ConversationLog, plan: ContextPlan, end: int, budget: int) -> dic
         if entry.message.role != "user":
             continue
         for part, block in zip(reversed(entry.message.blocks), reversed(entry.blocks), strict=True):
-            if not isinstance(part, Text) or not part.text.strip() or block.id in plan.pinned:
+            if not isinstance(part, Text) or part.named or not part.text.strip() or block.id in plan.pinned:
                 continue
             size = size_of(part.text) + 60
             if size <= left:

@@ -156,7 +156,7 @@ def checkpoints_of(hub: Hub, agent: str) -> Checkpoints | None:
 def server_mentions(hub: Hub) -> ReadMentions:
     """Reads the resources of MCP servers that a person's prompt names."""
 
-    async def read(prompt: str, agent: str) -> list[str]:
+    async def read(prompt: str, agent: str) -> list[tuple[str, str]]:
         return await hub.mcp_servers().mentioned(prompt, agent) if hub.has_mcp_servers else []
 
     return read

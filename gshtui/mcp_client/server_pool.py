@@ -209,10 +209,12 @@ class ServerPool:
         await connection.ready()
         return connection
 
-    async def mentioned(self, text: str, agent: str) -> list[str]:
-        """The resources that a person's words name as `@SERVER:URI`, each as a text. Raises nothing."""
+    async def mentioned(self, text: str, agent: str) -> list[tuple[str, str]]:
+        """The resources that a person's words name as `@SERVER:URI`, each with its text. Raises nothing."""
         named = [(server, uri) for server, uri in mentioned_resources(text) if server in self._entries]
-        return [await self._resource(server, uri, agent) for server, uri in named[:_MOST_MENTIONED]]
+        return [
+            (f"{server}:{uri}", await self._resource(server, uri, agent)) for server, uri in named[:_MOST_MENTIONED]
+        ]
 
     async def _resource(self, server: str, uri: str, agent: str) -> str:
         shown = one_line(literal(uri), 200)

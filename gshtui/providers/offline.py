@@ -195,7 +195,7 @@ def answer(request: Request) -> tuple[Block, ...]:
     if last.role == "tool":
         calls = {call.id: call for message in request.messages[-2:] for call in message.calls}
         return (Text("\n\n".join(_report(calls.get(r.call_id), r) for r in last.results)),)
-    text = last.text.strip()
+    text = re.sub(r"(?<!\S)@(?=\S)", "", last.text.strip())  # a mention is the file that it names
     if re.fullmatch(r"what\s+failed\s*\??", text, re.IGNORECASE):
         return (Text(_what_failed(request.messages)),)
     if re.fullmatch(r"(help|what\s+can\s+you\s+do)\s*\??", text, re.IGNORECASE):

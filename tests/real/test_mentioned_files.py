@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.events.agent_events import ToolFinished
+from gshtui.ui.conversation.conversation_entries import entries_of
+from gshtui.ui.kit.transcript.entries import PromptEntry
 from tests.kit.loopback.script import Call, Say
 from tests.kit.mcp_turns import agent_with, ask
 
@@ -30,6 +32,13 @@ async def test_what_a_prompt_names_goes_with_it(tmp_path: Path, monkeypatch: pyt
         await ask(hub, f"Explain {named}")
         (call,) = [event for event in recorder.events if isinstance(event, ToolFinished)]
         assert call.status == "ok", "what was read with the prompt need not be read again before an edit"
+        assert hub.store is not None
+        stored = await hub.store.messages.read(call.session)
+        (prompt,) = [one.message for one in stored if one.message.role == "user"]
+        assert prompt.text.startswith("Explain @notes.txt") and "ZEBRA" not in prompt.text, "the person's words alone"
+        (entry,) = entries_of(prompt)
+        assert isinstance(entry, PromptEntry) and entry.text == prompt.text
+        assert entry.attachments[:2] == ("notes.txt · 1 line", "sub · 1 line")
         sent = str(next(request.body for request in provider.requests if request.body)["messages"])
     assert sent.count("the ZEBRA line") == 1
     assert r"$'caf\\xe9.txt', which the prompt names" in sent and "the DINGO line" in sent

@@ -25,6 +25,7 @@ def answered(text: str, offered: tuple[str, ...] = OFFERED) -> Any:
         ("run ls -la", "bash", {"command": "ls -la"}),
         ("$ false", "bash", {"command": "false"}),
         ("read 'a b.py' 3-9", "read", {"path": "a b.py", "start_line": 3, "end_line": 9}),
+        ("read @a.py 3-9", "read", {"path": "a.py", "start_line": 3, "end_line": 9}),
         ("find x+y in src", "grep", {"pattern": r"x\+y", "path": "src"}),
         ("files **/*.py", "glob", {"pattern": "**/*.py"}),
         ("list the files", "glob", {"pattern": "**/*"}),

@@ -18,6 +18,7 @@ from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPri
 from gshtui.bus.messages import Audio, Document, Image, Medium, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.bus.shell_data import Ran
 from gshtui.media import media_files
+from gshtui.text.units import counted
 from gshtui.ui.kit.transcript.entries import (
     AnswerEntry,
     CutEntry,
@@ -190,9 +191,16 @@ def _merged(message: Message) -> Iterable[tuple[str, str | ToolCall]]:
 
 
 def _prompt(message: Message) -> PromptEntry:
-    attached = tuple(_attachment(block) for block in message.blocks if isinstance(block, (Image, Document, Audio)))
+    named = tuple(_named(block) for block in message.blocks if isinstance(block, Text) and block.named)
+    media = tuple(_attachment(block) for block in message.blocks if isinstance(block, (Image, Document, Audio)))
     pictures = tuple(block for block in message.blocks if isinstance(block, Image) and (block.small or block.key))
-    return PromptEntry(message.id, message.text, attached, pictures)
+    return PromptEntry(message.id, message.text, named + media, pictures)
+
+
+def _named(block: Text) -> str:
+    """What the prompt named, with the size of what went along; or why nothing did."""
+    first, _, rest = block.text.partition("\n")
+    return f"{block.named} · {counted(rest.count(chr(10)), 'line')}" if rest else first
 
 
 def _attachment(block: Medium) -> str:
