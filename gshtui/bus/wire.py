@@ -7,6 +7,7 @@ that line only.
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 import msgspec
@@ -63,6 +64,7 @@ EVENT_TYPES: dict[str, type[Event]] = {
 """Every event type on the wire, by name."""
 
 _encoder = msgspec.json.Encoder(enc_hook=str)
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
 _known_fields = {name: {*kind.__struct_encode_fields__, "type"} - {"beyond"} for name, kind in EVENT_TYPES.items()}
 
 
@@ -108,13 +110,33 @@ def decode(line: bytes) -> Event:
     """
     if len(line) > MAX_LINE:
         raise WireError(f"a line of {len(line)} bytes; the limit is {MAX_LINE}")
+    return from_plain(fields_of(line))
+
+
+def fields_of(line: bytes) -> dict[str, Any]:
+    """The fields of a line, whatever its type. Raises `WireError` like `decode`."""
     try:
         fields = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WireError(f"not JSON: {error}") from error
     if not isinstance(fields, dict):
         raise WireError("not a JSON object")
-    return from_plain(cast("dict[str, Any]", fields))
+    if _LONG_NUMBER.search(line):
+        _must_fit(fields)
+    return cast("dict[str, Any]", fields)
+
+
+def _must_fit(fields: Any) -> None:
+    """Raise `WireError` for a number that neither the record nor a line can hold."""
+    waiting: list[Any] = [fields]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += cast("dict[str, Any]", value).values()
+        elif isinstance(value, list):
+            waiting += cast("list[Any]", value)
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise WireError("a number of more than 64 bits")
 
 
 def from_plain(fields: dict[str, Any]) -> Event:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
+from gshtui.bus import wire
 from gshtui.system.time_limit import time_limit
 
 _CHUNK = 64 * 1024
@@ -85,12 +86,9 @@ def of_line(line: bytes) -> dict[str, Any]:
         BadLine: it is not a JSON object.
     """
     try:
-        fields = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadLine(f"not JSON: {error}") from error
-    if not isinstance(fields, dict):
-        raise BadLine("not a JSON object")
-    return cast("dict[str, Any]", fields)
+        return wire.fields_of(line)
+    except wire.WireError as error:
+        raise BadLine(str(error)) from error
 
 
 def numbered(event_line: bytes, number: int) -> bytes:

@@ -44,6 +44,14 @@ _SHELLS = 2_000
 """Shells that are remembered at most; those that have been silent longest are forgotten first."""
 
 
+_ID = re.compile(r"[\w.:@%+=,~-]{1,200}")
+
+
+def is_of_shell(event: Event) -> bool:
+    """Whether a line names its shell by an id, which its spool file is named after, and its command by a number."""
+    return _ID.fullmatch(getattr(event, "shell", "")) is not None and getattr(event, "number", 0) >= 0
+
+
 class ShellInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is known about a shell."""
 

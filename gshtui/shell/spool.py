@@ -19,6 +19,7 @@ from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.shell.event_table import KINDS, SHELL
 from gshtui.shell.line_stream import BadLine, number_of, of_line
+from gshtui.shell.pairing import is_of_shell
 from gshtui.system import private_files
 
 AT_ONCE = 4 * 1024 * 1024
@@ -143,7 +144,7 @@ def _take(piece: SpoolPiece, line: bytes) -> None:
             event = wire.from_plain(fields)
         except (BadLine, wire.WireError):
             continue
-        if KINDS[SHELL].may_publish(event):
+        if KINDS[SHELL].may_publish(event) and is_of_shell(event):
             piece.events.append((event, number))
             piece.bad += start > 0
             return

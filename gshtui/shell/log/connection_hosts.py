@@ -15,11 +15,9 @@ from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.line_stream import BadLine
 from gshtui.shell.log.intake import LineIntake
 from gshtui.shell.log.liveness import process_name
-from gshtui.shell.pairing import PairedLine
+from gshtui.shell.pairing import PairedLine, is_of_shell
 from gshtui.system.tasks import start_job
 
-SHELL_ID = 200
-"""Letters of a shell's id at most."""
 LINES = 600
 """Kept lines of a shell that are remembered, and so many shells: `SHELLS`."""
 SHELLS = 500
@@ -68,7 +66,7 @@ class ShellConnections(_Host):
     def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
         """One line of it."""
         shell = getattr(event, "shell", "")
-        if not shell or len(shell) > SHELL_ID or getattr(event, "number", 1) < 0:
+        if not is_of_shell(event):
             raise BadLine("`shell` is not a shell's id, or `number` is not a number")
         if number and number in self._kept.get(shell, {}):
             self._schedule_ack(connection, number)
