@@ -137,6 +137,8 @@ def _numbered(settings: Mapping[str, str]) -> dict[str, str]:
 async def _git(
     folder: Path, arguments: tuple[str, ...], timeout: float, more: Mapping[str, str] | None = None
 ) -> GitAnswer:
+    if any("\0" in word for word in arguments):
+        raise CommandError("git cannot be given a name with a NUL in it.")
     environ = command_environment(os.environ) | {"LC_ALL": "C", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true"}
     environ |= {**_LOCAL, **(more or {})}
     try:
@@ -158,7 +160,9 @@ async def _git(
         raise CommandError(f"git cannot be started: {error.strerror or error}.") from error
     try:
         async with time_limit(timeout):
-            out, failure = await process.communicate()
+            out, failure, _ = await asyncio.gather(
+                _beginning(process.stdout, _MOST + 1), _beginning(process.stderr, 4096), process.wait()
+            )
     except TimeoutError as error:
         raise CommandError(f"git did not answer within {timeout:g} s.", hint="Try again.") from error
     finally:
@@ -167,6 +171,15 @@ async def _git(
     return GitAnswer(
         process.returncode or 0,
         out[:_MOST].decode("utf-8", "surrogateescape"),
-        plain(failure[:4096].decode("utf-8", "replace")).strip().rstrip("."),
+        plain(failure.decode("utf-8", "replace")).strip().rstrip("."),
         len(out) > _MOST,
     )
+
+
+async def _beginning(pipe: asyncio.StreamReader | None, most: int) -> bytes:
+    """The first bytes of what comes; the rest is read and forgotten, so that git ends as it would."""
+    assert pipe is not None
+    kept = bytearray()
+    while chunk := await pipe.read(1 << 16):
+        kept += chunk[: most - len(kept)]
+    return bytes(kept)

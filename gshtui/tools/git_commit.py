@@ -23,7 +23,7 @@ from gshtui.settings.git_programs import hooks_in_force
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.tools.git import git
 from gshtui.tools.workspace import Workspace
-from gshtui.tools.worktree import copied_index, count, require_success
+from gshtui.tools.worktree import copied_index, count, path_in, require_success
 
 DESCRIPTION = """\
 Commit what is staged, or with `all` every change that is not ignored. Use it in place of `git commit` in `bash`, \
@@ -160,8 +160,7 @@ async def _doubts(invocation: Invocation, parameters: CommitParameters, plan: _P
 
 async def _top(invocation: Invocation, limit: float) -> Path:
     answer = await git(invocation.cwd, "rev-parse", "--show-toplevel", timeout=limit)
-    require_success(answer, "git cannot say which repository this is")
-    return Path(os.path.realpath(answer.out.removesuffix("\n")))
+    return Path(os.path.realpath(path_in(answer, "git cannot say which repository this is")))
 
 
 async def _tree(top: Path, index: Path | None, limit: float) -> str:

@@ -60,6 +60,8 @@ async def list_worktrees(folder: Path, limit: float = LIMIT) -> list[Worktree]:
         tree = _tree(block, first=not trees)
         if tree.path:
             trees.append(tree)
+    if not trees:
+        raise CommandError("git cannot list the worktrees: it printed none.")
     return trees
 
 
@@ -92,8 +94,7 @@ async def find_worktree(folder: Path, *, path: Path | None = None, branch: str =
     trees = await list_worktrees(folder, limit)
     if path is None and not branch:
         top = await git(folder, "rev-parse", "--show-toplevel", timeout=limit)
-        require_success(top, "git cannot say which worktree this is")
-        path = Path(top.out.removesuffix("\n"))
+        path = path_in(top, "git cannot say which worktree this is")
     for tree in trees:
         if (Path(tree.path).resolve() == path.resolve()) if path else (tree.branch == branch):
             return tree
@@ -118,8 +119,7 @@ async def set_base(folder: Path, branch: str, base: str, limit: float = LIMIT) -
 async def index_of(folder: Path, limit: float = LIMIT) -> Path:
     """The index of the worktree at this folder; it need not exist."""
     where = await git(folder, "rev-parse", "--path-format=absolute", "--git-path", "index", timeout=limit)
-    require_success(where, "git cannot find its index")
-    return Path(where.out.removesuffix("\n"))
+    return path_in(where, "git cannot find its index")
 
 
 @asynccontextmanager
@@ -210,6 +210,24 @@ def require_success(answer: GitAnswer, what: str) -> None:
     """Raise `CommandError` with git's own words if it failed."""
     if answer.code:
         raise CommandError(f"{what}: {answer.error or f'exit code {answer.code}'}.")
+
+
+def number_in(answer: GitAnswer, what: str) -> int:
+    """The number that git printed. Raises `CommandError` if it failed or printed anything else."""
+    require_success(answer, what)
+    text = answer.out.strip()
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise CommandError(f"{what}: it printed no number.")
+    return int(text)
+
+
+def path_in(answer: GitAnswer, what: str) -> Path:
+    """The path that git printed. Raises `CommandError` if it failed or printed anything else."""
+    require_success(answer, what)
+    text = answer.out.removesuffix("\n")
+    if not text.startswith("/") or "\0" in text:
+        raise CommandError(f"{what}: it printed no path.")
+    return Path(text)
 
 
 def count(number: int, one: str, many: str = "") -> str:

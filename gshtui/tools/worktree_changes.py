@@ -17,7 +17,16 @@ from gshtui.commands.declaration import CommandError
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.unified_diff import FilePatch, parse_diff
 from gshtui.tools.git import git
-from gshtui.tools.worktree import LIMIT, Worktree, base_of, copied_index, count, list_worktrees, require_success
+from gshtui.tools.worktree import (
+    LIMIT,
+    Worktree,
+    base_of,
+    copied_index,
+    count,
+    list_worktrees,
+    number_in,
+    require_success,
+)
 from gshtui.tools.worktree_state import uncommitted_of
 
 PLAIN = (
@@ -185,8 +194,7 @@ async def merge_worktree(tree: Worktree, base: str = "", limit: float = LIMIT) -
     await _must_be_clean(target, "commit or remove its changes first", limit, untracked=False)
     into = Path(target.path)
     waiting = await git(into, "rev-list", "--count", f"{target.branch}..{tree.branch}", "--", timeout=limit)
-    require_success(waiting, f"git cannot compare {tree.branch} with {target.branch}")
-    commits = int(waiting.out.strip() or 0)
+    commits = number_in(waiting, f"git cannot compare {tree.branch} with {target.branch}")
     if not commits:
         raise CommandError(f"{tree.branch} has nothing that {target.branch} does not have.")
     words = ("--no-edit", "--no-stat", "-m", f"Merge branch '{tree.branch}'")

@@ -26,6 +26,7 @@ from gshtui.tools.worktree import (
     delete_branch,
     index_of,
     list_worktrees,
+    number_in,
     require_success,
 )
 from gshtui.tools.worktree_create import is_unchanged_copy
@@ -138,8 +139,7 @@ async def plan_finish(
     if names:
         tip = await _paper_commit(tree, message, limit)
     ahead = await git(folder, "rev-list", "--count", f"{start}..{tip}", timeout=limit)
-    require_success(ahead, f"git cannot compare {tree.branch} with {against}")
-    commits = int(ahead.out.strip() or 0)
+    commits = number_in(ahead, f"git cannot compare {tree.branch} with {against}")
     result = await _merged(folder, start, tip, tree.branch, against, how, message, limit) if commits else start
     same: tuple[str, ...] = ()
     into = next((one for one in await list_worktrees(folder, limit) if one.branch == against and not one.gone), None)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools.git import git
-from gshtui.tools.worktree import LIMIT, Worktree, base_of, count, find_worktree, list_worktrees, require_success
+from gshtui.tools.worktree import (
+    LIMIT,
+    Worktree,
+    base_of,
+    count,
+    find_worktree,
+    list_worktrees,
+    number_in,
+    require_success,
+)
 from gshtui.tools.worktree_create import included_names, is_unchanged_copy
 
 _NAMED, _DEEP = 3, 5
@@ -66,8 +76,10 @@ async def state_of(tree: Worktree, base: str = "", limit: float = LIMIT) -> Work
     sides = ("rev-list", "--left-right", "--count", f"{against}...HEAD", "--")
     answer = await git(Path(tree.path), *sides, timeout=limit)
     require_success(answer, f"git cannot compare {tree.shown} with {against}")
-    behind, ahead = (int(number) for number in answer.out.split())
-    return replace(now, base=against, ahead=ahead, behind=behind)
+    sizes = re.fullmatch(r"([0-9]{1,18})\s+([0-9]{1,18})\s*", answer.out)
+    if sizes is None:
+        raise CommandError(f"git cannot compare {tree.shown} with {against}: it printed no numbers.")
+    return replace(now, base=against, ahead=int(sizes[2]), behind=int(sizes[1]))
 
 
 async def losing(tree: Worktree, limit: float = LIMIT) -> WorktreeState:
@@ -98,8 +110,7 @@ async def _lost_in_submodules(folder: Path, limit: float, depth: int = _DEEP) ->
             lost.append(f"{count(changed, 'uncommitted file')} in the submodule {shown}")
         question = ("rev-list", "--count", "--all", "--not", "--remotes", "--tags")  # stashes are among all
         found = await git(module, *question, timeout=limit)
-        require_success(found, f"git cannot count the commits of the submodule {shown}")
-        if commits := int(found.out.strip() or 0):
+        if commits := number_in(found, f"git cannot count the commits of the submodule {shown}"):
             lost.append(f"{count(commits, 'commit')} in the submodule {shown} that {_are(commits)} on no remote")
         if depth > 1:
             lost += [f"{each} (in {shown})" for each in await _lost_in_submodules(module, limit, depth - 1)]
@@ -144,8 +155,7 @@ async def unpushed_of(tree: Worktree, limit: float = LIMIT) -> int:
     others = (f"--exclude={tree.branch}", "--branches") if tree.branch else ("--branches",)
     question = ("rev-list", "--count", "HEAD", "--not", *others, "--remotes", "--tags")
     answer = await git(Path(tree.path), *question, timeout=limit)
-    require_success(answer, f"git cannot count the commits of {tree.shown}")
-    return int(answer.out.strip() or 0)
+    return number_in(answer, f"git cannot count the commits of {tree.shown}")
 
 
 async def losses_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
