@@ -60,13 +60,14 @@ class StepSandbox:
     sandboxes: Sandboxes | None
     project: Path
     run: str
-    _exists: bool | None = None
+    _absent: str | None = None
 
-    async def exists(self) -> bool:
-        """Whether there is one."""
-        if self._exists is None:
-            self._exists = not isinstance(await self.now(), str)
-        return self._exists
+    async def absent(self) -> str:
+        """Why there is none, as the end of a sentence; empty: there is one."""
+        if self._absent is None:
+            sandbox = await self.now()
+            self._absent = sandbox if isinstance(sandbox, str) else ""
+        return self._absent
 
     async def now(self) -> ProjectSandbox | str:
         """The sandbox of the project as it is now, or why there is none, as the end of a sentence."""
@@ -278,8 +279,11 @@ def _with_variables(assessment: Assessment, variables: Mapping[str, str]) -> Ass
 
 async def _run(place: StepPlace, call: StepCall, invocation: Invocation, program: _Program) -> StepResult:
     assessment = program.assessment
-    if assessment.sandbox and (program.terminal or not await place.sandbox.exists()):
+    if assessment.sandbox and program.terminal:
         assessment = replace(assessment, sandbox=False)
+    elif assessment.sandbox and (absent := await place.sandbox.absent()):
+        why = f"{assessment.why}; there is no sandbox: {absent}" if assessment.why else ""
+        assessment = replace(assessment, sandbox=False, why=why)
     asked = Call(place.agent, place.run, invocation.call, program.tool, dict(program.arguments))
     verdict = await answered(place.gate.review(asked, assessment), call.cancelled)
     if verdict is None:

@@ -47,6 +47,7 @@ FACES = {
     "mcp": ("mcp", "doctor"),
     "code": ("code", "references", "hello", "a.py"),
     "shell": ("shell", "status"),
+    "a step of a workflow": ("workflow", "run", "explain-failure", "--command", "touch made.txt", "--yes"),
     "sandbox": ("sandbox", "--", "echo", "hi"),
     "worktree": ("run", "worktree finish feat-1"),
 }
@@ -56,6 +57,7 @@ NEEDS: dict[tuple[str, str], str] = {
     ("tmux", "agent spawn"): "tmux is not installed",
     ("tmux", "agent spawn in a worktree"): "tmux is not installed",
     ("rg", "a search of an agent"): "ripgrep (rg)",
+    ("bwrap", "a step of a workflow"): "there is no sandbox: bubblewrap is not installed",
     ("bwrap", "sandbox"): "bubblewrap is not installed",
 }
 """What cannot be done without, and how that is said. Everything else works, or is not about the program."""
