@@ -184,6 +184,33 @@ async def test_programs_that_git_s_configuration_names_are_protected_and_their_o
     assert (project / "src" / "part" / "a.txt").read_text("utf-8") == "x\n"
 
 
+@pytest.mark.parametrize(
+    "way",
+    [
+        "mv tools old; mkdir tools; echo evil >tools/clean.sh",
+        "mkdir new; echo evil >new/clean.sh; mv tools old; mv new tools",
+        "mkdir new; echo evil >new/clean.sh; mv tools old; ln -s new tools",
+    ],
+)
+async def test_a_protected_file_is_not_exchanged_with_the_folder_around_it(
+    harness: ToolHarness, project: Path, way: str
+) -> None:
+    git(project, "config", "filter.x.clean", "sh tools/clean.sh %f")
+    git(project, "config", "core.hooksPath", "ci/hooks")
+    for name in ("tools/clean.sh", ".github/copilot-instructions.md", "ci/hooks/pre-commit"):
+        (project / name).parent.mkdir(parents=True)
+        (project / name).write_text("mine\n", "utf-8")
+    more = ".github/copilot-instructions.md", "ci/hooks/pre-commit"
+    lines = [
+        way,
+        *(f"mv {one.split('/')[0]} {at}; mkdir -p $(dirname {one}); echo evil >{one}" for at, one in enumerate(more)),
+    ]
+    done = await in_sandbox(harness, "; ".join(lines))
+    for name in ("tools/clean.sh", *more):
+        assert not (project / name).exists() or (project / name).read_text("utf-8") == "mine\n", (name, done.text)
+    assert "not left in the project" in done.text
+
+
 async def test_what_is_loaded_on_entering_the_folder_is_protected(harness: ToolHarness, project: Path) -> None:
     (project / ".envrc").write_text("dotenv\nsource_env_if_exists env/local.sh\nexport A=b\n", "utf-8")
     (project / "mise.toml").write_text("[env]\n_.file = '.env.mise'\n_.source = ['env/a.sh', \"env/b.sh\"]\n", "utf-8")

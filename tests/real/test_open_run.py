@@ -23,9 +23,18 @@ from tests.kit.warm_program import run_gsh
 MAKES = (
     "mkdir -p .vscode sub/.husky deep/er/.claude kept/.idea; echo evil >.vscode/tasks.json; echo x >.envrc;"
     "echo x >sub/.husky/pre-commit; echo {} >deep/er/.claude/settings.json; git init -q deep/repo;"
-    "echo '[alias]' >>deep/repo/.git/config; echo x >ordinary.txt; echo READY; sleep 60"
+    "echo '[alias]' >>deep/repo/.git/config; mv .github old; mkdir .github; echo x >.github/copilot-instructions.md;"
+    "echo x >ordinary.txt; echo READY; sleep 60"
 )
-GONE = (".vscode", ".envrc", "sub/.husky", "deep/er/.claude", "deep/repo/.git", "kept/.idea")
+GONE = (
+    ".vscode",
+    ".envrc",
+    "sub/.husky",
+    "deep/er/.claude",
+    "deep/repo/.git",
+    "kept/.idea",
+    ".github/copilot-instructions.md",
+)
 
 
 @pytest.fixture
@@ -34,6 +43,8 @@ def project(tmp_path: Path) -> Path:
     (made / "kept" / ".vscode").mkdir(parents=True)
     (made / "kept" / ".vscode" / "tasks.json").write_text("mine\n", "utf-8")
     (made / ".tool-versions").write_text("mine\n", "utf-8")
+    (made / ".github").mkdir()
+    (made / ".github" / "copilot-instructions.md").write_text("mine\n", "utf-8")
     subprocess.run(["git", "init", "-q", "kept/repo"], cwd=made, check=True)
     (made / "kept" / "repo" / ".git" / "hooks" / "pre-commit").write_text("mine\n", "utf-8")
     return made

@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -39,6 +39,38 @@ _LOOKED_IN = 2_000
 """Files of a folder that came among which an older one is looked for."""
 
 
+Around = dict[str, dict[str, tuple[int, int]]]
+"""Path → the folders around it in its project, each with its device and number."""
+
+
+def folders_around(paths: Iterable[tuple[Path, Path]]) -> Around:
+    """What is around each of these: (the folder that it is below, itself). Blocks for a moment."""
+    found: Around = {}
+    for root, path in paths:
+        inside = [folder for folder in path.parents if folder != root and folder.is_relative_to(root)]
+        if inside:
+            found[str(path)] = {str(folder): _identity(str(folder)) for folder in inside}
+    return found
+
+
+def exchanged(around: Around) -> list[Path]:
+    """What is at these paths by now because a folder around it, which could be renamed, is another one."""
+    now = {folder: _identity(folder) for folders in around.values() for folder in folders}
+    return [
+        Path(path)
+        for path, folders in around.items()
+        if any(now[folder] != known for folder, known in folders.items()) and os.path.lexists(path)
+    ]
+
+
+def _identity(path: str) -> tuple[int, int]:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
+
+
 @dataclass(frozen=True, slots=True)
 class RunNote:
     """What the next start needs to know of a run that was cut off.
@@ -49,6 +81,7 @@ class RunNote:
         absent: obeyed files that were not there.
         links: obeyed links, and where they led.
         nested: of each folder that is looked after, what was there.
+        around: of obeyed files that were there, the folders around each, and what those were.
         process: who looks after it, for people.
     """
 
@@ -57,6 +90,7 @@ class RunNote:
     absent: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
     nested: dict[str, Remembered]
+    around: Around = field(default_factory=dict[str, dict[str, tuple[int, int]]])
     process: int = field(default_factory=os.getpid)
 
 
@@ -241,7 +275,11 @@ def _cleaned(state: Path, file: Path) -> CutOffRun | None:
 def _note(said: Any) -> RunNote:
     nested = {str(root): Remembered.parse(known) for root, known in said["nested"].items()}
     links = tuple((str(path), str(to)) for path, to in said["links"])
-    return RunNote(str(said["project"]), int(said["began"]), tuple(map(str, said["absent"])), links, nested)
+    around: Around = {
+        str(path): {str(folder): (int(one[0]), int(one[1])) for folder, one in folders.items()}
+        for path, folders in said.get("around", {}).items()
+    }
+    return RunNote(str(said["project"]), int(said["began"]), tuple(map(str, said["absent"])), links, nested, around)
 
 
 def _take_out(state: Path, note: RunNote, until: int) -> CutOffRun:
@@ -251,6 +289,7 @@ def _take_out(state: Path, note: RunNote, until: int) -> CutOffRun:
     found = [(project, Path(path)) for path in sorted(note.absent) if os.path.lexists(path)]
     changed = [(Path(path), to) for path, to in note.links if not _leads_to(path, to)]
     found += [(project, path) for path, _ in changed if os.path.lexists(path)]
+    found += [(project, path) for path in exchanged(note.around)]
     for root, known in note.nested.items():
         if Path(root).is_dir():
             found += [(Path(root), path) for path in NestedFiles(Path(root)).come_since(known, note.began)]

@@ -27,7 +27,7 @@ from gshtui.guard import sensitive_paths
 from gshtui.guard.obeyed_files import ANYWHERE, AT_TOP
 from gshtui.guard.sandbox import seatbelt
 from gshtui.guard.sandbox.nested_files import NestedFiles
-from gshtui.guard.sandbox.open_run import OpenRun, RunNote, move_out
+from gshtui.guard.sandbox.open_run import Around, OpenRun, RunNote, exchanged, folders_around, move_out
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.reading_view import EMPTY, ReadingView, homes
 from gshtui.guard.sandbox.root_files import root_files
@@ -71,6 +71,7 @@ class ObeyedFiles:
     Attributes:
         absent: what was not there.
         links: links, which cannot be made read-only, and where they lead.
+        around: of what was there, the folders around it, which cannot be made so either.
         began: when that was, in nanoseconds since the epoch.
         run: the command's number among those of its project.
         opened: its note on disk, and what is taken out while it runs.
@@ -78,6 +79,7 @@ class ObeyedFiles:
 
     absent: frozenset[Path] = frozenset()
     links: tuple[tuple[Path, str], ...] = ()
+    around: Around = field(default_factory=dict[str, dict[str, tuple[int, int]]])
     began: int = 0
     run: int = 0
     opened: OpenRun | None = None
@@ -353,8 +355,9 @@ class ProjectSandbox:
         there = [path for path in paths if os.path.lexists(path)]
         absent = [*set(paths).difference(there), *(end for end in self._ends(there) if not os.path.lexists(end))]
         links = tuple((path, str(path.readlink())) for path in there if path.is_symlink())
+        around = folders_around((self._root_of(path), path) for path in there)
         began = time.time_ns()
-        before = ObeyedFiles(frozenset(absent), links, began, self.runs.begin(began))
+        before = ObeyedFiles(frozenset(absent), links, around, began, self.runs.begin(began))
         try:
             return replace(before, opened=OpenRun(self.kept.parent, self._note(before), partial(self._sweep, before)))
         except BaseException:
@@ -364,7 +367,7 @@ class ProjectSandbox:
     def _note(self, before: ObeyedFiles) -> RunNote:
         absent, links = map(str, before.absent), ((str(path), to) for path, to in before.links)
         nested = {str(each.root): each.remembered() for each in self.nested}
-        return RunNote(str(self.project), before.began, tuple(absent), tuple(links), nested)
+        return RunNote(str(self.project), before.began, tuple(absent), tuple(links), nested, before.around)
 
     def _ends(self, paths: Sequence[Path]) -> list[Path]:
         """Where links among these lead to within the project."""
@@ -417,7 +420,8 @@ class ProjectSandbox:
     def _come(self, before: ObeyedFiles) -> list[tuple[Path, Path]]:
         """What came since then that must not stay: (the folder that it is below, itself)."""
         since = self.runs.earliest(before.began)
-        tops = sorted(path for path in before.absent | self.runs.taken_since(before.run) if os.path.lexists(path))
+        absent = before.absent | self.runs.taken_since(before.run)
+        tops = sorted({*(path for path in absent if os.path.lexists(path)), *exchanged(before.around)})
         found = dict.fromkeys((self._root_of(path), path) for path in tops)
         top = set(tops)
         found |= dict.fromkeys(
