@@ -149,6 +149,8 @@ def _refused_command(program: str, arguments: list[str], folder: str, depth: int
         return why
     if program == "rm" and (why := _deletes(flags, operands, folder)):
         return why
+    if _changes_record(program, arguments, operands, folder):
+        return f"{operands[0][:80]} is the record, which only the workbench changes"
     if program in ("chmod", "chown", "chgrp"):
         recursive = "R" in flags or "recursive" in flags
         target = next((o for o in operands[1:] if _is_everything(_placed(o, folder))), "")
@@ -399,7 +401,8 @@ def _absolute(word: str, folder: str) -> str:
     """The word as a path: below the home folder, below `_HERE`, or as it is."""
     home = os.path.expanduser("~")  # noqa: PTH111 - there is always an answer
     base = _BELOW if not folder else _absolute(folder, "")
-    text = re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/|$)", lambda _: home, word)
+    text = _FOLDER.sub(lambda found: _FOLDERS[found[1] or found[2]], word)
+    text = re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/|$)", lambda _: home, text)
     text = text if text.startswith("/") else f"{base}/{text}"
     path = os.path.normpath(text)
     return path.removeprefix("/") if path.startswith("//") else path
@@ -410,6 +413,32 @@ def _deletes(flags: str, operands: list[str], folder: str) -> str:
         return ""
     target = next((o for o in operands if _is_everything(_placed(o, folder)) or _ABOVE.match(o)), "")
     return f"it deletes everything under {_placed(target, folder)}" if target else ""
+
+
+_RECORD = re.compile(r"/gsh/(?:[^/]+/)*(?:gsh|sessions)\.db$")
+_CHANGES_RECORD = re.compile(
+    r"(?i)\b(?:delete|update|insert|replace|drop|alter|create|vacuum|reindex|attach|pragma)\b"
+    r"|\.(?:restore|import|read|shell|system|load|clone|recover|save|backup|open)\b"
+)
+
+
+def _changes_record(program: str, arguments: list[str], operands: list[str], folder: str) -> bool:
+    """Whether a command for databases says a statement that may change what the workbench has recorded."""
+    if program not in ("sqlite3", "sqlite", "litecli", "sqlite-utils") or not any(
+        _RECORD.search(_absolute(operand, folder)) for operand in operands
+    ):
+        return False
+    return any(_CHANGES_RECORD.search(word) for word in arguments)
+
+
+_FOLDERS = {
+    "XDG_RUNTIME_DIR": "/run/user/0",
+    "XDG_DATA_HOME": "~/.local/share",
+    "XDG_STATE_HOME": "~/.local/state",
+    "XDG_CONFIG_HOME": "~/.config",
+}
+"""The folders in which the workbench has its own, each with where it usually is."""
+_FOLDER = re.compile(rf"^\$(?:({'|'.join(_FOLDERS)})|\{{({'|'.join(_FOLDERS)})(?::?-[^}}]*)?\}})(?=/|$)")
 
 
 def _is_everything(operand: str) -> bool:

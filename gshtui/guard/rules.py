@@ -421,7 +421,7 @@ def line_matter(tool: str, command: str) -> RuleMatter:
     files = [(":", redirect.target.text) for redirect in shell_line.read(command).redirects]
     inner = (*rule_doubt.commands(command), *files)
     plain = shell_line.plain_commands(command) if not shell_line.strange_character(command) else None
-    if plain is not None and not plain.quiet and shell_line.is_bounded(command):
+    if plain is not None and not (plain.quiet or plain.has_variables) and shell_line.is_bounded(command):
         numbers = (number for number, words in enumerate(plain.commands) if any(map(_is_open, words)))
         commands = tuple(tuple(word.text for word in words) for words in plain.commands)
         return RuleMatter(tool, commands, line=command, inner=inner, open=frozenset(numbers))

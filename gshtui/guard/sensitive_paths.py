@@ -54,12 +54,13 @@ _STARTS_LATER = re.compile(
     r"""(?xs)(?:^|/)(?:
     (?: \.(?:ba|z|k|c|tc)?shrc | \.(?:bash_|z)?profile | \.(?:z|bash_)log(?:in|out) | \.zshenv | \.inputrc
     | \.pam_environment | \.gitconfig | \.tmux\.conf | \.(?:vimrc|emacs|xprofile|xinitrc|xsession) )$
-    | \.config/(?:git|fish|nvim|autostart|systemd)/. | \.ssh/. | \.config/(?:gsh|environment\.d)/ | \.local/share/gsh/
+    | \.config/(?:git|fish|nvim|autostart|systemd)/. | \.ssh/. | \.config/environment\.d/
+    | (?:\.config|\.local/(?:share|state))/gsh(?:/|$)
     | Library/Launch(?:Agents|Daemons)/.
     )
     | ^/etc/(?:passwd|group|sudoers|profile|crontab|cron\.[a-z]+|ld\.so|hosts|environment|bash\.bashrc|zsh|pam\.d
         |systemd|init\.d|rc\.local|ssh)
-    | ^/run/user/\d+/gsh/ | ^/(?:var/)?tmp/gsh-\d+/
+    | ^/run/user/\d+/gsh(?:/|$) | ^/(?:var/)?tmp/gsh-\d+(?:/|$)
     | ^/(?:proc/sys|sys|boot)/ | ^/proc/sysrq-trigger$ | ^/var/spool/cron"""
 )
 """Files outside a project that a shell, git, a session or the system runs or obeys."""

@@ -199,7 +199,10 @@ def read_roughly(command: str) -> ShellLine | None:
 
 def _note(line: ShellLine, node: Node, raw: bytes) -> None:
     kind = node.type
-    if node.is_named and kind not in _PLAIN_NODES:
+    if kind == "test_command" and (found := _BRACKETED.fullmatch(_text(node, raw))):
+        words = (ShellWord("test"), ShellWord(found[1]), unquoted(found[2]))
+        line.commands.append(SimpleCommand(words, f"test {found[1]} {found[2]}"))
+    elif node.is_named and kind not in _PLAIN_NODES:
         odd = _ODD.get(kind)
         if odd is not None:
             line.odd.append(odd)
@@ -287,11 +290,15 @@ def unquoted(source: str) -> ShellWord:
 _BLANK = re.compile(r"(?:[ \t]+|(?<![^ \t\n;|&])#[^\n]*)+")
 _JOIN = re.compile(r"&&|\|\||\|(?!&)|;(?!;)|\n")
 _QUIET = re.compile(r"(?:[012]?>{1,2}|&>{1,2}|0?<)[ \t]*/dev/null(?=[ \t\n;|]|&&|$)|[12]?>&[12](?=[ \t\n;|]|&&|$)")
+_INPUT = re.compile(r"0?<[ \t]*([A-Za-z0-9_./][A-Za-z0-9_@%+=:,./-]*)(?=[ \t\n;|]|&&|$)")
+_OPEN_VARIABLE = r"\$(?:HOME|PWD|USER|LOGNAME|PATH|SHELL|LANG)(?![A-Za-z0-9_])"
+"""Variables that hold no secret."""
 _PIECE = re.compile(
-    r"""[A-Za-z0-9_@%+=:,./~^*?\[\]!#-]+ | '[^']*' | "(?:[^"$`\\]|\\["$`\\]|\\(?=[^\n"$`\\]))*"
-    | \\[^\n] | [^\x00-\x7f]+""",
+    rf"""[A-Za-z0-9_@%+=:,./~^*?\[\]!#-]+ | '[^']*' | "(?:[^"$`\\]|\\["$`\\]|\\(?=[^\n"$`\\])|{_OPEN_VARIABLE})*"
+    | \\[^\n] | [^\x00-\x7f]+ | {_OPEN_VARIABLE}""",
     re.X,
 )
+_BRACKETED = re.compile(r"\[[ \t]+(-[A-Za-z])[ \t]+([^\s'\"\\\[\]]+)[ \t]+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +308,14 @@ class PlainCommand:
     commands: tuple[tuple[ShellWord, ...], ...]
     joins: tuple[str, ...]
     quiet: bool
-    """It has redirections, all of them to `/dev/null` or from one descriptor to another."""
+    """It has redirections, all of them to `/dev/null`, from one descriptor to another, or from a file."""
+    inputs: tuple[tuple[ShellWord, ...], ...] = ()
+    """For each command the files that it is redirected from."""
+
+    @property
+    def has_variables(self) -> bool:
+        """Some word is not literal: it holds a variable that can be no secret."""
+        return not all(word.literal for words in self.commands for word in words)
 
 
 def plain_commands(command: str) -> PlainCommand | None:
@@ -309,6 +323,8 @@ def plain_commands(command: str) -> PlainCommand | None:
     commands: list[tuple[ShellWord, ...]] = []
     joins: list[str] = []
     words: list[ShellWord] = []
+    inputs: list[tuple[ShellWord, ...]] = []
+    files: list[ShellWord] = []
     join, quiet, at, end = "", False, 0, len(command)
     while True:
         if blank := _BLANK.match(command, at):
@@ -317,20 +333,26 @@ def plain_commands(command: str) -> PlainCommand | None:
         if joined or at >= end:
             found = joined.group() if joined else ""
             if words:
-                commands.append(tuple(words))
+                commands.append(_named_test(words))
                 joins.append(join)
-                words, join = [], found
+                inputs.append(tuple(files))
+                words, files, join = [], [], found
+            elif files:
+                return None
             elif found == "\n" or (at >= end and join in ("", ";", "\n")):
                 join = join or found  # an empty line, or nothing after the last `;`
             else:
                 return None
             if joined is None:
-                return (
-                    PlainCommand(tuple(commands), tuple(joins), quiet) if commands and join in ("", ";", "\n") else None
-                )
+                if not commands or join not in ("", ";", "\n"):
+                    return None
+                return PlainCommand(tuple(commands), tuple(joins), quiet, tuple(inputs))
             at = joined.end()
         elif redirected := _QUIET.match(command, at):
             quiet, at = True, redirected.end()
+        elif words and (redirected := _INPUT.match(command, at)):
+            quiet, at = True, redirected.end()
+            files.append(ShellWord(redirected.group(1)))
         else:
             start = at
             while piece := _PIECE.match(command, at):
@@ -338,6 +360,13 @@ def plain_commands(command: str) -> PlainCommand | None:
             if at == start or (at < end and command[at] not in " \t\n;|&"):
                 return None
             words.append(unquoted(command[start:at]))
+
+
+def _named_test(words: list[ShellWord]) -> tuple[ShellWord, ...]:
+    """The words, with `test -f file` for `[ -f file ]`."""
+    first, *others = words
+    bracketed = len(words) == 4 and first.text == "[" and words[-1].text == "]"
+    return (ShellWord("test"), *others[:2]) if bracketed else tuple(words)
 
 
 _STRANGE = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))

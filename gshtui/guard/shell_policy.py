@@ -118,8 +118,18 @@ def judge(command: str, folder: Path, project: Path) -> Judgement:
     line = shell_line.read(command)
     plain = shell_line.plain_commands(command)
     parsed = tuple(tuple(simple.texts) for simple in line.commands)
-    odd = [found for found in line.odd if not (plain and plain.quiet and found[0] == "redirection")]
-    if plain is None or odd or parsed != tuple(tuple(word.text for word in words) for words in plain.commands):
+    expected = set[str]()
+    if plain is not None:
+        expected = {rule for rule, is_so in (("redirection", plain.quiet), ("expansion", plain.has_variables)) if is_so}
+    read_from = [word.target.text for word in line.redirects if "<" in word.operator and word.target.text != os.devnull]
+    inputs = [word.text for words in plain.inputs for word in words] if plain is not None else []
+    odd = [found for found in line.odd if found[0] not in expected]
+    if (
+        plain is None
+        or odd
+        or read_from != [name for name in inputs if name != os.devnull]
+        or parsed != tuple(tuple(word.text for word in words) for words in plain.commands)
+    ):
         rule, why = line.odd[0] if line.odd else ("syntax", "it is not made of literal words only")
         if not command.strip():
             rule, why = "syntax", "it is empty"
@@ -129,18 +139,22 @@ def judge(command: str, folder: Path, project: Path) -> Judgement:
         return Judgement("ask", "size", f"{len(plain.commands)} commands are too many to judge")
     ground = _MachineState(Path(os.path.realpath(folder)), Path(os.path.realpath(project)))
     judged = [
-        _judged(SimpleCommand(words, source.source), join, ground)
-        for words, join, source in zip(plain.commands, plain.joins, line.commands, strict=True)
+        _judged(SimpleCommand(words, source.source), join, ground, files)
+        for words, join, source, files in zip(plain.commands, plain.joins, line.commands, plain.inputs, strict=True)
     ]
     parts = tuple(part for part, _ in judged)
     contained = all(inside for _, inside in judged)
-    pattern, scope = _pattern(plain.commands[0], judged[0][0]) if len(parts) == 1 and not plain.quiet else ("", None)
+    pattern, scope = (
+        _pattern(plain.commands[0], judged[0][0])
+        if len(parts) == 1 and not (plain.quiet or plain.has_variables)
+        else ("", None)
+    )
     first = next((part for part, inside in judged if not inside), None)
     first = first or next((part for part in parts if part.verdict != "allow"), None)
     if first is None:
         rule, why = "reader", "it only reads this project"
         if plain.quiet:
-            rule, why = "reader", "it only reads this project, and redirects only to /dev/null or a descriptor"
+            rule, why = "reader", "it only reads this project, and writes only to /dev/null or a descriptor"
         readings = [program_table.read_words([word.text for word in words]) for words in plain.commands]
         return Judgement(
             "allow",
@@ -196,8 +210,10 @@ def _refused_parts(command: str, why: str) -> tuple[Part, ...]:
     )
 
 
-def _judged(simple: SimpleCommand, join: str, ground: _MachineState) -> tuple[Part, bool]:
-    """The part, and whether it clearly stays inside the project."""
+def _judged(
+    simple: SimpleCommand, join: str, ground: _MachineState, inputs: Sequence[ShellWord] = ()
+) -> tuple[Part, bool]:
+    """The part, and whether it clearly stays inside the project. `inputs`: the files that it is redirected from."""
     text = _short(simple.source)
 
     def asked(rule: str, why: str, *, contained: bool = False) -> tuple[Part, bool]:
@@ -213,6 +229,12 @@ def _judged(simple: SimpleCommand, join: str, ground: _MachineState) -> tuple[Pa
         return asked("program", f"`{_short(' '.join(words[:2]))}` is not known to be harmless")
     if reading.problem[0]:
         return asked(*reading.problem)
+    if words[0] != "echo" and not all(word.literal for word in simple.words):
+        return asked("expansion", "it inserts a variable's value")
+    if inputs and reading.program.use != "read":
+        return asked("redirection", "it redirects input")
+    if found := next(filter(None, (ground.problem(word, "path", "read") for word in inputs)), None):
+        return asked(*found)
     for at, word in enumerate(simple.words):
         if at and word.pattern and (why := _pattern_problem(reading, at, simple.words, ground)):
             return asked("pattern", why)
