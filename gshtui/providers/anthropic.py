@@ -278,7 +278,7 @@ class Anthropic:
         self._place = place
         self._client = LazyClient(self._made)
         self._history = wire_history.WireHistory(API, rendered_turn)
-        self._refusals = Refusals(API, FIELDS, ("signature", "thinking"))
+        self._refusals = Refusals(f"{API} {place.base_url}", API, FIELDS, ("signature", "thinking"))
 
     @property
     def name(self) -> str:
@@ -353,6 +353,7 @@ class Anthropic:
             raise
         except Exception as error:
             raise self._failure(origin, error) from error
+        self._refusals.answered(request.model)
         yield ended(origin, answer, reader, stream, sent)
 
     def _failure(self, origin: ErrorOrigin, error: Exception) -> ProviderError:

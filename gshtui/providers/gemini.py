@@ -224,7 +224,7 @@ class Gemini:
     def __init__(self, place: Endpoint) -> None:
         self._place = place
         self._client = LazyClient(self._made)
-        self._refusals = Refusals(API, {}, ("thought", "signature"))
+        self._refusals = Refusals(f"{API} {place.base_url}", API, {}, ("thought", "signature"))
 
     @property
     def name(self) -> str:

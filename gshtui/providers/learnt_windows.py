@@ -1,4 +1,5 @@
-"""The windows that models really have, as their servers' refusals show: kept for a while, so that each is learnt once.
+"""What servers' refusals show of their models, kept for a while, so that each is learnt once: the windows that models
+really have, and the fields of requests that are not known there.
 
 A file of the state folder; whoever cannot read or write it goes without. Never raises.
 """
@@ -6,8 +7,10 @@ A file of the state folder; whoever cannot read or write it goes without. Never 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import time
+from collections.abc import Iterable
 from typing import Any, cast
 
 from gshtui.settings import paths
@@ -15,7 +18,7 @@ from gshtui.system import private_files
 
 FILE = "model-windows.json"
 _KEPT = 7 * 86_400.0
-"""Seconds after which a window is learnt anew: servers are set up anew, too."""
+"""Seconds after which it is learnt anew: servers are set up anew, too."""
 _MOST = 500
 
 
@@ -46,9 +49,7 @@ class LearntWindows:
         """A server has said that it is smaller."""
         self._suspected.pop(key, None)
         self._own[key] = window
-        newest = sorted({**_read(), key: (window, time.time())}.items(), key=lambda item: item[1][1])[-_MOST:]
-        with contextlib.suppress(OSError):
-            private_files.write_whole(paths.state_dir() / FILE, json.dumps(dict(newest)).encode())
+        _keep({key: window})
 
     def suspect(self, key: str, window: int) -> None:
         """It may be smaller: this counts until `confirm` or `forget`."""
@@ -62,6 +63,37 @@ class LearntWindows:
     def forget(self, key: str) -> None:
         """It was not the window."""
         self._suspected.pop(key, None)
+
+
+class RefusedFields:
+    """The fields that a server has refused for a model.
+
+    Args:
+        server: its address and API; kept as a hash, since an address may hold a password.
+    """
+
+    def __init__(self, server: str) -> None:
+        self._server = hashlib.blake2b(server.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+    def known(self, model: str) -> set[str]:
+        """Those that were refused before, also to others. Reads a file."""
+        start = self._key(model, "")
+        return {name.removeprefix(start) for name in _read() if name.startswith(start)}
+
+    def learn(self, model: str, fields: Iterable[str]) -> None:
+        """A request was refused with them, and answered without."""
+        _keep({self._key(model, field): 1 for field in fields})
+
+    def _key(self, model: str, field: str) -> str:
+        return f"without {self._server} {model} {field}"
+
+
+def _keep(learnt: dict[str, int]) -> None:
+    now = time.time()
+    entries = {**_read(), **{name: (value, now) for name, value in learnt.items()}}
+    newest = sorted(entries.items(), key=lambda item: item[1][1])[-_MOST:]
+    with contextlib.suppress(OSError, paths.FolderError):
+        private_files.write_whole(paths.state_dir() / FILE, json.dumps(dict(newest)).encode())
 
 
 def _read() -> dict[str, tuple[int, float]]:

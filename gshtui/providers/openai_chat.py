@@ -253,7 +253,7 @@ class OpenAIChat:
     def __init__(self, place: Endpoint) -> None:
         self._place = place
         self._client = OpenAIClient(place)
-        self._refusals = Refusals("", FIELDS)
+        self._refusals = Refusals(f"{API} {place.base_url}", "", FIELDS)
 
     @property
     def name(self) -> str:
@@ -307,4 +307,5 @@ class OpenAIChat:
                         break
         except Exception as error:
             raise self._client.failure(origin, error) from error
+        self._refusals.answered(request.model)
         yield ended(origin, answer, reader, stream, sent)

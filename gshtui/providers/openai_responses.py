@@ -239,7 +239,7 @@ class OpenAIResponses:
         self._place = place
         self._client = OpenAIClient(place)
         self._hearing = OpenAIChat(place)
-        self._refusals = Refusals(API, FIELDS, ("encrypted", "reasoning"))
+        self._refusals = Refusals(f"{API} {place.base_url}", API, FIELDS, ("encrypted", "reasoning"))
 
     @property
     def name(self) -> str:
@@ -290,6 +290,7 @@ class OpenAIResponses:
                         break
         except Exception as error:
             raise self._client.failure(origin, error) from error
+        self._refusals.answered(request.model)
         yield ended(origin, answer, reader, stream, sent)
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:

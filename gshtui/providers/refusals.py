@@ -1,7 +1,8 @@
 """What a server has refused, and is not sent again: signatures of earlier answers, and fields of requests.
 
-One for each adapter, so it is remembered for as long as the process has this server. What another model has signed is
-left out from the first request on.
+One for each adapter, so it is remembered for as long as the process has this server; refused fields for some days, by
+all processes, once a request without them was answered. What another model has signed is left out from the first
+request on.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from gshtui.bus.messages import Message, Text, Thinking, ToolCall
 from gshtui.providers import wire_history
+from gshtui.providers.learnt_windows import RefusedFields
 from gshtui.providers.port import ProviderError, Request
 
 
@@ -19,12 +21,13 @@ class Refusals:
     """See the module's text.
 
     Args:
+        server: whose refusals these are: its address and API.
         api: the key of the signatures; empty: this API has none.
         fields: those of a body that a server may not know, each with the name to send instead; empty: none.
         signs: words of a refusal for signatures.
     """
 
-    def __init__(self, api: str, fields: Mapping[str, str], signs: tuple[str, ...] = ()) -> None:
+    def __init__(self, server: str, api: str, fields: Mapping[str, str], signs: tuple[str, ...] = ()) -> None:
         self._api = api
         self._fields = fields
         self._signs = signs
@@ -33,6 +36,9 @@ class Refusals:
         self._bare: dict[str, tuple[Message, Message]] = {}
         self._refused: dict[str, set[str]] = {}
         """Model → the fields that its server has refused."""
+        self._learning: dict[str, set[str]] = {}
+        """Those of them without which nothing was answered yet."""
+        self._kept = RefusedFields(server)
 
     def usable(self, request: Request) -> Request:
         """The request without signatures that are of another model, or were refused."""
@@ -66,7 +72,7 @@ class Refusals:
 
     def fitted(self, model: str, body: dict[str, Any]) -> dict[str, Any]:
         """The body without the fields that the server has refused for this model."""
-        refused = self._refused.get(model)
+        refused = self._of(model)
         if not refused:
             return body
         names = {name: self._fields[name] if name in refused else name for name in body}
@@ -77,17 +83,31 @@ class Refusals:
         if error.kind != "bad_request":
             return None
         said = error.message.lower()
-        refused = self._refused.setdefault(request.model, set())
+        refused = self._of(request.model)
         named = [name for name in self._fields if name in body and name in said and name not in refused]
         if any(sign in said for sign in self._signs):
             signed = {message.id for message in request.messages if self._is_signed(message)}
             if signed:
                 self._messages |= signed
                 return self.usable(request)
-        if not named:
+        learning = self._learning.setdefault(request.model, set())
+        if not named:  # what was left out was not it
+            refused -= learning
+            learning.clear()
             return None
-        refused.add(max(named, key=len))
+        learning.add(max(named, key=len))
+        refused |= learning
         return request
+
+    def answered(self, model: str) -> None:
+        """A request was answered: what it was sent without is kept."""
+        if learning := self._learning.pop(model, None):
+            self._kept.learn(model, learning)
+
+    def _of(self, model: str) -> set[str]:
+        if model not in self._refused:
+            self._refused[model] = self._kept.known(model) & self._fields.keys() if self._fields else set()
+        return self._refused[model]
 
 
 def _name(model: str) -> str:

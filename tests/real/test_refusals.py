@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from gshtui.bus.messages import Message, Thinking, ToolCall, ToolResult
-from gshtui.providers.port import Provider
+from gshtui.providers.openai_chat import FIELDS
+from gshtui.providers.port import Provider, ProviderError
+from gshtui.providers.refusals import Refusals
+from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say, Think
 from tests.kit.loopback.server import Loopback
-from tests.kit.providers import make_message, make_request, provider_with_loopback, receive_stream
+from tests.kit.providers import (
+    MODELS,
+    make_message,
+    make_provider,
+    make_request,
+    provider_with_loopback,
+    receive_stream,
+)
+from tests.kit.warm_program import run_gsh
 
 SIGNED = pytest.mark.parametrize("api", ["anthropic", "openai", "gemini"])
 THINKS: Answer = [Think("so it is"), Say("Yes."), Call("read", {"path": "a"})]
@@ -80,6 +95,58 @@ async def test_a_refused_field_is_refused_once(api: str, field: str, message: st
     bodies = [chat.body for chat in server.chats]
     assert [field in body for body in bodies] == [True, False, False, False]
     assert all(not instead or body.get(instead) == 2_000 for body in bodies[1:])
+
+
+@pytest.mark.parametrize("passed", [False, True])
+async def test_a_refused_field_is_known_at_the_next_start_for_some_days(
+    passed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted for a program as a process of its own, and for a provider made anew; another server is asked anew."""
+    api = "openai-chat"
+    refusal: Answer = [Fault.status(400, message="Unsupported parameter: 'temperature'.")]
+    script: list[Answer] = [refusal, [Say("fine")], *([refusal] if passed else []), *[[Say("fine")]] * 2]
+    async with provider_with_loopback(api, script, strict=False) as (provider, server):
+        await receive_stream(provider, make_request(api, temperature=0.5))
+        if passed:
+            later = time.time() + 8 * 86_400
+            monkeypatch.setattr("gshtui.providers.learnt_windows.time.time", lambda: later)
+        before = len(server.chats)
+        again = make_provider(api, server.url)
+        assert (await receive_stream(again, make_request(api, temperature=0.5))).text == "fine"
+        await again.close()
+        assert len(server.chats) - before == (2 if passed else 1)
+    assert Refusals("openai-chat http://elsewhere", "", FIELDS).fitted(MODELS[api], {"temperature": 1}) == {
+        "temperature": 1
+    }
+
+
+async def test_two_programs_learn_it_once(tmp_path: Path) -> None:
+    """Two processes, one after the other."""
+    refusal: Answer = [Fault.status(400, message="Unrecognized request argument supplied: stream_options")]
+    async with loopback("openai-chat", [refusal, *[[Say("fine")]] * 2], strict=False) as server:
+        sent: list[int] = []
+        for _ in range(2):
+            ran = await asyncio.to_thread(
+                run_gsh, "prompt", "hello", cwd=tmp_path, env=variables("openai-chat", server.url)
+            )
+            assert (ran.code, ran.out.strip()) == (0, "fine"), ran.err
+            sent.append(len(server.chats))
+        assert ["stream_options" in chat.body for chat in server.chats] == [True, False, False]
+        assert sent == [2, 3]
+
+
+async def test_a_field_that_was_not_it_is_sent_again() -> None:
+    api = "openai-chat"
+    script: list[Answer] = [
+        [Fault.status(400, message="max_tokens and temperature: too much of both")],
+        *[[Fault.status(400, message="no")], [Say("fine")]],
+    ]
+    async with provider_with_loopback(api, script, strict=False) as (provider, server):
+        request = make_request(api, temperature=0.5)
+        with pytest.raises(ProviderError):
+            await receive_stream(provider, request)
+        await receive_stream(provider, request)
+        assert ["temperature" in chat.body for chat in server.chats] == [True, False, True]
 
 
 async def test_a_wrong_request_that_names_nothing_is_told_at_once() -> None:
