@@ -32,6 +32,9 @@ Each request of an agent has these sections, in this order. `/context/NAME/full.
 would be sent now; the other files are one section each, and thinking.ctx is what
 the model thought in its last turn, by itself or with `think`, which no request of a later turn has.
 
+Of an agent with a process of its own, or a conversation that nobody has open, system, call and tools are those of its
+last request, and memory, history and input those of the next; a line above them says so.
+
 1. system: who the agent is, how it works here, its skills, and AGENTS.md
 2. call: the topic and the pinned documents of the call that it is in
 3. memory: its notes, all of them or those that fit the conversation best (`/memory/NAME`)

@@ -289,12 +289,12 @@ class ContextQueries:
         provider = await self._provider(mark.provider, mark.model)
         able = replace(provider.capabilities(mark.model), window=mark.window or 100_000)
         messages = await self._messages(subject)
-        note = "System, tools and memory are those of its last request."
+        note = "System, call, memory and tools are those of its last request; history and input are the next one's."
         if self._around.memory is not None:
             first = next((message.text for message in messages if message.role == "user"), "")
             memory = await self.await_record(self._around.memory(subject.agent, first))
             passages = (*(one for one in passages if one.section != "memory"), *memory)
-            note = "System and tools are those of its last request."
+            note = "System, call and tools are those of its last request; memory, history and input are the next one's."
         settings = self._settings.tuned(cutter.plan.tuned)
         outputs = await restored_outputs(self._context_store, messages, cutter.plan)
         inputs = Inputs(mark.model, passages, tools_of(fixed, texts), "", 0, outputs)

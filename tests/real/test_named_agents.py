@@ -181,6 +181,12 @@ async def test_who_may_do_anything_over_ssh_has_the_whole_product(
             await bo.run("remember agent=claude key=lexer value=logos")
             assert "logos" not in str(server.requests[-1].body)
             memory = await bo.run("cat /context/claude/memory.ctx")
+            for line in ("cat /context/claude/memory.ctx", "cat /context/claude/tools.ctx", "context agent=claude"):
+                told = " ".join((await bo.run(line)).split())
+                assert "System, call and tools are those of its last request; memory, history and input" in told, told
+            assert "system, call and tools are those of its last" in " ".join(
+                (await bo.run("cat /context/_assembly.md")).split()
+            )
             assert "logos" in memory and "lexer.mem" in await bo.run("context agent=claude section=memory")
             await bo.run("talk to=claude message='and the lexer?' timeout_s=60")
             sent = json.dumps(server.requests[-1].body["system"], ensure_ascii=False)
