@@ -162,6 +162,7 @@ class Agent:
         with contextlib.suppress(TimeoutError):
             async with time_limit(timeout):
                 await self._inbox.written()
+                await self.engine.settle()
         if self._toolbox.checkpoints is not None:
             await self._toolbox.checkpoints.close()
 

@@ -57,6 +57,8 @@ def found_tools(registry: Registry, messages: Iterable[Message]) -> list[str]:
     known = {tool.name for tool in registry.listed_tools()} - {FIND_TOOL}
     found: dict[str, None] = {}
     for message in messages:
+        if message.role != "assistant":
+            continue
         for call in message.calls:
             if call.name in known:
                 found.setdefault(call.name)

@@ -6,6 +6,7 @@ Owns the order of these steps, and sends a text that accompanies prompts only on
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +38,7 @@ from gshtui.providers.media_notes import media_rule
 from gshtui.providers.port import Provider, ProviderError, Request, ToolSpec
 from gshtui.providers.provider_errors import may_be_too_long
 from gshtui.store.store_errors import PASSING, StoreError
+from gshtui.system.tasks import start_job
 from gshtui.text.truncation import shorten
 
 
@@ -60,7 +62,7 @@ _ALONG = 8
 """A text that accompanies a prompt takes at most this fraction of a request: an eighth."""
 _STEP = 200
 """Messages that are rendered ahead in one go: a few milliseconds."""
-_TOGETHER = 2_000
+_TOGETHER = 10_000
 """Blocks whose texts are kept ahead in one go, in other threads."""
 _LARGE = 4_000
 """Tokens of a request that may be too long for a model whose window nobody knows."""
@@ -143,6 +145,7 @@ class ContextEngine:
         self._restored: tuple[ContextPlan, Mapping[str, str]] | None = None
         self._offer = ToolOffer()
         self._filing = RequestRecorder(context_store)
+        self._keeping: asyncio.Task[None] | None = None
         self._settle: Callable[[], Awaitable[None]] = _nothing_owed
         self._outcomes: deque[RequestOutcome] = deque()
         """Those that the record does not have yet."""
@@ -192,7 +195,7 @@ class ContextEngine:
         The next request does what is left, and does again what turns out otherwise. Raises `StoreError`.
         """
         session, rule = self.session, media_rule(provider.capabilities(model))
-        rendered, kept = False, 0
+        kept = -1
         while True:
             await asyncio.sleep(0)
             async with self._lock:
@@ -201,18 +204,36 @@ class ContextEngine:
                 if self._cutter is None:
                     await self._ready()
                 history, plan = self.cutter.assembler.history, self.cutter.plan
-                if not rendered:
+                if kept < 0:
                     if self._restored is None or self._restored[0] is not plan:
                         self._restored = plan, await restored_outputs(self._context_store, messages, plan)
                     rendered = history.render(messages, plan, self._restored[1], "", SPOKEN, rule, _STEP)
+                    if not rendered:
+                        continue
+                elif kept < len(history.blocks):
+                    step = slice(kept, kept + _TOGETHER)
+                    await self._filing.keep_ahead(session, self.agent, history.blocks[step], history.parts[step])
+                    kept += _TOGETHER
                     continue
-                if kept >= len(history.blocks):
-                    break
-                step = slice(kept, kept + _TOGETHER)
-                await self._filing.keep_ahead(session, self.agent, history.blocks[step], history.parts[step])
-                kept += _TOGETHER
-        await self._context_store.recall(session, self.agent)
-        await asyncio.to_thread(provider.body, Request(model, (), tuple(history.messages)))  # its adapter keeps it
+                else:
+                    return
+            kept = 0
+            await asyncio.to_thread(provider.body, Request(model, (), tuple(history.messages)))  # its adapter keeps it
+            await self._context_store.recall(session, self.agent)
+
+    async def settle(self) -> None:
+        """Return once what was sent is kept whole; what cannot be kept is left for the next request."""
+        if self._keeping is not None:
+            await asyncio.wait((self._keeping,))
+
+    def _keep_rest(self) -> None:
+        """Keep the texts that the last request did not wait for, now that it is answered."""
+        if self._filing.unkept and (self._keeping is None or self._keeping.done()):
+            self._keeping = start_job(self._keep(self._filing, self.session), f"what {self.agent} has sent")
+
+    async def _keep(self, filing: RequestRecorder, session: str) -> None:
+        with contextlib.suppress(StoreError):  # the record reports its own trouble
+            await filing.keep_rest(session)
 
     async def effort(self) -> EffortChoice:
         """How hard the model is to think in the open conversation. Raises `StoreError`."""
@@ -423,6 +444,7 @@ class ContextEngine:
         self, iteration: str, usage: Usage | None = None, cost: float | None = None, error: str = "", sent: str = ""
     ) -> None:
         self._outcomes.append(RequestOutcome(iteration, usage, cost, error, sent))
+        self._keep_rest()
         try:
             await self._write_outcomes()
         except StoreError as failed:

@@ -26,7 +26,7 @@ from gshtui.context.overlays import OverlayLog
 from gshtui.context.ports import ContextStore
 from gshtui.context.prompt_cache import is_cache_warm, marked
 from gshtui.context.receipts import found_receipt, receipts_of
-from gshtui.context.request_record import passages_of, request_of, restored_outputs, tools_of
+from gshtui.context.request_record import passages_of, recorded_texts, request_of, restored_outputs, tools_of
 from gshtui.context.requests import RequestInputs
 from gshtui.context.tokens import Correction
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
@@ -345,7 +345,10 @@ class ContextQueries:
     ) -> tuple[Iteration, Sequence[Block], Mapping[str, str], Sequence[Message]]:
         mark = await self._mark(subject, iteration)
         blocks = await self.await_record(self._context_store.blocks(iteration))
-        return mark, blocks, await self._texts(blocks), await self._messages(subject)
+        texts, messages = await self._texts(blocks), await self._messages(subject)
+        if unkept := {block.hash for block in blocks} - texts.keys():  # a process that ended too early to keep them
+            texts |= recorded_texts(unkept, messages)
+        return mark, blocks, texts, messages
 
     async def _texts(self, blocks: Sequence[Block]) -> dict[str, str]:
         wanted = list(dict.fromkeys(block.hash for block in blocks))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -27,6 +28,11 @@ from gshtui.providers.port import Request, ToolSpec
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 
+_MANY = 1_000
+"""New texts from which those that the record has as messages are kept by `keep_rest`."""
+_TOGETHER = 10_000
+"""Texts that `keep_rest` keeps in one go."""
+
 
 class RequestRecorder:
     """The filing of one conversation."""
@@ -37,6 +43,8 @@ class RequestRecorder:
         """Hashes of the texts that the record has for the conversation; `None`: not looked up yet."""
         self._filed = False
         """Whether a request was kept by this object, so that `history.unfiled` says what is new."""
+        self._rest: dict[str, Part] = {}
+        """What was sent and is not kept under its hash yet, though the record has it as a message."""
         self._looked_at = 0
         self._before: tuple[Iteration, tuple[Block, ...]] | None = None
 
@@ -58,6 +66,18 @@ class RequestRecorder:
         if new:
             await self._context_store.keep_texts(session, new)
             kept.update(new)
+
+    async def keep_rest(self, session: str) -> None:
+        """Keep the texts that no request waited for. Raises `StoreError`: they are left for the next time."""
+        while some := dict(islice(self._rest.items(), _TOGETHER)):
+            await self._context_store.keep_texts(session, {hash: text_of(part) for hash, part in some.items()})
+            for hash in some:
+                self._rest.pop(hash, None)
+
+    @property
+    def unkept(self) -> int:
+        """How many texts are left for `keep_rest`."""
+        return len(self._rest)
 
     async def file(
         self, terms: RequestInputs, assembly: Assembly, number: int, cuts: Sequence[str], history: HistorySection
@@ -86,17 +106,29 @@ class RequestRecorder:
         kept = await self.get_ready(terms.session, terms.agent)
         iteration = msgspec.structs.replace(iteration, broken_by=self._broken_by(iteration, assembly, history))
         first = assembly.fixed + (history.unfiled if self._filed else 0)
-        texts = {
-            block.hash: assembly.text(place)
+        new = {
+            block.hash: place
             for place in (*range(assembly.fixed), *range(first, len(assembly.blocks)))
             if (block := assembly.blocks[place]).hash not in kept
         }
+        rest = self._recorded(new, assembly, history.log) if len(new) >= _MANY else {}
+        texts = {hash: assembly.text(place) for hash, place in new.items() if hash not in rest}
         await self._context_store.add_iteration(iteration, assembly.blocks, texts)
-        kept.update(texts)
+        self._rest |= rest
+        kept.update(new)
         self._filed = True
         history.unfiled = len(history.blocks)
         self._before = iteration, assembly.blocks
         return iteration
+
+    def _recorded(self, new: Mapping[str, int], assembly: Assembly, log: ConversationLog) -> dict[str, Part]:
+        """Those of the new blocks that are sent as they were said: a conversation that others have written."""
+        recorded: dict[str, Part] = {}
+        for hash, place in new.items():
+            part, found = assembly.parts[place], log.block(assembly.blocks[place].id)
+            if found is not None and not isinstance(part, str) and found[0].message.blocks[found[1]] is part:
+                recorded[hash] = part
+        return recorded
 
     def _broken_by(self, iteration: Iteration, assembly: Assembly, history: HistorySection) -> str:
         """The first block that differs from the same model's previous request, in this process or an earlier one."""
@@ -118,6 +150,12 @@ class RequestRecorder:
 
 
 MISSING = "[this text is not kept any more]"
+
+
+def recorded_texts(hashes: Collection[str], messages: Sequence[Message]) -> dict[str, str]:
+    """Those of the texts that the messages have, by hash."""
+    said = (text_of(part) for message in messages for part in message.blocks)
+    return {hash: text for text in said if (hash := hash_of(text)) in hashes}
 
 
 def passages_of(blocks: Sequence[Block], texts: Mapping[str, str]) -> tuple[Passage, ...]:

@@ -154,12 +154,13 @@ def _stored(block: Block) -> Block:
 
 
 def add_iteration(
-    connection: sqlite3.Connection, iteration: Iteration, blocks: tuple[Block, ...], chain: Chain
+    connection: sqlite3.Connection, iteration: Iteration, blocks: tuple[Block, ...], chain: Chain, *, uses: bool = True
 ) -> tuple[int, Chain]:
     """Keep an iteration, unless its id is already there.
 
     Args:
         chain: what this process remembers of the agent's iterations in this conversation; may be empty.
+        uses: whether to note that the conversation uses the texts of its new blocks.
 
     Returns:
         Its number, and the chain to remember once this is committed.
@@ -183,8 +184,9 @@ def add_iteration(
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (iteration.id, iteration.session, iteration.agent, number, seq, int(packed), raw, _json(iteration)),
     )
-    new = {piece.hash for piece in pieces if isinstance(piece, Block)}
-    sent_texts.use(connection, iteration.session, sorted(new))
+    if uses:
+        new = {piece.hash for piece in pieces if isinstance(piece, Block)}
+        sent_texts.use(connection, iteration.session, sorted(new))
     ancestors = _ancestors(number)
     return number, {**{n: kept for n, kept in chain.items() if n in ancestors}, number: (iteration.id, blocks)}
 
@@ -426,6 +428,9 @@ class ContextTables(Table):
         Only differences from the agent's earlier requests take space. Blocks' `cache` is not kept: see
         `context.prompt_cache`.
 
+        Args:
+            new_texts: those that the conversation has not kept yet; `None`: it may use texts that others have kept.
+
         Returns:
             Its number among the agent's in this conversation, from 1.
         """
@@ -436,7 +441,7 @@ class ContextTables(Table):
 
         def work(connection: sqlite3.Connection) -> tuple[int, Chain]:
             sent_texts.put(connection, iteration.session, kept)
-            return add_iteration(connection, iteration, stored, chain)
+            return add_iteration(connection, iteration, stored, chain, uses=new_texts is None)
 
         number, chain = await self._write(work)
         self._chains.pop(key, None)

@@ -48,13 +48,13 @@ def put(connection: sqlite3.Connection, session: str, kept: Iterable[KeptText]) 
     now = time.time()
     if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
         raise missing(session)
-    for text in kept:
-        connection.execute(
-            "INSERT INTO texts (hash, bytes, packed, data, at) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (hash) DO UPDATE SET at = max(at, excluded.at)",
-            (text.hash, text.bytes, int(text.packed), text.data, now),
-        )
-        use(connection, session, (text.hash,))
+    kept = list(kept)
+    connection.executemany(
+        "INSERT INTO texts (hash, bytes, packed, data, at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (hash) DO UPDATE SET at = max(at, excluded.at)",
+        ((text.hash, text.bytes, int(text.packed), text.data, now) for text in kept),
+    )
+    use(connection, session, [text.hash for text in kept])
 
 
 def use(connection: sqlite3.Connection, session: str, hashes: Iterable[str]) -> None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from gshtui.bus.context_data import Task
 from gshtui.bus.events.agent_events import ContextAssembled
-from gshtui.bus.messages import Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.bus.messages import Message, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.context.engine import Prepared
 from gshtui.context.limits import ContextSettings
 from gshtui.context.overlays import Pinned, Restored, Tasks, Undone
 from gshtui.context.ports import MemoryContextStore, SideText
+from gshtui.context.request_record import recorded_texts
 from gshtui.context.requests import CutRequest
 from gshtui.context.summary import SummaryWriter
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Capabilities, ProviderError, ToolSpec
+from gshtui.store.store_errors import StoreError
 from tests.kit.context_harness import SUMMARY, TOO_LONG, ContextHarness, SummaryModel, request_text
 
 COVERS = (
@@ -577,3 +580,45 @@ async def test_a_prompt_larger_than_the_window_is_refused_in_one_sentence() -> N
     here.add_prompt(HUGE)
     with pytest.raises(ContextError, match="The message is too long"):
         await here.prepare()
+
+
+async def test_what_a_long_conversation_has_on_record_is_kept_under_its_hash_after_the_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A request does not wait for texts that are recorded as messages; a record that fails keeps them the next time."""
+
+    class Fails(MemoryContextStore):
+        fails = False
+
+        async def keep_texts(self, session: str, texts: Mapping[str, str]) -> None:
+            if self.fails:
+                raise StoreError("full", "The disk is full.")
+            await super().keep_texts(session, texts)
+
+    monkeypatch.setattr("gshtui.context.request_record._MANY", 5)
+    monkeypatch.setattr("gshtui.context.request_record._TOGETHER", 3)
+    store = Fails()
+    here = harness(200_000, store=store)
+    for number in range(8):
+        await worked(here, 2, output=f"{number} {LONG}", words=f"Prompt {number}.")
+        here.add_answer(f"Answer {number}.")
+
+    async def unkept(prepared: Prepared) -> set[str]:
+        kept = set(await store.texts_of(here.engine.session))
+        return {block.kind for block in prepared.assembly.blocks if block.hash not in kept}
+
+    store.fails = True
+    prepared = await here.prepare()
+    said = {"text", "tool_call", "tool_result"}
+    assert await unkept(prepared) == said
+    await here.engine.answered(prepared, Usage(input=1, output=1), None)
+    await here.engine.settle()
+    assert await unkept(prepared) == said
+    left = {block.hash for block in prepared.assembly.blocks} - set(await store.texts_of(here.engine.session))
+    assert recorded_texts(left, here.messages).keys() == left
+    store.fails = False
+    here.add_prompt("Go on.")
+    prepared = await here.prepare()
+    await here.engine.failed(prepared, "")
+    await here.engine.settle()
+    assert await unkept(prepared) == set()
