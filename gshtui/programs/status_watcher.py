@@ -167,6 +167,8 @@ class CliStatus:
         end of the turn to which the draft has led."""
         self._looks = 0
         self._moving = False
+        self._printed = float("-inf")
+        """When tmux last told of output, by the monotonic clock: what prints one line again and again moves nothing."""
         self._same_since = time.monotonic()
         """Since when it has had its status, by the monotonic clock."""
         self._task: asyncio.Task[None] | None = None
@@ -233,6 +235,8 @@ class CliStatus:
 
     def _on_change(self, change: PaneChange) -> None:
         self._handle_event(change.info, "gone" in change.what)
+        if "activity" in change.what:
+            self._printed = time.monotonic()
         self._stirred.set()
         if change.what & _NEWS:
             self._at_once.set()
@@ -286,7 +290,8 @@ class CliStatus:
         works = known.status in WORKING and known.source in ("process", "activity") and not self._profile.ai
         if not works or self._facts.dead or self._facts.gone:
             return False
-        return time.monotonic() > self._same_since + _GOES_ON and self._facts.moved > self._now() - _STIRRED
+        prints = self._facts.moved > self._now() - _STIRRED or self._printed > time.monotonic() - _STIRRED
+        return prints and time.monotonic() > self._same_since + _GOES_ON
 
     async def _go_on(self) -> None:
         """Return when the next look at a steady program is due, or once it falls silent or does something else."""

@@ -151,6 +151,39 @@ async def test_what_prints_and_prints_is_looked_at_now_and_then_and_at_once_when
         await status.stop()
 
 
+async def test_what_prints_one_line_again_and_again_prints_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its screen never changes, so that only tmux tells that something goes on there."""
+
+    class SameLine(PrintingServer):
+        async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
+            self.looks += 1
+            return self._info(), ()
+
+    watcher = "gshtui.programs.status_watcher"
+    runs = Foreground("make", own=False)
+    monkeypatch.setattr(f"{watcher}.front", lambda _: runs)
+    for name, seconds in {"_GOES_ON": 0.0, "_NOW_AND_THEN": 3600.0, "_SILENT": 3600.0, "_STIRRED": 3600.0}.items():
+        monkeypatch.setattr(f"{watcher}.{name}", seconds)
+    row = AgentRow(id="0001", name="sh", kind="cli", pane="%0", created=1.0)
+    server, pace = SameLine(), Pacer()
+    status = CliStatus(server, row, profiles.load(Path("/nonexistent")).get("shell"), lambda _: None, pace=pace)
+
+    async def steady() -> int:
+        server.tell()
+        return len(pace.steady)
+
+    await status.start()
+    try:
+        await eventually(steady, until=lambda count: count == 1)
+        looks = server.looks
+        for _ in range(50):
+            server.tell()
+            await asyncio.sleep(0)
+        assert server.looks == looks
+    finally:
+        await status.stop()
+
+
 async def test_one_that_rests_is_looked_at_when_it_prints_and_not_before() -> None:
     began = time.time() - 60
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=began)
