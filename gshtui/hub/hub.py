@@ -461,7 +461,6 @@ class Hub:
             self._interpreters = Interpreters(
                 settings.python, settings.sandbox, self.bus, self._ask_model, self._use_tool
             )
-            self._interpreters.brief = self.options.visiting
         return self._interpreters
 
     async def _close_interpreters(self) -> None:

@@ -13,17 +13,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import importlib.util
 import json
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from gshtui.python.protocol import HEAD, LONGEST, Ask, Done, InterpreterReady, Variable, decode, encode
+from gshtui.python.protocol import (
+    HEAD,
+    LONGEST,
+    Ask,
+    Done,
+    InterpreterReady,
+    KeptVariables,
+    Variable,
+    decode,
+    encode,
+)
 from gshtui.system import environment, processes
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
@@ -51,6 +63,8 @@ _READY_WITHIN = 20.0
 _INTERRUPT_WITHIN = 2.0
 """Seconds that a block has for its own end after an interrupt."""
 _ANSWER_WITHIN = 5.0
+_KEEP_WITHIN, _RESTORE_WITHIN = 4.0, 10.0
+"""Seconds for all the variables, after which it is interrupted like a block."""
 _END_BY_ITSELF = 3.0
 """Seconds for the end of a process that has closed its connection."""
 _END_WITHIN = 3.0
@@ -89,6 +103,7 @@ class InterpreterOptions:
         sandbox: where it runs; `None`: nowhere special.
         shown: folders that it must see even if the sandbox hides what they are in.
         environ: its variables.
+        keeps: whether its variables are asked for after each block, to be kept.
     """
 
     program: str
@@ -97,6 +112,7 @@ class InterpreterOptions:
     shown: tuple[Path, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
     limits: InterpreterLimits = field(default_factory=InterpreterLimits)
+    keeps: bool = False
 
 
 BlockState = Literal["done", "timeout", "interrupted", "ended"]
@@ -119,6 +135,8 @@ class BlockEnd:
     """What the block made that other programs would obey, and where it is kept now."""
     refused: tuple[SandboxRefusal, ...] = ()
     """What the sandbox refused to the block, as far as the sandbox itself knows."""
+    variables: Done | None = None
+    """What there is to keep after it; `None`: nothing was asked for."""
 
 
 class Interpreter:
@@ -154,6 +172,7 @@ class Interpreter:
         self._ready: asyncio.Future[InterpreterReady] = asyncio.get_running_loop().create_future()
         self._asked: set[asyncio.Task[None]] = set()
         self._next = 0
+        self._whole = False
         self._stop = asyncio.Event()
         self._ended = False
         self.turn = asyncio.Lock()
@@ -198,27 +217,69 @@ class Interpreter:
         """
         self._stop.clear()
         self.blocks += 1
-        sandbox = self.options.sandbox
+        before = self._refusals()
+        loop = asyncio.get_running_loop()
+        started, seconds = loop.time(), 0.0
+        moved: list[str] = []
+        variables: Done | None = None
         try:
-            absent = await asyncio.to_thread(sandbox.absent) if sandbox is not None else None
+            async with self._looked_after(moved):
+                end = await self._run(code, name, limit, cancelled)
+                seconds = loop.time() - started
+                if end.done is not None:
+                    self.names = end.done.names
+                if self.options.keeps and end.done is not None and self.alive:
+                    variables = await self._within(_KEEP_WITHIN, {"do": "keep", "whole": self._whole})
+                    self._whole = bool(variables.fault)
         except OSError as error:
             why = f"nothing was run: what it makes cannot be noted: {error.strerror or error}"
             return BlockEnd("ended", None, 0.0, self.alive, why)
-        before = self._refusals()
-        started = asyncio.get_running_loop().time()
+        refused = tuple(each for each in self._refusals() if each not in before)
+        return BlockEnd(end.state, end.done, seconds, self.alive, end.why, tuple(moved), refused, variables)
+
+    def forget_kept(self) -> None:
+        """What it had to keep after the last block is lost: after the next one it gives all of it again."""
+        self._whole = True
+
+    async def restore(self, kept: KeptVariables) -> tuple[Done, tuple[str, ...]]:
+        """Set the variables of an earlier interpreter. It may have ended afterwards, for they are code.
+
+        Returns:
+            its report, and what was taken out of the project as after a block.
+
+        Raises:
+            OSError: what it makes cannot be noted, so nothing was done.
+        """
+        moved: list[str] = []
+        async with self.turn, self._looked_after(moved):
+            done = await self._within(_RESTORE_WITHIN, {"do": "restore", "kept": kept})
+        self.names = done.names
+        return done, tuple(moved)
+
+    @contextlib.asynccontextmanager
+    async def _looked_after(self, moved: list[str]) -> AsyncGenerator[None]:
+        """Let it work, and take out of the project what other programs would obey. Raises `OSError`, at the start."""
+        sandbox = self.options.sandbox
+        absent = await asyncio.to_thread(sandbox.absent) if sandbox is not None else None
         try:
-            end = await self._run(code, name, limit, cancelled)
+            yield
         except asyncio.CancelledError:
             await asyncio.shield(start_job(self._stop_block(), "the end of a Python block"))
             raise
         finally:
             self._say(_STAND)
-            moved = await asyncio.shield(asyncio.to_thread(_taken_out, sandbox, absent))
-        seconds = asyncio.get_running_loop().time() - started
-        if end.done is not None:
-            self.names = end.done.names
-        refused = tuple(each for each in self._refusals() if each not in before)
-        return BlockEnd(end.state, end.done, seconds, self.alive, end.why, moved, refused)
+            moved += await asyncio.shield(asyncio.to_thread(_taken_out, sandbox, absent))
+
+    async def _within(self, limit: float, message: dict[str, object]) -> Done:
+        """Have it do something other than a block; it is interrupted after so many seconds, and ended if that fails."""
+        try:
+            answer = self._request(message)
+            await asyncio.wait([answer], timeout=limit)
+            if not answer.done():
+                await self._stop_block()
+            return answer.result() if answer.done() else Done(0, ok=False, fault="it took too long")
+        except InterpreterError as error:
+            return Done(0, ok=False, fault=error.message)
 
     def _refusals(self) -> list[SandboxRefusal]:
         return [] if self._sandboxed is None else self._sandboxed.refusals
@@ -455,6 +516,7 @@ async def start_interpreter(options: InterpreterOptions, answer: Answer) -> Inte
         "processes": limits.processes,
         "memory": limits.memory,
         "file": limits.file,
+        "cloudpickle": str(_cloudpickle() or ""),
         "network": options.sandbox is None or options.sandbox.network or bool(options.sandbox.hosts),
     }
     code = _START.format(init=str(PACKAGE / "__init__.py"), package=str(PACKAGE))
@@ -508,11 +570,19 @@ async def start_interpreter(options: InterpreterOptions, answer: Answer) -> Inte
     return made
 
 
+@functools.cache
+def _cloudpickle() -> Path | None:
+    """The folder of the package, which the interpreter loads from there; it is not loaded here."""
+    found = importlib.util.find_spec("cloudpickle")
+    return Path(found.origin).parent if found is not None and found.origin else None
+
+
 def _sandbox_run(options: InterpreterOptions, argv: tuple[str, ...], environ: Mapping[str, str]) -> SandboxRun:
     from gshtui.guard.sandbox.sandbox_run import SandboxRun  # with its proxy, only where there is a sandbox
 
     assert options.sandbox is not None
-    shown = tuple(Path(os.path.realpath(folder)) for folder in (PACKAGE, *options.shown))
+    packages = (PACKAGE, *filter(None, (_cloudpickle(),)))
+    shown = tuple(Path(os.path.realpath(folder)) for folder in (*packages, *options.shown))
     return SandboxRun(replace(options.sandbox, shown=shown), argv, options.folder, environ, watched=False)
 
 

@@ -1,6 +1,8 @@
 """The interpreters of one hub: one for each agent in each conversation, started when it is first needed.
 
-Two conversations never share one. At most a few live at once; the one that was not used for longest makes room.
+Two conversations never share one. At most a few live at once; the one that was not used for longest makes room. After
+each block the variables are kept in a file of the conversation, from which the next interpreter has them, of whatever
+hub. Where two have one at the same time, what was kept last counts.
 """
 
 from __future__ import annotations
@@ -13,10 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+import msgspec
+
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import ToolFinished, TurnStarted
 from gshtui.guard.child_environment import agent_environment
+from gshtui.python import kept_state
 from gshtui.python.interpreter import (
     Interpreter,
     InterpreterError,
@@ -24,11 +29,14 @@ from gshtui.python.interpreter import (
     InterpreterOptions,
     start_interpreter,
 )
+from gshtui.python.protocol import Done, KeptVariables, Unkept
 from gshtui.python.python_choice import choose_python
 from gshtui.python.retry_rule import RetryRule
 from gshtui.settings.settings_tables import Python as PythonSettings
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
+from gshtui.store import python_states
 from gshtui.system.tasks import end_all
+from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ProjectSandbox
@@ -60,9 +68,6 @@ AskModel = Callable[[InterpreterOwner, str], Awaitable[str]]
 """(owner, prompt) → the answer of the owner's model. Raises an `ExpectedError`."""
 
 
-_BRIEF = "Python has started anew: it has no variables of earlier answers, and those of this one go when it ends"
-
-
 @dataclass(slots=True)
 class _Kept:
     """One owner's interpreter, and what is remembered of it."""
@@ -74,6 +79,10 @@ class _Kept:
     """What the next block's result says first, such as which variables went."""
     outdated: bool = False
     """It has been said that the sandbox would be another one by now."""
+    gone: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
+    """Why interpreters ended, and the variables that they had."""
+    unkept: set[Unkept] = field(default_factory=set[Unkept])
+    """What has been said not to be kept."""
 
 
 class Interpreters:
@@ -84,8 +93,6 @@ class Interpreters:
     ) -> None:
         """`sandbox`: what agents' commands may use of the machine, and which variables they get."""
         self.settings = settings
-        self.brief = False
-        """Whether they end with the turn, as those of a process that only answers once; agents are told so."""
         self._sandbox = sandbox
         self._ask_model = ask_model
         self._use_tool = use_tool
@@ -127,15 +134,95 @@ class Interpreters:
             table = self._sandbox
             environ = agent_environment(os.environ, tuple(table.environment))
             limits = InterpreterLimits(table.max_memory_mb << 20, table.max_processes, table.max_file_mb << 20)
-            options = InterpreterOptions(choice.program, folder, sandbox, choice.folders, environ, limits)
+            keeps = bool(owner.session)
+            options = InterpreterOptions(choice.program, folder, sandbox, choice.folders, environ, limits, keeps)
 
             async def answer(what: str, more: dict[str, object]) -> object:
                 return await self._answer(owner, what, more)
 
-            kept.interpreter = await start_interpreter(options, answer)
-            if self.brief:
-                kept.news.append(_BRIEF)
-            return kept.interpreter
+            made = kept.interpreter = await start_interpreter(options, answer)
+            if keeps:
+                await self._restore(owner, kept, made)
+                if not made.alive:
+                    await made.close()
+                    made = kept.interpreter = await start_interpreter(options, answer)
+            for why, names in kept.gone:
+                lost = [name for name in names if name not in made.names]
+                there = names and not lost
+                kept.news.insert(0, f"{why}; its variables are there again." if there else lost_text(why, lost))
+            kept.gone.clear()
+            return made
+
+    async def _restore(self, owner: InterpreterOwner, kept: _Kept, made: Interpreter) -> None:
+        """Give it the variables of an earlier one, and have said what became of that. It may have ended afterwards."""
+        try:
+            data = await asyncio.to_thread(python_states.read, *owner)
+            if not data:
+                return
+            state = kept_state.decode_state(data)
+            if not kept_state.Confinement.from_sandbox(made.options.sandbox).holds(state.made):
+                kept.news.append(
+                    "Python starts without its earlier variables: they were made in a sandbox, and are only set again "
+                    "in one that allows no more"
+                )
+                return
+            done, moved = await made.restore(state.kept)
+        except OSError as error:
+            kept.news.append(f"Python starts without its earlier variables: {error.strerror or error}")
+            return
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            await asyncio.to_thread(python_states.remove, *owner)
+            kept.news.append("Python starts without its earlier variables: the file that kept them is damaged")
+            return
+        except BaseException:
+            await made.close()  # what of them it has by now nobody knows
+            raise
+        if moved:
+            shown = ", ".join(moved[:3])
+            kept.news.append(f"not left in the project, since other programs would obey it: {shown}")
+        if done.fault or not made.alive:
+            await made.close()
+            await asyncio.to_thread(python_states.remove, *owner)
+            why = _clause(done.fault or "they ended it")
+            kept.news.append(f"Python starts without its earlier variables: {why}")
+            return
+        if done.names:
+            kept.news.append(f"Python has these from before: {_listed(done.names)}")
+        if done.unkept:
+            kept.news.append(f"not from before: {_unkept_text(done)}")
+
+    async def keep(self, owner: InterpreterOwner, made: Interpreter, variables: Done | None) -> list[str]:
+        """Keep the variables that an interpreter had after a block, instead of those before it.
+
+        Returns:
+            what is not kept and has not been said to be, as clauses.
+        """
+        if variables is None:
+            return []
+        kept = self._entry(owner)
+        fault = variables.fault
+        if not fault and variables.kept is not None:
+            try:
+                await asyncio.to_thread(_write, owner, made, variables.kept)
+            except OSError as error:
+                fault = error.strerror or str(error)
+                made.forget_kept()
+        if fault:
+            await asyncio.to_thread(python_states.remove, *owner)
+        unkept = variables.unkept if not fault else [Unkept("the variables", fault)]
+        new = [one for one in unkept if one not in kept.unkept]
+        kept.unkept = set(unkept)
+        return [f"not kept for later: {_unkept_text(Done(0, unkept=new))}"] if new else []
+
+    async def kept_names(self, owner: InterpreterOwner) -> list[str]:
+        """The names that the next interpreter is to have, while there is none."""
+        if not owner.session:
+            return []
+        try:
+            data = await asyncio.to_thread(python_states.read, *owner)
+            return kept_state.decode_state(data).kept.names if data else []
+        except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
+            return []  # the next block says so
 
     def take_news(self, owner: InterpreterOwner) -> list[str]:
         """What happened to the interpreter since the last block; told once."""
@@ -154,10 +241,13 @@ class Interpreters:
             now, kept.interpreter = kept.interpreter, None
             kept.rule.note_progress()
             kept.news.clear()
-            if now is None:
-                return None
-            await now.close()
-            return now.names
+            kept.unkept.clear()
+            names = await self.kept_names(owner) if now is None else now.names
+            if now is not None:
+                await now.close()
+            if owner.session:
+                await asyncio.to_thread(python_states.remove, *owner)
+            return names if now is not None or names else None
 
     def interrupt(self, owner: InterpreterOwner) -> bool:
         """Interrupt the owner's running block; whether there was one."""
@@ -176,7 +266,7 @@ class Interpreters:
     async def _drop(self, kept: _Kept, why: str) -> None:
         now, kept.interpreter = kept.interpreter, None
         if now is not None:
-            kept.news.append(lost_text(why, now.names))
+            kept.gone.append((why, now.names))
             await now.close()
 
     async def _make_room(self, owner: InterpreterOwner) -> None:
@@ -203,9 +293,34 @@ class Interpreters:
                     kept.rule.note_progress()
 
 
+def ended_text(why: str, made: Interpreter) -> str:
+    """What became of the variables of an interpreter that ended by itself, as a sentence."""
+    if made.options.keeps and made.names:
+        return f"{why}; the next one has the variables as they were kept after the block before."
+    return lost_text(why, made.names)
+
+
 def lost_text(why: str, names: Sequence[str]) -> str:
     """What went with an interpreter, as a sentence."""
     if not names:
         return f"{why}; it had no variables."
-    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    return f"{why}; these variables are gone: {shown}."
+    return f"{why}; these variables are gone: {_listed(names)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(one_line(literal(name), 60) for name in names[:20])
+    return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+def _unkept_text(done: Done) -> str:
+    shown = "; ".join(f"{one_line(literal(one.name), 60)}, {_clause(one.why)}" for one in done.unkept[:10])
+    return shown + (f"; and {len(done.unkept) - 10} more" if len(done.unkept) > 10 else "")
+
+
+def _clause(why: str) -> str:
+    return one_line(literal(why), 200)
+
+
+def _write(owner: InterpreterOwner, made: Interpreter, variables: KeptVariables) -> None:
+    state = kept_state.KeptState(kept_state.Confinement.from_sandbox(made.options.sandbox), variables)
+    python_states.write(*owner, kept_state.encode_state(state))

@@ -53,6 +53,34 @@ class Variable(msgspec.Struct, frozen=True):
     preview: str = ""
 
 
+class KeptValue(msgspec.Struct, frozen=True):
+    """One value to be kept, under all its names."""
+
+    names: list[str]
+    data: str
+    """Its pickle, base64-encoded: for an interpreter alone."""
+
+
+class KeptVariables(msgspec.Struct, frozen=True):
+    """The variables of an interpreter, for a later one."""
+
+    python: str
+    """Which kind of Python can read them."""
+    imports: dict[str, str] = {}
+    values: list[KeptValue] = []
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.imports, *(name for value in self.values for name in value.names)]
+
+
+class Unkept(msgspec.Struct, frozen=True):
+    """A variable that is not kept, or did not come back; `why` as a clause."""
+
+    name: str
+    why: str
+
+
 class InterpreterReady(msgspec.Struct, frozen=True, tag="ready", tag_field="is"):
     """The interpreter takes blocks."""
 
@@ -79,6 +107,11 @@ class Done(msgspec.Struct, frozen=True, tag="done", tag_field="is"):
     variables: list[Variable] = []
     figures: list[Figure] = []
     figure_error: str = ""
+    kept: KeptVariables | None = None
+    """What is to be kept; `None`: the same as before."""
+    unkept: list[Unkept] = []
+    fault: str = ""
+    """Why nothing could be kept or restored, as a clause."""
 
 
 class Ask(msgspec.Struct, frozen=True, tag="ask", tag_field="is"):

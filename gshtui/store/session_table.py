@@ -329,6 +329,12 @@ def _drop_media(used: set[str]) -> None:
     media_files.drop_unused(used)
 
 
+def _drop_variables(session: str) -> None:
+    from gshtui.store import python_states  # late, as above
+
+    python_states.remove_all(session)
+
+
 def _forget_removed_words(connection: sqlite3.Connection) -> None:
     """Rewrite the word index without the words of removed messages, which it would otherwise keep until its next
     merge.
@@ -488,3 +494,4 @@ class SessionTable(Table):
         await self._write(_forget_removed_words)
         used = await self._read(_media_in_use)
         await asyncio.to_thread(_drop_media, used)
+        await asyncio.to_thread(_drop_variables, id)

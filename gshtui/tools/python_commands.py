@@ -42,12 +42,13 @@ from gshtui.text.sanitise import literal, one_line
 from gshtui.tools.python_tool import PythonTool, owner_of
 
 DESCRIPTION = """\
-Run Python in an interpreter of your own that keeps variables and imports for this conversation: for data, files in \
-bulk, calculations, several steps at once. Prints come back in order, and the value of the last expression. os, sys, \
-json, subprocess, pathlib and typing need no import; also there: run_cmd(cmd, timeout) → {stdout, stderr, returncode, \
-success}, read_file, write_file, append_file, list_files(pattern), http_get(url), http_post(url, data), \
-llm_call(prompt) for a side question to your model, output(data), CliSession(command) to talk to a program in the \
-shared shell (start, send, read_response, interrupt, exit). Between calls it stands still, threads and all."""
+Run Python in an interpreter of your own that keeps variables and imports for this conversation, also when it goes \
+on later (but no open files, sockets, values over 8 MB): for data, files in bulk, calculations, several steps at \
+once. Prints come back in order, and the value of the last expression. os, sys, json, subprocess, pathlib and typing \
+need no import; also there: run_cmd(cmd, timeout) → {stdout, stderr, returncode, success}, read_file, write_file, \
+append_file, list_files(pattern), http_get(url), http_post(url, data), llm_call(prompt) for a side question to your \
+model, output(data), CliSession(command) to talk to a program in the shared shell (start, send, read_response, \
+interrupt, exit). Between calls it stands still, threads and all."""
 
 
 class PythonParameters(ToolParameters):
@@ -84,6 +85,7 @@ class PythonState:
         version: of Python.
         sandboxed: whether it is in the sandbox.
         variables: what blocks have defined.
+        kept: the names that the next one has from before, while there is none.
     """
 
     alive: bool = False
@@ -92,6 +94,7 @@ class PythonState:
     program: str = ""
     sandboxed: bool = False
     variables: tuple[Variable, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 class ShowPython(Parameters, Returns[PythonState]):
@@ -165,7 +168,7 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
     async def show(invocation: Invocation, _: ShowPython) -> PythonState:
         found = interpreters.find(owner_of(invocation))
         if found is None:
-            return PythonState()
+            return PythonState(kept=tuple(await interpreters.kept_names(owner_of(invocation))))
         sandboxed = found.options.sandbox is not None
         if found.busy:
             known = tuple(Variable(name, "") for name in found.names)
@@ -274,7 +277,11 @@ def _bound(given: PythonParameters) -> Parameters:
 
 def _state_text(_: Invocation, state: PythonState) -> Outcome:
     if not state.alive:
-        return Outcome({"alive": False, "variables": []}, "There is no interpreter yet: the first block starts one.")
+        said = "There is no interpreter yet: the first block starts one"
+        if state.kept:
+            names = ", ".join(one_line(literal(name), 60) for name in state.kept)
+            said = f"{said}, with what is kept from before: {one_line(names, 2_000)}"
+        return Outcome({"alive": False, "variables": [], "kept": list(state.kept)}, f"{said}.")
     data = {
         "alive": True,
         "busy": state.busy,

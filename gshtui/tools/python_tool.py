@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Assessment, CommandError, Drawing, Effect, Invocation, Outcome, SandboxUse
 from gshtui.python.interpreter import BlockEnd, Interpreter, InterpreterError
-from gshtui.python.interpreters import InterpreterOwner, Interpreters, lost_text
+from gshtui.python.interpreters import InterpreterOwner, Interpreters, ended_text, lost_text
 from gshtui.python.protocol import Done, Figure, ShownValue
 from gshtui.system import private_files
 from gshtui.system.ids import new_id
@@ -157,10 +157,12 @@ class PythonTool:
                 finally:
                     capture.close()
                 figures = end.done.figures if end.done is not None else []
+                unkept = await self.interpreters.keep(owner, interpreter, end.variables)
                 kept, drawings = await asyncio.to_thread(self._keep_figures, figures)
                 refused = await asyncio.to_thread(_refused, spool, end, interpreter)
                 told = [f"[the sandbox: {each.sentence}]" for each in refused[:5]]
-                notes = "\n".join([*news, *_notes(end, interpreter, limit, capture.fault, kept), *told])
+                about = _notes(end, interpreter, limit, capture.fault, kept)
+                notes = "\n".join([*news, *about, *told, *(f"[{text}]" for text in unkept)])
                 most = invocation.limit(self.max_output_bytes)
                 outcome = await asyncio.to_thread(_outcome, spool, end, interpreter, notes, most, kept, refused)
                 return replace(outcome, drawings=drawings), end
@@ -316,9 +318,7 @@ def _notes(end: BlockEnd, interpreter: Interpreter, limit: float, fault: str, fi
     notes = list(figures)
     if end.done is not None and end.done.figure_error:
         notes.append(f"[a figure could not be drawn: {one_line(literal(end.done.figure_error), 200)}]")
-    kept = (
-        "its variables are kept" if end.alive else lost_text("it did not stop, so Python was ended", interpreter.names)
-    )
+    kept = "its variables are kept" if end.alive else ended_text("it did not stop, so Python was ended", interpreter)
     match end.state:
         case "timeout":
             notes.append(f"[timed out after {limit:g} s and was interrupted; {kept}]")
@@ -326,12 +326,10 @@ def _notes(end: BlockEnd, interpreter: Interpreter, limit: float, fault: str, fi
             notes.append(f"[interrupted after {end.seconds:.1f} s; {kept}]")
         case "ended":
             why = one_line(literal(end.why), 200) or "it has ended"
-            notes.append(
-                f"[{lost_text(f'Python has ended: {why}', interpreter.names)} The next block starts a new one.]"
-            )
+            notes.append(f"[{ended_text(f'Python has ended: {why}', interpreter)} The next block starts a new one.]")
         case "done":
             if not end.alive:
-                notes.append(f"[{lost_text('Python has ended after the block', interpreter.names)}]")
+                notes.append(f"[{ended_text('Python has ended after the block', interpreter)}]")
     if interpreter.options.sandbox is not None and end.done is not None and end.done.kind in _REFUSALS:
         notes.append(f"[ran in the sandbox: {interpreter.options.sandbox.reach}]")
     if end.moved:

@@ -16,10 +16,12 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 from gshtui.python.worker.channel import Channel, HubGone
 from gshtui.python.worker.drawn_figures import add_picture, is_picture, prepare_showing, take_figures
+from gshtui.python.worker.kept_values import KeptValues
 from gshtui.python.worker.namespace import Namespace
 from gshtui.python.worker.values import describe_value, describe_variables, variable_names
 
@@ -50,6 +52,13 @@ class Streams:
         sys.stdin = sys.__stdin__ = _text(0, "r")
         sys.stdout = sys.__stdout__ = _text(1, "w")
         sys.stderr = sys.__stderr__ = _text(2, "w")
+
+    def silence(self) -> None:
+        """Let nothing be seen of what is printed, until `restore`."""
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        for descriptor in (1, 2):
+            os.dup2(nothing, descriptor)
+        os.close(nothing)
 
     def flush(self) -> None:
         """Print what is still held back, by C libraries, too."""
@@ -106,10 +115,11 @@ def _text(number: int, mode: str) -> io.TextIOWrapper:
 class Console:
     """The interpreter. `serve` runs in the main thread, which gets the interrupts."""
 
-    def __init__(self, channel: Channel, streams: Streams, namespace: Namespace) -> None:
+    def __init__(self, channel: Channel, streams: Streams, namespace: Namespace, values: KeptValues) -> None:
         self._channel = channel
         self._streams = streams
         self._namespace = namespace
+        self._values = values
         self._jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._running = False
         self._noticed = False
@@ -131,6 +141,26 @@ class Console:
                 self._answer(job["id"], **self.run(job["code"], job["name"], job["id"]))
             elif job["do"] == "variables":
                 self._answer(job["id"], variables=self._described())
+            elif job["do"] == "keep":
+                self._answer(job["id"], **self._unless_stopped(self._values.keep, job["whole"], job["id"]))
+            elif job["do"] == "restore":
+                self._streams.silence()
+                self._answer(job["id"], **self._unless_stopped(self._values.restore, job["kept"], job["id"]))
+
+    def _unless_stopped(self, work: Callable[[Any], dict[str, Any]], given: Any, number: int) -> dict[str, Any]:
+        """Do something with the values, whose own code may raise whatever it likes, and can be interrupted."""
+        try:
+            try:
+                self._running = True
+                if self._unwanted >= number:
+                    raise KeyboardInterrupt
+                return work(given)
+            finally:
+                self._running = False
+        except KeyboardInterrupt:
+            return {"ok": False, "fault": "it took too long"}
+        except BaseException as error:
+            return {"ok": False, "fault": f"{type(error).__name__}: {error}"[:300]}
 
     def _answer(self, number: int, **more: Any) -> None:
         if os.getpid() != self._process:

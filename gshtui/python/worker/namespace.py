@@ -39,6 +39,18 @@ class Namespace:
             if not name.startswith("_") and not isinstance(value, types.ModuleType) and not self._is_given(name, value)
         }
 
+    def all(self) -> list[tuple[str, Any]]:
+        """All that blocks have named, modules, too: not the helpers, and nothing that Python itself sets."""
+        return [
+            (name, value)
+            for name, value in list(self.names.items())
+            if name != "_" and not name.startswith("__") and not self._is_given(name, value)
+        ]
+
+    def mend(self) -> None:
+        """Set again what Python itself needs."""
+        self.names["__builtins__"] = builtins
+
     def _is_given(self, name: str, value: object) -> bool:
         return name in self._given and self._given[name] is value
 

@@ -16,6 +16,7 @@ from typing import Any
 from gshtui.python.worker import supervisor
 from gshtui.python.worker.channel import Channel
 from gshtui.python.worker.console import Console, Streams
+from gshtui.python.worker.kept_values import KeptValues
 from gshtui.python.worker.namespace import make_namespace
 
 
@@ -48,7 +49,8 @@ def interpret(options: dict[str, Any]) -> None:
         del sys.modules[name]
     sys.argv = [""]
     sys.path.insert(0, "")
-    console = Console(channel, streams, make_namespace(channel, network=options["network"]))
+    namespace = make_namespace(channel, network=options["network"])
+    console = Console(channel, streams, namespace, KeptValues(namespace, options["cloudpickle"]))
     console.serve()
 
 
