@@ -229,7 +229,8 @@ def _judged(
         return asked("program", f"`{_short(' '.join(words[:2]))}` is not known to be harmless")
     if reading.problem[0]:
         return asked(*reading.problem)
-    if words[0] != "echo" and not all(word.literal for word in simple.words):
+    opened = [word for word in simple.words if not word.literal]
+    if opened and (words[0] != "echo" or any(word.pattern for word in opened)):
         return asked("expansion", "it inserts a variable's value")
     if inputs and reading.program.use != "read":
         return asked("redirection", "it redirects input")
