@@ -11,11 +11,13 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from gshtui.fleet import keeper_unit
+from gshtui.hosts import host_package
 from gshtui.settings import paths
 from gshtui.shell import plugin, startup_file
 from tests.kit.command import DEADLINE, CommandResult, command, environment
@@ -185,3 +187,38 @@ def test_a_fork_whose_files_find_no_room_leaves_no_worktree(project: Path) -> No
     assert [path.name for path in parent.iterdir()] == ["project"]
     assert (run_git(project, "worktree", "list"), run_git(project, "branch", "-a")) == worktrees
     assert run_gsh("session", "ls", "--json", cwd=project).json == sessions
+
+
+@pytest.mark.parametrize("fails", ["tar", "check", "mv 1", "mv 2", ""])
+def test_a_hosts_older_package_stays_until_the_new_one_is_in_its_place(tmp_path: Path, fails: str) -> None:
+    base, stubs = tmp_path / "data" / "gsh" / "tools", tmp_path / "stubs"
+    (base / "9.9").mkdir(parents=True)
+    (base / "9.9" / "old").write_text("old\n")
+    was = held(base)
+    stubs.mkdir()
+    program, _, number = fails.partition(" ")
+    if number:
+        stub = stubs / "mv"
+        stub.write_text(
+            f'#!/bin/sh\necho >>{stubs}/n; [ $(wc -l <{stubs}/n) = {number} ] && exit 1\nexec /bin/mv "$@"\n'
+        )
+        stub.chmod(0o755)
+    archive = b"broken"
+    if program != "tar":
+        (tmp_path / "tools.py").write_text(f"raise SystemExit({int(program == 'check')})\n")
+        archive = subprocess.run(
+            ["tar", "-czf", "-", "-C", str(tmp_path), "tools.py"], check=True, capture_output=True
+        ).stdout
+    script = vars(host_package)["_INSTALL"]
+    ran = subprocess.run(
+        ["sh", "-c", script, "sh", "9.9", sys.executable],
+        input=archive,
+        capture_output=True,
+        env={"XDG_DATA_HOME": str(tmp_path / "data"), "PATH": f"{stubs}:{os.environ['PATH']}"},
+        check=False,
+    )
+    assert bool(ran.returncode) == bool(fails), ran.stderr
+    if fails:
+        assert held(base) == was
+    else:
+        assert held(base).keys() == {"9.9", "9.9/python", "9.9/tools.py"}
