@@ -6,7 +6,7 @@ The summary, people's own words, pins, tasks and files are carried past a cut. P
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -202,18 +202,29 @@ class HistorySection:
         whole = self.log.update(log, most)
         changed = self.log.settle()
         spoken = tools & SPOKEN
-        if plan is not self._plan or outputs != self._outputs or spoken != self._tools:
+        noted = self._noted(plan)
+        if noted is None or outputs != self._outputs or spoken != self._tools:
             self._plan, self._outputs, self._turn, self._tools = plan, dict(outputs), turn, spoken
             self._start(plan)
             changed = self._first
-        elif turn != self._turn:
-            changed = min(changed, self._input_from)
-            self._turn = turn
+        else:
+            changed = min(changed, noted, self._input_from if turn != self._turn else _NONE)
+            self._plan, self._turn = plan, turn
         self._cut_back(max(changed, self._first))
         self.unfiled = min(self.unfiled, self.fresh)
         for entry in self.log.entries[self._first + len(self._counts) :]:
             self._put(entry, plan)
         return whole
+
+    def _noted(self, plan: ContextPlan) -> int | None:
+        """The first entry with other texts along with it than before; `None`: the plan differs in more than these."""
+        before = self._plan
+        if plan is before:
+            return _NONE
+        if before is None or replace(plan, told=before.told) != before:
+            return None
+        other = (id for id in plan.told.keys() | before.told.keys() if plan.told.get(id) != before.told.get(id))
+        return min((place for id in other if (place := self.log.place(id)) is not None), default=_NONE)
 
     def _start(self, plan: ContextPlan) -> None:
         for rows in (self.messages, self.blocks, self.parts, self._counts):

@@ -10,9 +10,10 @@ import pytest
 from gshtui.bus.context_data import Task
 from gshtui.bus.events.agent_events import ContextAssembled
 from gshtui.bus.messages import Message, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.context.assembly import assemble
 from gshtui.context.engine import Prepared
 from gshtui.context.limits import ContextSettings
-from gshtui.context.overlays import Pinned, Restored, Tasks, Undone
+from gshtui.context.overlays import Pinned, Restored, SideNote, Tasks, Undone
 from gshtui.context.ports import MemoryContextStore, SideText
 from gshtui.context.request_record import recorded_texts
 from gshtui.context.requests import CutRequest
@@ -622,3 +623,25 @@ async def test_what_a_long_conversation_has_on_record_is_kept_under_its_hash_aft
     await here.engine.failed(prepared, "")
     await here.engine.settle()
     assert await unkept(prepared) == set()
+
+
+async def test_a_text_along_with_a_prompt_leaves_what_came_before_as_it_was_made() -> None:
+    """A turn costs what is new in it, also where facts go along with its prompt; it is what is made from scratch."""
+    here = harness(200_000)
+    for number in range(8):
+        await worked(here, 2, words=f"Prompt {number}.")
+        here.add_answer(f"Answer {number}.")
+    await here.prepare()
+    history = here.engine.cutter.assembler.history
+    for number in range(3):
+        here.add_prompt(f"And {number}?")
+        settled = sum(block.section == "history" for block in history.blocks)
+        note = SideNote(message=here.messages[-1].id, source="shell", text=f"exit {number}")
+        await here.engine.cutter.decisions.add(note)
+        prepared = await here.prepare()
+        assert history.fresh >= settled > 0
+        terms = await here.engine.terms(here.messages, here.draft)
+        anew = assemble(here.messages, here.engine.cutter.plan, terms.inputs)
+        assert (prepared.assembly.request.messages, prepared.assembly.blocks) == (anew.request.messages, anew.blocks)
+        assert f"exit {number}" in request_text(prepared.assembly.request)
+        here.add_answer(f"That {number}.")
