@@ -39,6 +39,7 @@ class PartLifecycle:
         self._bus = bus
         self._stops: list[tuple[str, Callable[[], Awaitable[None]]]] = []
         self._ceases: list[Callable[[], None]] = []
+        self._ceased = False
 
     async def start(self, part: str, start: Callable[[], Awaitable[None]]) -> None:
         """Start a part. Never raises: failures are in `failed` and on the bus."""
@@ -74,10 +75,13 @@ class PartLifecycle:
     def ceases_with(self, cease: Callable[[], None]) -> Callable[[], None]:
         """Register what starts nothing any more from the moment that the hub ends; gives what takes that back."""
         self._ceases.append(cease)
+        if self._ceased:
+            cease()
         return lambda: self._ceases.remove(cease)
 
     def cease(self) -> None:
         """Have nothing started from now on. Never raises."""
+        self._ceased = True
         for cease in tuple(self._ceases):
             try:
                 cease()

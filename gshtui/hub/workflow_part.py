@@ -26,11 +26,8 @@ def offer_workflows(hub: Hub) -> None:
     def service() -> WorkflowService:
         if not made:
             made.append(make_service(hub, store))
+            hub.parts.ceases_with(made[0].cease)
         return made[0]
-
-    def cease() -> None:
-        for one in made:
-            one.cease()
 
     async def stop() -> None:
         for one in made:
@@ -42,7 +39,6 @@ def offer_workflows(hub: Hub) -> None:
         return commands(service)
 
     hub.make_workflows = service
-    hub.parts.ceases_with(cease)
     hub.parts.stops_with("workflows", stop)
     hub.offers.offer_workflows(commands)
 

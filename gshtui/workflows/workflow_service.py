@@ -21,6 +21,8 @@ from gshtui.workflows.workflow_library import WorkflowLibrary, read_library
 from gshtui.workflows.workflow_parser import read_workflows
 from gshtui.workflows.workflow_run import RunEnd, RunParts, RunRecord, WorkflowRun
 
+_ENDS_WITHIN = 5.0
+"""Seconds."""
 MakeParts = Callable[[str, Path, LendTerminal | None], RunParts]
 """(run, folder, the terminal to lend) → what the run works with."""
 
@@ -53,15 +55,21 @@ class WorkflowService:
         self._cwd = cwd
         self._make_parts = make_parts
         self._running: dict[str, tuple[WorkflowRun, asyncio.Task[RunEnd]]] = {}
+        self._ceased = False
 
     def cease(self) -> None:
         """Have no further step begin: every run ends as cancelled, and can be resumed."""
+        self._ceased = True
         for run, _ in self._running.values():
             run.cancel()
 
     async def stop(self) -> None:
-        """End every run, with what it started."""
-        await cancel_and_wait(*(task for _, task in self._running.values()))
+        """End every run, with what it started. Each has a moment to record that it ends as cancelled."""
+        self.cease()
+        tasks = [task for _, task in self._running.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=_ENDS_WITHIN)
+        await cancel_and_wait(*tasks)
 
     async def library(self) -> WorkflowLibrary:
         """The workflows of this folder."""
@@ -159,6 +167,8 @@ class WorkflowService:
         return row.id
 
     def _begin(self, run: WorkflowRun) -> asyncio.Task[RunEnd]:
+        if self._ceased:
+            run.cancel()
         task = asyncio.create_task(run.run(), name=f"workflow {run.id}")
         self._running[run.id] = (run, task)
         task.add_done_callback(lambda _: self._running.pop(run.id, None))
