@@ -47,7 +47,7 @@ from gshtui.settings.loader import load
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
-from tests.kit.command import run_gsh
+from tests.kit.command import ROOT, run_gsh
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say
@@ -318,6 +318,56 @@ async def test_whoever_leaves_starts_nothing_and_loses_nothing(
     rounds = random.Random(state).sample(ROUNDS, len(ROUNDS))[part * EACH : (part + 1) * EACH]
     for number, end, seed in rounds:
         await _leave(state, number, end, seed, tmp_path / f"{number}-{end}-{seed}", monkeypatch, started)
+
+
+KILLED = {
+    "begun": "yolo",
+    "first byte": "yolo",
+    "tool": "yolo",
+    "between": "yolo",
+    "asked": "ask",
+    "answered": "ask",
+    "retrying": "yolo",
+    "compacting": "yolo",
+}
+"""The states in which the process is killed, with the mode of each."""
+
+
+async def die(state: str, number: str, folder: str) -> None:
+    """Reach the state in this process, write down what was typed and seen as waiting, and be killed."""
+    async with loopback("anthropic", choose=_answer(state)) as server:
+        os.environ |= variables("anthropic", server.url)
+        async with _hub(Path(folder), "new", KILLED[state]) as (hub, recorder):
+            one = Leaving(hub, server, Path(folder), recorder)
+            waits = [
+                hub.bus.wait_for(PromptQueued, lambda event, name=name: event.text == name, timeout=WITHIN)
+                for name in ("Q1", "Q2", "Q3")[: int(number)][-1:]  # what was said before is written before
+            ]
+            await STATES[state](one, int(number))
+            await asyncio.gather(*waits)
+            (Path(folder) / "typed").write_text("\n".join((hub.session_of("main"), *one.typed)))
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("number", (0, 2, 3) if FULL else (2,))
+@pytest.mark.parametrize("state", KILLED)
+async def test_what_waited_is_there_once_after_kill_9(
+    state: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: Started
+) -> None:
+    code = "import asyncio, sys; from tests.real.test_leaving import die; asyncio.run(die(*sys.argv[1:]))"
+    words = (sys.executable, "-c", code, state, str(number), str(tmp_path))
+    child = await asyncio.create_subprocess_exec(*words, cwd=ROOT)
+    assert await child.wait() == -signal.SIGKILL
+    session, *typed = (tmp_path / "typed").read_text().split("\n")
+    async with loopback("anthropic", choose=_answer("ended")) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        async with _hub(tmp_path, session, KILLED[state]) as (hub, recorder):
+            await hub.bus.drained()
+            held = [event.text for event in recorder.of(PromptQueued) if event.held]
+            assert held == typed[len(typed) - number :]
+            assert _texts(tmp_path, session) == typed
+            assert (started.both, len(server.chats)) == ((0, 0), 0)
 
 
 def _ctrl_q(child: PtyChild) -> None:
