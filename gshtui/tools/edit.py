@@ -6,6 +6,7 @@ import asyncio
 import difflib
 import heapq
 import time
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
@@ -218,9 +219,9 @@ def _edited(workspace: Workspace, invocation: Invocation, parameters: EditParame
     unchanged_since(workspace, invocation, place, fingerprint(state.st_mtime_ns, content))
     kind = _text_type(place, content)
     before = content.removeprefix(kind.mark).decode(kind.encoding)
-    old, new = _with_line_ends(before, parameters.old_text, parameters.new_text)
-    times = before.count(old)
-    lines = _lines_of(before, old, _NAMED)
+    spans = _occurrences(before, parameters.old_text)
+    times = len(spans)
+    lines = _lines_at(before, [first for first, _ in spans[:_NAMED]])
     if not times:
         raise CommandError(f"old_text is not in {place.shown}.", hint=near_misses(before, parameters.old_text))
     if times > 1 and not parameters.replace_all:
@@ -228,8 +229,8 @@ def _edited(workspace: Workspace, invocation: Invocation, parameters: EditParame
             f"old_text is in {place.shown} {times:,} times, at {_listed(lines)}.",
             hint="Include more of the lines around it, or set replace_all.",
         )
-    after = before.replace(old, new)
-    keep_secrets(invocation, place, before, new)
+    after = _replaced(before, spans, parameters.new_text)
+    keep_secrets(invocation, place, before, parameters.new_text)
     return _Edited(place, before, after, kind.mark + _encoded(after, kind, place), times, lines)
 
 
@@ -256,27 +257,54 @@ def _encoded(text: str, kind: FileType, place: Location) -> bytes:
         ) from error
 
 
-def _with_line_ends(text: str, old: str, new: str) -> tuple[str, str]:
-    """Return both texts with the line ends used at the matching place."""
-    if "\r\n" not in text:
-        return old, new
-    crlf_old = old.replace("\r\n", "\n").replace("\n", "\r\n")
-    crlf_new = new.replace("\r\n", "\n").replace("\n", "\r\n")
-    if "\n" in old:
-        return (old, new) if old in text else (crlf_old, crlf_new)
-    mostly = text.count("\r\n") * 2 > text.count("\n")
-    return (old, crlf_new) if mostly else (old, new)
+def _occurrences(text: str, old: str) -> list[tuple[int, int]]:
+    """Where a text occurs, whichever line ends each of its lines has in the file."""
+    if "\r\n" in old and old in text:
+        return _found(text, old)
+    breaks: list[int] = []  # where the lines that end in CRLF end, with every line end counted as one character
+    at = 0
+    for line in text.split("\r\n")[:-1]:
+        at += len(line)
+        breaks.append(at)
+        at += 1
+    plain = _found(text.replace("\r\n", "\n"), old.replace("\r\n", "\n"))
+    return [(first + bisect_left(breaks, first), last + bisect_left(breaks, last)) for first, last in plain]
 
 
-def _lines_of(text: str, part: str, most: int) -> list[int]:
-    """Return the numbers of the lines where the part begins, up to `most` of them."""
+def _found(text: str, part: str) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    at = text.find(part)
+    while at >= 0:
+        spans.append((at, at + len(part)))
+        at = text.find(part, at + len(part))
+    return spans
+
+
+def _replaced(text: str, spans: list[tuple[int, int]], new: str) -> str:
+    """The text with other words there; each new line ends as the line in its place did, or as most of the file's do."""
+    lines = new.replace("\r\n", "\n").split("\n")
+    usual = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
+    parts: list[str] = []
+    at = 0
+    for first, last in spans:
+        old = text[first:last].split("\n")[:-1]
+        ends = ["\r\n" if line.endswith("\r") else "\n" for line in old] or [usual]
+        parts.append(text[at:first])
+        for number, line in enumerate(lines[:-1]):
+            parts += (line, ends[min(number, len(ends) - 1)])
+        parts.append(lines[-1])
+        at = last
+    return "".join((*parts, text[at:]))
+
+
+def _lines_at(text: str, places: list[int]) -> list[int]:
+    """The numbers of the lines at these places, which are in order."""
     lines: list[int] = []
-    at, line, counted = text.find(part), 1, 0
-    while at >= 0 and len(lines) < most:
+    line, counted = 1, 0
+    for at in places:
         line += text.count("\n", counted, at)
         counted = at
         lines.append(line)
-        at = text.find(part, at + len(part))
     return lines
 
 
