@@ -14,6 +14,7 @@ from gshtui.system.expected_error import ExpectedError
 Kind = Literal["missing", "old", "gone", "timeout", "refused", "no_such_pane", "name_taken", "unreachable"]
 
 _GONE = ("no server running", "error connecting to", "server exited", "lost server", "no current client")
+_TOO_LONG = "file name too long"
 _NO_PANE = (
     "can't find pane",
     "can't find window",
@@ -83,6 +84,9 @@ def from_reply(text: str) -> TmuxError:
     """The error for a message from tmux."""
     line = " ".join(text.split()) or "tmux failed without an error message."
     lower = line.lower()
+    if _TOO_LONG in lower:
+        hint = "Set TMUX_TMPDIR to a folder with a shorter path: a socket's has room for about 100 characters."
+        return TmuxError("refused", "tmux cannot use its socket: the path is too long.", hint)
     if any(words in lower for words in _GONE):
         return server_gone()
     if any(words in lower for words in _NO_PANE):
