@@ -31,7 +31,7 @@ def project(tmp_path: Path) -> Path:
         ("[sandbox]\nenabled = false\n", "sandbox.enabled"),
         ("[sandbox]\nallow_network = true\n", "sandbox.allow_network"),
         ("[sandbox]\nwritable_paths = ['.', '/']\n", "sandbox.writable_paths"),
-        ("[sandbox]\nhosts = ['pypi.org']\n", "sandbox.hosts", "sandbox.visible"),
+        ("[sandbox]\nhosts = ['pypi.org']\n", "sandbox.hosts"),
         ("[sandbox]\nmax_processes = 4096\n", "sandbox.max_processes"),
         ("[context]\nmax_tool_output_bytes = 0\n", "context.max_tool_output_bytes"),
         ("[context]\nmax_iterations = 1000\n", "context.max_iterations"),
@@ -114,6 +114,7 @@ def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
         *("agent.max_steps", "agent.auto_approve", "agent.mode"),
         *("sandbox.enabled", "sandbox.allow_network", "sandbox.writable_paths", "python.enabled"),
         *("sandbox.max_processes", "sandbox.max_memory_mb", "sandbox.max_file_mb", "sandbox.hosts"),
+        "sandbox.visible",
         *("sandbox.environment", "context.redact_secrets"),
         *("python.timeout", "python.blocks"),
         *("context.max_events", "context.max_tokens", "context.include_stdout", "context.stdout_max_lines"),
@@ -125,7 +126,7 @@ def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
         ),
         "worktrees.setup",
         "worktrees.teardown",
-        *("shell.watch_files", "shell.notices", "shell.suggestions"),
+        *("shell.watch_files", "shell.notices", "shell.suggestions", "shell.context_lines"),
         *("code.enabled", "code.start_seconds", "code.wait_seconds", "code.idle_minutes", "code.memory_mb"),
     }
 
