@@ -110,19 +110,24 @@ def decode(line: bytes) -> Event:
     """
     if len(line) > MAX_LINE:
         raise WireError(f"a line of {len(line)} bytes; the limit is {MAX_LINE}")
-    return from_plain(fields_of(line))
+    return from_plain(_object(line))
 
 
 def fields_of(line: bytes) -> dict[str, Any]:
-    """The fields of a line, whatever its type. Raises `WireError` like `decode`."""
+    """The fields of a line from outside, whatever its type. Raises `WireError` like `decode`."""
+    fields = _object(line)
+    if _LONG_NUMBER.search(line):
+        _must_fit(fields)
+    return fields
+
+
+def _object(line: bytes) -> dict[str, Any]:
     try:
         fields = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WireError(f"not JSON: {error}") from error
     if not isinstance(fields, dict):
         raise WireError("not a JSON object")
-    if _LONG_NUMBER.search(line):
-        _must_fit(fields)
     return cast("dict[str, Any]", fields)
 
 

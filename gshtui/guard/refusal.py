@@ -415,7 +415,7 @@ def _deletes(flags: str, operands: list[str], folder: str) -> str:
     return f"it deletes everything under {_placed(target, folder)}" if target else ""
 
 
-_RECORD = re.compile(r"/gsh/(?:[^/]+/)*(?:gsh|sessions)\.db$")
+_RECORDS = ("gsh.db", "sessions.db")
 _CHANGES_RECORD = re.compile(
     r"(?i)\b(?:delete|update|insert|replace|drop|alter|create|vacuum|reindex|attach|pragma)\b"
     r"|\.(?:restore|import|read|shell|system|load|clone|recover|save|backup|open)\b"
@@ -425,10 +425,15 @@ _CHANGES_RECORD = re.compile(
 def _changes_record(program: str, arguments: list[str], operands: list[str], folder: str) -> bool:
     """Whether a command for databases says a statement that may change what the workbench has recorded."""
     if program not in ("sqlite3", "sqlite", "litecli", "sqlite-utils") or not any(
-        _RECORD.search(_absolute(operand, folder)) for operand in operands
+        _is_record(_absolute(operand, folder)) for operand in operands
     ):
         return False
     return any(_CHANGES_RECORD.search(word) for word in arguments)
+
+
+def _is_record(path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    return name in _RECORDS and "gsh" in folder.split("/")
 
 
 _FOLDERS = {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gshtui.python.protocol import KeptVariables
+from gshtui.system.struct_types import learned
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ProjectSandbox
@@ -71,4 +72,4 @@ def encode_state(state: KeptState) -> bytes:
 
 def decode_state(data: bytes) -> KeptState:
     """What a file holds. Raises `msgspec.MsgspecError`."""
-    return msgspec.json.decode(data, type=KeptState)
+    return msgspec.json.decode(data, type=learned(KeptState))

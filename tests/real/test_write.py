@@ -12,8 +12,6 @@ from gshtui.commands.declaration import CommandError, Effect
 from gshtui.tools import file_access
 from tests.kit.tool_harness import ToolHarness
 
-COVERS = ("gshtui.tools.edit", "gshtui.tools.file_access", "gshtui.tools.path_location", "gshtui.tools.workspace")
-
 
 @pytest.fixture
 def tools(tmp_path: Path) -> ToolHarness:

@@ -158,7 +158,7 @@ async def test_lines_of_output_that_are_asked_for_are_the_newest_also_of_what_su
     text = await told(5)
     for wanted in ("  n2\n  n3\n", "  o2\n  o3\n  o4\n"):
         assert wanted in text
-    assert "o2" not in text and "x1" not in text and "\x1b" not in text
+    assert "o1" not in text and "x1" not in text and "\x1b" not in text
     assert "x1" in await told(50)
 
 

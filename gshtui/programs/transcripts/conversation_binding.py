@@ -26,7 +26,7 @@ from gshtui.programs.transcripts import (
     qwen_transcript,
     vibe_transcript,
 )
-from gshtui.programs.transcripts.program_transcript import number, read_whole_file, safe_name, words_of
+from gshtui.programs.transcripts.program_transcript import read_whole_file, safe_name, seconds, words_of
 
 if TYPE_CHECKING:
     import psutil
@@ -88,7 +88,7 @@ def _of_claude(wanted: BindingQuery, processes: list[psutil.Process], environ: M
         with suppress(OSError):
             noted = read_whole_file(folder / f"{process.pid}.json") or {}
             # A file of an earlier process of this number may have been left.
-            if number(noted.get("startedAt")) / 1000 >= process.create_time() - _EARLIER:
+            if seconds(noted.get("startedAt")) >= process.create_time() - _EARLIER:
                 return words_of(noted.get("sessionId"))
     return ""
 
