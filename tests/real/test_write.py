@@ -12,6 +12,8 @@ from gshtui.commands.declaration import CommandError, Effect
 from gshtui.tools import file_access
 from tests.kit.tool_harness import ToolHarness
 
+COVERS = ("gshtui.tools.file_access", "gshtui.tools.path_location", "gshtui.tools.workspace")
+
 
 @pytest.fixture
 def tools(tmp_path: Path) -> ToolHarness:
