@@ -393,7 +393,7 @@ async def test_an_interrupt_from_outside(python: Interpreter) -> None:
 async def test_what_comes_from_the_process_is_checked(python: Interpreter) -> None:
     forge = (
         "import socket, struct, os\n"
-        "for n in range(3, 64):\n"
+        "for n in range(3, 1024):\n"
         "    try:\n"
         "        s = socket.socket(fileno=os.dup(n))\n"
         "        s.sendall(struct.pack('>I', {size}) + {data!r})\n"
