@@ -33,6 +33,11 @@ MADE = {
     ],
     ("gshtui/hosts/host_errors.py", "pattern"): [pattern for pattern, *_ in SSH_MESSAGES],
     ("gshtui/code/code_queries.py", "f'(?<!\\\\w){re.escape(word)}(?!\\\\w)'"): [r"(?<!\w)aaaa(?!\w)"],
+    ("gshtui/code/source_files.py", "b'(?<!\\\\w)%b(?!\\\\w)' % re.escape(word.encode('utf-8', 'replace'))"): [
+        r"(?<!\w)aaaa(?!\w)"
+    ],
+    ("gshtui/guard/refusal.py", "f'-[A-Za-z]*?{short}(?=[/~.$])'"): [r"-[A-Za-z]*?t(?=[/~.$])"],
+    ("gshtui/guard/refusal.py", "f'-[A-Za-z]*{short}'"): [r"-[A-Za-z]*t"],
     # Its results are held by its module, where they are found.
     ("gshtui/guard/redaction.py", "*"): [],
 }
