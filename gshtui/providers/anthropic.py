@@ -335,9 +335,14 @@ class Anthropic:
         history = self._history.wired(request, model.capabilities)
         body = self._refusals.fitted(request.model, request_body(request, model, history))
         answer = AnswerBuilder(
-            provider=self.name, api=API, model=request.model, names=history.names,
-            origin=origin, most=self.capabilities(request.model).max_output, tagged=bool(self._place.base_url),
-        )  # fmt: skip
+            provider=self.name,
+            api=API,
+            model=request.model,
+            names=history.names,
+            origin=origin,
+            most=self.capabilities(request.model).max_output,
+            tagged=bool(self._place.base_url),
+        )
         reader = AnthropicReader(answer)
         client = await self._ready(origin)
         try:

@@ -280,9 +280,14 @@ class Gemini:
         origin = self._origin(request.model)
         names = wire_history.tool_names(request)
         answer = AnswerBuilder(
-            provider=self.name, api=API, model=request.model, names=names,
-            origin=origin, most=self.capabilities(request.model).max_output, tagged=bool(self._place.base_url),
-        )  # fmt: skip
+            provider=self.name,
+            api=API,
+            model=request.model,
+            names=names,
+            origin=origin,
+            most=self.capabilities(request.model).max_output,
+            tagged=bool(self._place.base_url),
+        )
         reader = GeminiReader(answer)
         client, http = await self._ready(origin)
         name = new_id()

@@ -258,9 +258,14 @@ class Ollama:
         await self.learn(request.model)
         names = wire_history.tool_names(request)
         answer = AnswerBuilder(
-            provider=self.name, api=API, model=request.model, names=names,
-            origin=origin, most=self.capabilities(request.model).max_output, tagged=True,
-        )  # fmt: skip
+            provider=self.name,
+            api=API,
+            model=request.model,
+            names=names,
+            origin=origin,
+            most=self.capabilities(request.model).max_output,
+            tagged=True,
+        )
         reader = OllamaReader(answer)
         client = await self._client.get(origin)
         content = json.dumps(self.body(request)).encode()

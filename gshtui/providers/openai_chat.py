@@ -291,9 +291,14 @@ class OpenAIChat:
         # What is required stands in the call, too, but the body is sent as it is: the SDK would walk through it.
         call: dict[str, Any] = {"model": body["model"], "messages": [], "extra_body": body}
         answer = AnswerBuilder(
-            provider=self.name, api=API, model=request.model, names=names,
-            origin=origin, most=self.capabilities(request.model).max_output, tagged=True,
-        )  # fmt: skip
+            provider=self.name,
+            api=API,
+            model=request.model,
+            names=names,
+            origin=origin,
+            most=self.capabilities(request.model).max_output,
+            tagged=True,
+        )
         reader = ChatReader(answer)
         client = await self._client.ready(origin)
         try:

@@ -274,9 +274,14 @@ class OpenAIResponses:
         # What is required stands in the call, too, but the body is sent as it is: the SDK would walk through it.
         call: dict[str, Any] = {"model": body["model"], "input": [], "extra_body": body}
         answer = AnswerBuilder(
-            provider=self.name, api=API, model=request.model, names=names,
-            origin=origin, most=self.capabilities(request.model).max_output, tagged=bool(self._place.base_url),
-        )  # fmt: skip
+            provider=self.name,
+            api=API,
+            model=request.model,
+            names=names,
+            origin=origin,
+            most=self.capabilities(request.model).max_output,
+            tagged=bool(self._place.base_url),
+        )
         reader = ResponsesReader(answer)
         client = await self._client.ready(origin)
         try:

@@ -386,9 +386,8 @@ class PersonShell:
         found = await complete(self._hub.registry, self._invocation(), line, place)
         registry = self._hub.registry
         found = [
-            one for one in found
-            if one.kind != "command" or may_run(registry.get(one.value.strip()), self._caller)
-        ]  # fmt: skip
+            one for one in found if one.kind != "command" or may_run(registry.get(one.value.strip()), self._caller)
+        ]
         if not found:
             return None
         start, end = found[0].start, found[0].end

@@ -121,9 +121,14 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
         case TurnStarted() if event.agent == state.agent:
             queued, held = state.queued - {event.prompt}, state.held - {event.prompt}
             return StatusState(
-                state.agent, "thinking", since=event.at, queued=queued, held=held, asking=state.asking,
+                state.agent,
+                "thinking",
+                since=event.at,
+                queued=queued,
+                held=held,
+                asking=state.asking,
                 running=state.running,
-            )  # fmt: skip
+            )
         case TurnFinished() if event.agent == state.agent:
             ended = {"interrupted": "interrupted", "max_iterations": "stopped at its iteration limit"}.get(
                 event.stop, ""
