@@ -229,6 +229,11 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Process id of the hub that looks after it; 0: none does."""
     failures: int = 0
     """Failed recoveries in a row."""
+    version: str = ""
+    """The version of another program, as it was started; empty: unknown."""
+    version_seen: str = ""
+    """The nearest version with which the rules of its profile about its screen were seen to hold, where `version` is
+    outside of those; empty: it is one of them."""
 
     @property
     def host(self) -> str:

@@ -65,6 +65,7 @@ def apply_event(row: AgentRow, event: Event) -> AgentRow:
             return replace(
                 row,
                 profile=row.profile or event.program,
+                version=event.version or row.version,
                 external_id=known,
                 options=event.options,
                 commands=event.commands,

@@ -18,11 +18,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.fleet import agent_tables
 from gshtui.fleet.ports import AgentStart, FleetError, Kind
 from gshtui.guard.child_environment import named_variables
 from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileError, load
+from gshtui.programs.program_versions import ProgramVersions
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import LastTurns, TurnText, conversation_state, home_of
+from gshtui.settings import paths
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -49,12 +53,53 @@ class Programs:
         self._loaded: LoadedProfiles | None = None
         self._sessions: dict[tuple[str, int], CliSession] = {}
         self._turns = LastTurns()
+        self._versions = ProgramVersions(paths.cache_dir(create=False) / "program-versions.json")
 
     async def profile(self, row: AgentRow) -> Profile:
         """An agent's profile, or the generic one if its own no longer exists."""
         loaded = await self._profiles()
         own = loaded.profiles.get(row.profile) if row.profile != GENERIC else None
         return own or loaded.for_argv(row.argv)
+
+    async def version(self, row: AgentRow, *, at_once: bool = False) -> dict[str, str]:
+        """The fields of the row about its program's version; empty where nothing tells that, or it has none.
+
+        Args:
+            at_once: only what takes no longer than to read a file.
+        """
+        profile = await self.profile(row)
+        if row.kind != "cli" or row.host or not profile.ai:
+            return {}
+        environ = self._environ(row, profile)
+        if at_once:
+            version = await asyncio.to_thread(self._versions.quick, profile, row.argv, environ)
+        else:
+            version = await self._versions.find(profile, row.argv, environ, row.pid)
+        return self.version_fields(profile, version) if version else {}
+
+    @staticmethod
+    def version_fields(profile: Profile, version: str) -> dict[str, str]:
+        """The fields of a row about its program's version."""
+        seen = "" if profile.knows(version) else profile.seen_nearest(version) or agent_tables.NEVER
+        return {"version": version, "version_seen": seen}
+
+    async def version_notice(self, row: AgentRow) -> Noticed | None:
+        """What a person is told, once for each version, of one whose screens were never seen; `None`: nothing."""
+        from gshtui.programs.acp.acp_commands import KNOWN
+        from gshtui.programs.hooks import state
+
+        if not row.version_seen or not await asyncio.to_thread(self._versions.note, row.profile, row.version):
+            return None
+        profile = await self.profile(row)
+        unseen = agent_tables.unseen_words(row)
+        text = f"{profile.title} {row.version}: {unseen}, so what only its screen says is marked with `?`."
+        better = ""
+        if profile.hooks.kind and await asyncio.to_thread(state, profile) == "absent":
+            better = f"`gsh-tui hooks install {profile.name}` has it report by itself"
+        if profile.name in KNOWN:
+            other = f"`agent spawn --acp {profile.name}` drives it without its screen"
+            better = f"{better}, and {other}" if better else other
+        return Noticed(level="warning", text=text, hint=f"{better}." if better else "", about=row.id)
 
     async def writer(self, server: TmuxServer, pane: str, name: str, argv: Sequence[str]) -> PaneWriter:
         """The writer for a terminal that is not an agent's; `argv` is the command line that started it."""

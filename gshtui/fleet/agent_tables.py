@@ -15,7 +15,10 @@ from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.fleet.agent_states import AgentState
 from gshtui.text import markdown_table, units
 from gshtui.text.sanitise import one_line
+from gshtui.text.version_order import oldest
 
+NEVER = "never"
+"""`AgentRow.version_seen` of a program whose screens nobody has seen."""
 AttachWords = Callable[[AgentRow], Sequence[str]]
 """The command that shows an agent's terminal; empty if it has none."""
 
@@ -46,6 +49,8 @@ def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
         "home": row.home,
         "persona": row.persona,
         "profile": row.profile,
+        "version": row.version,
+        "version_seen": row.version_seen,
         "worktree": row.worktree,
         "account": row.account,
         "group": row.group,
@@ -98,6 +103,19 @@ def presence_words(row: AgentRow) -> str:
     return f"{row.status}{doing}"
 
 
+def unseen_words(row: AgentRow) -> str:
+    """What is not known of this version of the agent's program; empty where nothing is missing."""
+    if row.version_seen in ("", NEVER):
+        return "rules never seen" if row.version_seen else ""
+    return f"rules seen {'from' if oldest((row.version, row.version_seen)) == row.version else 'to'} {row.version_seen}"
+
+
+def program_words(row: AgentRow) -> str:
+    """The agent's program with its version, such as `claude 2.1.332 (rules seen to 2.1.197)`; empty: it is ours."""
+    unseen = unseen_words(row)
+    return f"{row.profile} {row.version}{f' ({unseen})' if unseen else ''}".strip()
+
+
 def cost_words(row: AgentRow) -> str:
     """Its cost so far."""
     return units.cost(row.cost if row.tokens or row.cost else 0.0)
@@ -111,7 +129,7 @@ def agents_table(agents: Sequence[AgentState], attach: AttachWords) -> str:
 
 def _table_row(state: AgentState, attach: Sequence[str]) -> tuple[str, ...]:
     row = state.row
-    kind = row.profile or row.persona or ("local" if state.is_local else row.kind)
+    kind = program_words(row) or row.persona or ("local" if state.is_local else row.kind)
     kind = f"{kind} on {row.machine}" if row.machine else kind
     status = f"needs you · {status_words(row)}" if row.needs_you else status_words(row)
     where = f"`{shlex.join(attach)}`" if attach else one_line(state.held_by, 80)
@@ -126,7 +144,7 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
         in_context: what is known of its context, by name.
     """
     row, usage = state.row, state.usage
-    made_of = row.profile or row.persona
+    made_of = program_words(row) or row.persona
     share = f" ({units.percent(row.context, row.window)} of {row.window:,})" if row.window else ""
     who = row.name if row.name == row.id else f"{row.name} ({row.id})"
     model = f"{state.label or row.model} via {row.provider}" if row.provider else row.model

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, cast
 
+import msgspec
+
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, Status, TurnFinished
@@ -103,6 +105,20 @@ class AgentFollower:
             await status.start()
             if status.answer and status.answer != row.report:
                 self._answered(row.id, status.answer, "report")  # while nobody was there to hear it
+            if not row.version:
+                self._start_answer(self._find_version(key, row), row)
+
+    async def _find_version(self, key: _Key, row: AgentRow) -> None:
+        """Find out the version of a program where its start, or the hub that saw it, could not tell it at once."""
+        fields = await self._programs.version(row)
+        now = self._context.rows.get(row.id)
+        if not fields or now is None or key not in self._statuses:
+            return
+        self._context.rows.change_soon(row.id, fields)
+        if self._context.options.everywhere:
+            return  # nobody would see what the keeper says of it: the next start does
+        if (notice := await self._programs.version_notice(msgspec.structs.replace(now, **fields))) is not None:
+            self._context.bus.publish(notice)
 
     async def _leave(self, key: _Key) -> None:
         self._ends.pop(key)()

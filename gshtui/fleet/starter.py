@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest, remote_socket
 from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
@@ -343,17 +345,21 @@ class Starter:
             "socket": socket_name(server), "tmux_session": pane.session, "pane": pane.pane, "pid": pane.pid,
             "pid_started": begun, "argv": list(start.argv), "status": "starting", "status_source": "spawn",
             "status_at": time.time(), "doing": "", "ended": 0.0, "exit_status": None, "needs_you": False,
-            "killed": False, "killed_at": 0.0, "archived": 0.0,
+            "killed": False, "killed_at": 0.0, "archived": 0.0, "version": "", "version_seen": "",
         }  # fmt: skip
         if row.kind == "cli":
             fields["external_id"] = start.external_id
         if start.profile:
             fields["profile"] = start.profile
         try:
+            started = msgspec.structs.replace(row, profile=start.profile or row.profile, argv=tuple(start.argv))
+            fields |= await self._programs.version(started, at_once=True)
             row = await context.rows.change(row.id, **fields)
         except BaseException:
             await asyncio.shield(_close(server, pane))
             raise
+        if (notice := await self._programs.version_notice(row)) is not None:
+            context.bus.publish(notice)
         if start.prompt:
             task = start_job(self._brief(row, start.prompt), f"the first prompt of {row.id}")
             self._briefings.add(task)

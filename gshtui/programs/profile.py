@@ -20,6 +20,7 @@ from gshtui.settings.toml_file import load_toml, read_bytes
 from gshtui.system.struct_types import learned
 from gshtui.text.linear_regex import LinearError, compile_linear
 from gshtui.text.similar_names import known_names
+from gshtui.text.version_order import is_within, newest, oldest
 
 GENERIC = "repl"
 """The profile for programs without their own."""
@@ -237,7 +238,10 @@ class Profile(_Table, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     """Environment variables that it gets."""
     seen: tuple[str, ...] = ()
-    """Versions whose screens were seen; none: it was made from the program's documentation, and is untested."""
+    """Versions whose screens were seen; what is between the oldest and the newest counts as well. None: it was made
+    from the program's documentation, and is untested."""
+    version_flag: str = ""
+    """The argument with which the program prints its version and ends. Empty: it is never run for that."""
     input: InputRules = InputRules()
     question: QuestionRules = QuestionRules()
     text: TextRules = TextRules()
@@ -247,6 +251,16 @@ class Profile(_Table, frozen=True, kw_only=True):
     keys: ProfileKeys = ProfileKeys()
     conversation: ConversationRules = ConversationRules()
     hooks: HookRules = HookRules()
+
+    def knows(self, version: str) -> bool:
+        """Whether the rules about its screen were seen to hold for this version; so for one that is unknown (empty)."""
+        return not self.ai or not version or is_within(version, self.seen)
+
+    def seen_nearest(self, version: str) -> str:
+        """The version nearest to this one with which its screen was seen; empty: none was."""
+        if not self.seen or version in self.seen:
+            return version if self.seen else ""
+        return oldest(self.seen) if oldest((version, *self.seen)) == version else newest(self.seen)
 
 
 def is_untested(profile: Profile) -> bool:

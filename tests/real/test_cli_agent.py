@@ -17,6 +17,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
+from gshtui.programs.profile import load as load_profiles
 from gshtui.settings.loader import load
 from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.server import TmuxServer
@@ -184,6 +185,33 @@ def test_a_question_without_a_window_is_delivered_and_answered(project: Path) ->
     assert (late.code, "was not ready for the message" in late.err) == (1, True), late.out + late.err
     letters = run_gsh("run", "--json", "mail ls", cwd=project).json
     assert ("say", "queued") in [(one["kind"], one["state"]) for one in letters], "a message like any other"
+
+
+def test_the_version_of_a_program_is_told_where_it_was_never_seen(project: Path, tmp_path: Path) -> None:
+    """In its row, in the list, and once in a line with a better way."""
+
+    def install(version: str) -> str:
+        """A Claude Code of this version that only waits."""
+        file = tmp_path / "versions" / version
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("#!/bin/sh\necho ready\nexec cat\n")
+        file.chmod(0o755)
+        (link := tmp_path / "bin" / "claude").parent.mkdir(exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(file)
+        return str(link)
+
+    seen = load_profiles().get("claude").seen[0]
+    said = [
+        run_gsh("agent", "spawn", "--cli", install(one), cwd=project).err for one in ("99.0.1", "99.0.1", "0.1.2", seen)
+    ]
+    assert ["never seen" in words or "rules seen" in words for words in said] == [True, False, True, False]
+    assert "Claude Code 99.0.1: rules seen to " in said[0] and "hooks install claude" in said[0]
+    rows = json.loads(run_gsh("agent", "ls", "--json", cwd=project).out)
+    assert [row["version"] for row in rows] == ["99.0.1", "99.0.1", "0.1.2", seen]
+    assert [bool(row["version_seen"]) for row in rows] == [True, True, True, False]
+    listed = run_gsh("agent", "ls", cwd=project).out
+    assert "claude 99.0.1 (rules seen to " in listed and f"claude 0.1.2 (rules seen from {seen})" in listed
 
 
 def test_what_has_ended_is_spoken_to_no_more_and_can_be_removed(project: Path) -> None:
