@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sqlite3
 import sys
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 from gshtui.bus.messages import Message, user_message
+from gshtui.settings import paths
 from gshtui.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,3 +114,28 @@ async def read_line(process: asyncio.subprocess.Process) -> str:
 
 async def no_sync() -> None:
     """There are no shells: the record has everything."""
+
+
+def texts_of(session: str) -> list[str]:
+    """The prompts in a conversation of the test's own record, then those that wait in it."""
+    return [text for texts in texts_apart(session) for text in texts]
+
+
+def texts_apart(session: str) -> tuple[list[str], list[str]]:
+    """The prompts in a conversation of the test's own record, and those that wait in it."""
+    with contextlib.closing(sqlite3.connect(f"file:{paths.data_dir() / 'gsh.db'}?mode=ro", uri=True)) as record:
+        sent = record.execute(
+            "SELECT json_extract(data, '$.blocks[0].text') FROM messages WHERE session = ? AND role = 'user'"
+            " ORDER BY seq",
+            (session,),
+        ).fetchall()
+        waits = record.execute(
+            "SELECT json_extract(data, '$.text') FROM queued_prompts WHERE session = ? ORDER BY number", (session,)
+        ).fetchall()
+    return [str(text) for (text,) in sent], [str(text) for (text,) in waits]
+
+
+def latest_session() -> str:
+    """The conversation of the newest message of the test's own record."""
+    with contextlib.closing(sqlite3.connect(f"file:{paths.data_dir() / 'gsh.db'}?mode=ro", uri=True)) as record:
+        return str(record.execute("SELECT session FROM messages ORDER BY id DESC LIMIT 1").fetchone()[0])

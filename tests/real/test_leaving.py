@@ -11,7 +11,6 @@ import itertools
 import os
 import random
 import signal
-import sqlite3
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -53,6 +52,7 @@ from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say
 from tests.kit.loopback.server import Asked, Loopback
 from tests.kit.pty_child import PtyChild
+from tests.kit.record import latest_session, texts_of
 from tests.kit.scripted_provider import Recorder
 from tests.kit.storms import FULL
 
@@ -215,20 +215,6 @@ async def _turns_of_the_loop(number: int) -> None:
         await asyncio.sleep(0)
 
 
-def _texts(folder: Path, session: str) -> list[str]:
-    """The prompts of the record, then those of its queue."""
-    with sqlite3.connect(f"file:{paths.data_dir() / 'gsh.db'}?mode=ro", uri=True) as record:
-        sent = record.execute(
-            "SELECT json_extract(data, '$.blocks[0].text') FROM messages WHERE session = ? AND role = 'user'"
-            " ORDER BY seq", (session,),
-        ).fetchall()  # fmt: skip
-        waits = record.execute(
-            "SELECT json_extract(data, '$.text') FROM queued_prompts WHERE session = ? ORDER BY number", (session,)
-        ).fetchall()
-    record.close()
-    return [str(text) for (text,) in [*sent, *waits]]
-
-
 async def _leave(
     state: str, number: int, end: str, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch, started: Started
 ) -> None:
@@ -248,11 +234,11 @@ async def _leave(
             left = started.both
             await ENDS[end](one, chance)
         assert started.both == left, what
-        assert _texts(folder, session) == one.typed, what
+        assert texts_of(session) == one.typed, what
         async with _hub(folder, session, mode) as (hub, recorder):
             await hub.bus.drained()
             held = [event.text for event in recorder.of(PromptQueued) if event.held]
-            assert _texts(folder, session) == one.typed, what
+            assert texts_of(session) == one.typed, what
             assert one.typed[len(one.typed) - len(held) :] == held, what
             agent = hub.local_agent("main")
             assert agent is not None
@@ -262,7 +248,7 @@ async def _leave(
             if held and chance.random() < 0.3:
                 server.choose = lambda _: [Say("well")]
                 await _released(hub, held)
-                assert _texts(folder, session) == one.typed, what
+                assert texts_of(session) == one.typed, what
 
 
 async def _released(hub: Hub, held: list[str]) -> None:
@@ -366,7 +352,7 @@ async def test_what_waited_is_there_once_after_kill_9(
             await hub.bus.drained()
             held = [event.text for event in recorder.of(PromptQueued) if event.held]
             assert held == typed[len(typed) - number :]
-            assert _texts(tmp_path, session) == typed
+            assert texts_of(session) == typed
             assert (started.both, len(server.chats)) == ((0, 0), 0)
 
 
@@ -459,19 +445,12 @@ async def test_a_window_that_ends_sends_nothing_more_and_its_queue_is_in_the_nex
         await asyncio.to_thread(_fill_queue, folder, "yolo", WINDOW_ENDS[way])
         assert len(server.chats) == 1
         assert not list(folder.glob("RAN*"))
-        assert _texts(folder, _latest()) == ["NOW", "Q1", "Q2", "Q3"]
+        assert texts_of(latest_session()) == ["NOW", "Q1", "Q2", "Q3"]
         server.choose = lambda _: [Say("well said")]
         await asyncio.to_thread(_come_back, folder, server, b"" if way == "/quit" else b"half a th")
         asked = [str(each.body["messages"][-1]) for each in server.chats[1:]]
         assert [name in text for name, text in zip(("Q1", "Q2", "Q3"), asked, strict=True)] == [True] * 3
-        assert _texts(folder, _latest()) == ["NOW", "Q1", "Q2", "Q3"]
-
-
-def _latest() -> str:
-    with sqlite3.connect(f"file:{paths.data_dir() / 'gsh.db'}?mode=ro", uri=True) as record:
-        session = record.execute("SELECT session FROM messages ORDER BY id DESC LIMIT 1").fetchone()[0]
-    record.close()
-    return str(session)
+        assert texts_of(latest_session()) == ["NOW", "Q1", "Q2", "Q3"]
 
 
 async def test_the_queue_is_listed_and_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -495,7 +474,7 @@ async def test_the_queue_is_listed_and_dropped(tmp_path: Path, monkeypatch: pyte
             gone = hub.bus.wait_for(PromptWithdrawn, lambda event: event.text == "Q2", timeout=WITHIN)
             await hub.run("queue drop")
             await gone
-        assert _texts(tmp_path, session) == ["NOW"]
+        assert texts_of(session) == ["NOW"]
         assert len(server.chats) == 1
 
 
@@ -520,7 +499,7 @@ async def test_a_prompt_without_a_window_leaves_alone_what_waits_and_says_so(
         ran = await asyncio.to_thread(run_gsh, "prompt", "--session", session, "MORE", cwd=tmp_path)
         assert (ran.code, ran.out.strip()) == (0, "well said")
         assert "2 prompts wait here, unsent" in ran.err and "/queue send" in ran.err
-        assert _texts(tmp_path, session) == ["NOW", "MORE", "Q1", "Q2"]
+        assert texts_of(session) == ["NOW", "MORE", "Q1", "Q2"]
         assert len(server.chats) == 2
 
 
@@ -546,11 +525,11 @@ async def test_a_client_over_acp_is_told_of_what_waits_and_starts_none_of_it(
             assert told[-1].startswith("2 prompts wait in this conversation, unsent")
             server.choose = lambda _: [Say("well said")]
             await acp.prompt([TextContentBlock(type="text", text="MORE")])
-            assert _texts(tmp_path, session) == ["NOW", "MORE", "Q1", "Q2"]
+            assert texts_of(session) == ["NOW", "MORE", "Q1", "Q2"]
             assert len(server.chats) == 2
             await acp.prompt([TextContentBlock(type="text", text="/queue drop")])
             await acp.close()
-        assert _texts(tmp_path, session) == ["NOW", "MORE"]
+        assert texts_of(session) == ["NOW", "MORE"]
 
 
 async def test_a_budgets_pause_holds_what_is_queued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -573,4 +552,4 @@ async def test_a_budgets_pause_holds_what_is_queued(tmp_path: Path, monkeypatch:
             await hub.bus.drained()
             assert [event.text for event in recorder.of(PromptQueued) if event.held] == ["Q1", "Q2"]
             assert len(server.chats) == 1
-            assert _texts(tmp_path, hub.session_of("main")) == ["BEFORE", "NOW", "Q1", "Q2"]
+            assert texts_of(hub.session_of("main")) == ["BEFORE", "NOW", "Q1", "Q2"]

@@ -38,6 +38,7 @@ from gshtui.bus.events.approval_events import (
 )
 from gshtui.bus.events.context_events import CutRequested, SummaryAnswered
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
+from gshtui.bus.letter import PERSON, Letter
 from gshtui.fleet.native.remote_agent import RemoteAgent
 from gshtui.fleet.native.spawn_requests import SpawnRequests
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
@@ -46,6 +47,8 @@ from gshtui.shell.event_table import AGENT, FACE
 from gshtui.shell.hub_listener import HubConnection, HubListener
 from gshtui.shell.hub_registry import HubEntry
 from gshtui.shell.line_stream import number_of
+from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system.time_limit import time_limit
 
 _TO_AGENTS = (
@@ -94,9 +97,16 @@ class Relay:
 
     async def stop(self) -> None:
         """Disconnect; the agents continue, and look for another hub."""
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(_PACE_WITHIN):
+                await self._subscription.close()  # what was sent before reaches them, too
         self._subscription.unsubscribe()
         await self._spawn_requests.close()
         await self.listener.stop()
+
+    def unreached(self) -> list[PromptSubmitted]:
+        """The prompts whose agents were not connected; once stopped, nobody here sends them."""
+        return [event for remote in self._remotes.values() for event in remote.unreached()]
 
     def carries(self, agent: str) -> bool:
         """Whether this agent's events come from its own process, which journals them."""
@@ -252,6 +262,25 @@ async def open_relay(bus: Bus, gate: Gate, journal: Journal, cwd: Path, project:
     await relay.start(cwd=cwd, project=project, answers=answers)
     journal.carries = relay.carries
     return relay
+
+
+async def keep_unreached(store: Store, relay: Relay) -> None:
+    """Mail the prompts that a stopped relay has left to their agents, which then read them by themselves."""
+    for event in relay.unreached():
+        sender = event.source.removeprefix("agent ") if event.source.startswith("agent ") else PERSON
+        text = "\n\n".join((event.text, *(f"Attached: {path}" for path in event.attachments)))
+        letter = Letter(
+            id=event.prompt,
+            sender=sender,
+            recipient=event.agent,
+            text=text,
+            kind="send",
+            mode=event.mode,
+            call=event.call,
+            created=event.at,
+        )
+        with contextlib.suppress(StoreError):  # one that came out of the mail is there
+            await store.mail.add(letter)
 
 
 class _FaceHost:
