@@ -88,6 +88,18 @@ async def test_after_a_kill_the_next_start_takes_out_what_came_and_names_it(
     assert "cut off" not in run_gsh(*next_start, cwd=elsewhere).err
 
 
+async def test_what_was_taken_out_before_the_kill_is_named_by_the_next_start_too(project: Path, home: Home) -> None:
+    with start_gsh("sandbox", "--", "sh", "-c", MAKES, cwd=project) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"READY\n"
+        await eventually(lambda: not any(os.path.lexists(project / name) for name in GONE))
+        process.kill()
+        process.wait(30)
+    ran = run_gsh("sandbox", "--", "true", cwd=project)
+    assert "A sandboxed command that was cut off left in" in ran.err and ".vscode" in ran.err
+    assert notes(home) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_other_signals_clean_at_once(project: Path, home: Home, number: signal.Signals) -> None:
     cut_off(project, number)

@@ -1,9 +1,9 @@
 """A sandboxed command while it runs: a note of it on disk, and what comes of obeyed files taken out as it goes.
 
-The note says what was there before, and is locked by the process that looks after the command. Where that process, or
-the machine, ends first, the note stays without a lock, and the next start of anything takes out what came. Nothing is
-deleted: it is moved to the folder of what was taken out. What came after the note's last sign of life may be a
-person's, so it stays and is named.
+The note says what was there before and what was taken out since, and is locked by the process that looks after the
+command. Where that process, or the machine, ends first, the note stays without a lock, and the next start of anything
+takes out what came, and names all of it. Nothing is deleted: it is moved to the folder of what was taken out. What came
+after the note's last sign of life may be a person's, so it stays and is named.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +122,7 @@ class OpenRun:
         self._descriptor = private_files.make_file(fresh)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-            _write(self._descriptor, json.dumps(asdict(note)).encode("ascii"))
+            _write(self._descriptor, _line(asdict(note)))
             os.fsync(self._descriptor)
             fresh.rename(self._path)
         except BaseException:
@@ -154,6 +154,7 @@ class OpenRun:
                 if len(self.swept) < _MOST_SWEPT:
                     moved, lying = self._sweep(lying)
                     self.swept += moved
+                    _write(self._descriptor, b"".join(_line(str(path)) for path in moved))
             except OSError:
                 lying = frozenset()  # the last look, at the end, says why
             took = time.monotonic() - began
@@ -256,7 +257,8 @@ def _cleaned(state: Path, file: Path) -> CutOffRun | None:
         with open(descriptor, "rb", closefd=False) as opened:
             text = opened.read()
         try:
-            note = _note(json.loads(text))
+            first, *swept = text.split(b"\n")
+            note = _note(json.loads(first))
         except (ValueError, TypeError, KeyError):
             file.rename(file.with_suffix(".damaged"))
             return CutOffRun("a project", failed=f"its note is damaged ({_shown(file.with_suffix('.damaged'))})")
@@ -264,12 +266,19 @@ def _cleaned(state: Path, file: Path) -> CutOffRun | None:
             seen = os.fstat(descriptor).st_mtime_ns
             grace = _pause((seen - note.began) / 1e9) + _AFTER
             cleaned = _take_out(state, note, seen + int(grace * 1e9))
+            cleaned = replace(cleaned, moved=(*_paths(swept), *cleaned.moved))
         except OSError as error:
             return CutOffRun(note.project, failed=error.strerror or str(error))
         file.unlink(missing_ok=True)
         return cleaned
     finally:
         os.close(descriptor)
+
+
+def _paths(lines: Sequence[bytes]) -> Generator[Path]:
+    """What was taken out while the run went on; the last line may have been cut off."""
+    with suppress(ValueError):
+        yield from (Path(json.loads(line)) for line in lines if line)
 
 
 def _note(said: Any) -> RunNote:
@@ -389,6 +398,10 @@ def _parent(root: Path, path: Path) -> Generator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _line(value: object) -> bytes:
+    return json.dumps(value).encode("ascii") + b"\n"
 
 
 def _write(descriptor: int, data: bytes) -> None:
