@@ -22,6 +22,7 @@ from gshtui.commands.declaration import SandboxUse
 from gshtui.system import processes
 from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
+from gshtui.system.orphan_watch import dies_with_us
 from gshtui.system.time_limit import time_limit
 from gshtui.tools import file_access
 from gshtui.tools.command_output import Capture
@@ -203,6 +204,8 @@ async def run_supervised(
             raise file_access.explained(error, f"Cannot start {start.argv[0]} in {start.folder}") from error
         if run is not None:
             run.started(shell.pid)
+        else:
+            surroundings.enter_context(dies_with_us(shell.pid))
         surroundings.enter_context(processes.call_runs(shell.pid, call))
         done = await _ended(shell, cancelled, limit, [capture] if errors is None else [capture, errors], call)
         if run is None or sandbox is None:
