@@ -58,6 +58,10 @@ def notes(home: Home) -> list[Path]:
     return sorted((state(home) / NOTES).glob("*.json"))
 
 
+async def _lying(project: Path) -> list[str]:
+    return [name for name in GONE if os.path.lexists(project / name)]
+
+
 def cut_off(project: Path, number: signal.Signals) -> None:
     with start_gsh("sandbox", "--", "sh", "-c", MAKES, cwd=project) as process:
         assert process.stdout is not None
@@ -92,7 +96,7 @@ async def test_what_was_taken_out_before_the_kill_is_named_by_the_next_start_too
     with start_gsh("sandbox", "--", "sh", "-c", MAKES, cwd=project) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"READY\n"
-        await eventually(lambda: not any(os.path.lexists(project / name) for name in GONE))
+        await eventually(lambda: _lying(project), until=lambda found: not found)
         process.kill()
         process.wait(30)
     ran = run_gsh("sandbox", "--", "true", cwd=project)
@@ -123,11 +127,7 @@ async def test_it_does_not_lie_there_while_the_command_runs(project: Path, home:
     """Also of two at once, of which one is killed: each start leaves alone what another looks after."""
     with start_gsh("sandbox", "--", "sh", "-c", MAKES, cwd=project) as process:
         assert process.stdout is not None and process.stdout.readline() == b"READY\n"
-
-        async def lying() -> list[str]:
-            return [name for name in GONE if os.path.lexists(project / name)]
-
-        await eventually(lying, until=lambda found: not found)
+        await eventually(lambda: _lying(project), until=lambda found: not found)
         assert process.poll() is None
         assert len(notes(home)) == 1
         assert "cut off" not in run_gsh("sandbox", "--", "true", cwd=project).err

@@ -14,8 +14,8 @@ from gshtui.system.processes import wait_for_end
 from gshtui.tools.command_output import Capture, Spool
 from gshtui.tools.shell_process import Start, run_supervised
 from tests.kit.command import ROOT
+from tests.kit.tmux import eventually
 
-COVERS = ("gshtui.system.orphan_watch",)
 LINE = "sleep 1000 & echo $$ $! > begun.new; mv begun.new begun; wait"
 
 
@@ -32,9 +32,7 @@ async def work(folder: str) -> None:
 async def test_a_killed_process_takes_its_commands_with_it(number: signal.Signals, tmp_path: Path) -> None:
     code = "import asyncio, sys; from tests.real.test_orphan_watch import work; asyncio.run(work(sys.argv[1]))"
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", code, str(tmp_path), cwd=ROOT)
-    while not (tmp_path / "begun").exists():
-        assert child.returncode is None
-        await asyncio.sleep(0.01)
+    await eventually(lambda: asyncio.to_thread((tmp_path / "begun").exists))
     running = [psutil.Process(int(pid)) for pid in (tmp_path / "begun").read_text().split()]
     detached = psutil.Process(int((tmp_path / "detached").read_text()))
     watch = [each for each in psutil.Process(child.pid).children() if each not in running]
