@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,8 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet import agent_tables
 from gshtui.fleet.ports import AgentStart, FleetError, Kind
 from gshtui.guard.child_environment import named_variables
-from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileError, load
+from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileError
+from gshtui.programs.profile_folder import OnProfiles, ProfileFolder
 from gshtui.programs.program_versions import ProgramVersions
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import LastTurns, TurnText, conversation_state, home_of
@@ -47,17 +48,25 @@ def is_known(row: AgentRow) -> bool:
 
 
 class Programs:
-    """This hub's profiles, read when the first program is examined."""
+    """This hub's profiles, read when the first program is examined, and again when a file of theirs changes."""
 
     def __init__(self) -> None:
-        self._loaded: LoadedProfiles | None = None
+        self._folder = ProfileFolder()
         self._sessions: dict[tuple[str, int], CliSession] = {}
         self._turns = LastTurns()
         self._versions = ProgramVersions(paths.cache_dir(create=False) / "program-versions.json")
 
+    def watch(self, changed: OnProfiles) -> Callable[[], Awaitable[None]]:
+        """Call this with the profiles whenever they have changed; returns what ends that."""
+        return self._folder.watch(changed)
+
     async def profile(self, row: AgentRow) -> Profile:
         """An agent's profile, or the generic one if its own no longer exists."""
-        loaded = await self._profiles()
+        return self.chosen(await self._folder.current(), row)
+
+    @staticmethod
+    def chosen(loaded: LoadedProfiles, row: AgentRow) -> Profile:
+        """The same of these profiles."""
         own = loaded.profiles.get(row.profile) if row.profile != GENERIC else None
         return own or loaded.for_argv(row.argv)
 
@@ -106,7 +115,7 @@ class Programs:
         from gshtui.programs.pane_view import PaneView
         from gshtui.programs.pane_writer import PaneWriter
 
-        loaded = await self._profiles()
+        loaded = await self._folder.current()
         return PaneWriter(PaneView(server, pane, name, loaded.for_argv(argv), loaded.of_process))
 
     async def session(self, server: TmuxServer, row: AgentRow) -> CliSession:
@@ -114,10 +123,11 @@ class Programs:
         from gshtui.programs.cli_session import CliSession
 
         key = (row.id, row.pid)
+        profile, loaded = await self.profile(row), await self._folder.current()
         if key not in self._sessions:
-            profile, loaded = await self.profile(row), await self._profiles()
             loading = await self.loading(row)
             self._sessions.setdefault(key, CliSession(server, row, profile, loaded.of_process, loading))
+        self._sessions[key].use(profile, loaded.of_process)
         return self._sessions[key]
 
     async def loading(self, row: AgentRow) -> ConversationLoading:
@@ -174,7 +184,7 @@ class Programs:
 
     async def _command(self, row: AgentRow, request: SpawnRequest) -> tuple[Profile, tuple[str, ...]]:
         """The profile and the whole command line. Raises `FleetError`."""
-        loaded = await self._profiles()
+        loaded = await self._folder.current()
         try:
             profile = loaded.get(request.profile) if request.profile else loaded.for_argv(request.cli)
         except ProfileError as error:
@@ -309,11 +319,6 @@ class Programs:
             return {}
         needs_you = status == "waiting"
         return {"status": status, "status_source": source, "doing": doing, "needs_you": needs_you, "question": asks}
-
-    async def _profiles(self) -> LoadedProfiles:
-        if self._loaded is None:
-            self._loaded = await asyncio.to_thread(load)
-        return self._loaded
 
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")

@@ -19,11 +19,13 @@ from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, Status, TurnFinished
 from gshtui.bus.events.fleet_events import MessageSubmitted
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import FleetContext
 from gshtui.fleet.program_usage import ProgramUsage
 from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.hook_reports import HookFeed
+from gshtui.programs.profile import LoadedProfiles
 from gshtui.programs.status import WORKING, KnownStatus
 from gshtui.programs.status_watcher import CliStatus, Pacer
 from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
@@ -69,6 +71,7 @@ class AgentFollower:
         """Programs whose usage is being recorded → looks that are still to come."""
         self._answers: set[asyncio.Task[None]] = set()
         self._subscription = context.bus.subscribe(self._asked, MessageSubmitted, name="follower")
+        self._unwatch_profiles = programs.watch(self._profiles_changed)
 
     async def follow(self, alive: list[AgentRow]) -> None:
         """Follow exactly these agents."""
@@ -83,11 +86,20 @@ class AgentFollower:
     async def stop(self) -> None:
         """Follow nobody."""
         self._subscription.unsubscribe()
+        await self._unwatch_profiles()
         async with self._turn:
             for key in list(self._statuses):
                 await self._leave(key)
             await self._feed.close()
         await cancel_and_wait(*self._answers)
+
+    def _profiles_changed(self, loaded: LoadedProfiles) -> None:
+        """Go by the changed profiles, and say what is wrong with them."""
+        for problem in loaded.problems:
+            self._context.bus.publish(Noticed(level="warning", text=problem, about="profiles"))
+        for key, status in self._statuses.items():
+            if status is not None and (row := self._context.rows.get(key[0])) is not None:
+                status.use(self._programs.chosen(loaded, row))
 
     async def _follow(self, key: _Key, row: AgentRow) -> None:
         server = self._context.terminals.server(row.socket)

@@ -154,6 +154,11 @@ class CliSession:
         self._last: Sent | None = None
         """The last input whose answer has not been read yet."""
 
+    def use(self, profile: Profile, profiles: Profiles) -> None:
+        """Go by these profiles from now on."""
+        self._profile = profile
+        self._view.use(profile, profiles)
+
     async def start(self, *, timeout: float | None = None) -> ScreenReading:
         """Wait until the program takes input, or asks something. Raises `SessionError` (starting, ended)."""
         timing = self._profile.timing

@@ -141,6 +141,10 @@ class PaneView:
         self._profiles = profiles or _generic
         self._loading = loading
 
+    def use(self, profile: Profile, profiles: Profiles) -> None:
+        """Go by these profiles from now on."""
+        self.profile, self._profiles = profile, profiles
+
     async def read_screen(self) -> Seen:
         """Its terminal now. Raises `SessionError` (terminal)."""
         try:

@@ -1,6 +1,7 @@
 """Profiles of programs: how each one starts, looks, takes input, resumes and reports. Data files, typed here.
 
-A file with an unknown key, a bad pattern or a contradiction is rejected with a sentence that names file and key; other
+A file with `extends` changes single keys of another profile (`profile_overlay.py`); any other file is a whole profile.
+One with an unknown key, a bad pattern or a contradiction is rejected with a sentence that names file and key; other
 profiles stay usable. Loaded by the fleet and by the commands `profiles` and `hooks`.
 """
 
@@ -8,13 +9,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_type_hints
 
 import msgspec
 
+from gshtui.programs.profile_overlay import EXTENDS, OverlayError, overlaid
 from gshtui.settings import paths, plugins
 from gshtui.settings.toml_file import load_toml, read_bytes
 from gshtui.system.struct_types import learned
@@ -27,6 +30,14 @@ GENERIC = "repl"
 Status = Literal["starting", "thinking", "tool", "waiting", "idle"]
 HookKind = Literal["", "claude", "codex", "gemini", "opencode"]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=3600)]
+T = TypeVar("T")
+_READS, _PATTERN = "reads", "pattern"
+Reads = Annotated[T, msgspec.Meta(extra={_READS: True})]
+"""The type of a key that only says how the program is read; a bundle of rules may set such keys, and no others."""
+Pattern = Annotated[str, msgspec.Meta(extra={_READS: True, _PATTERN: True})]
+"""The type of such a key that is a pattern: it is compiled when the file is read."""
+Shape = Annotated[str, msgspec.Meta(extra={_PATTERN: True})]
+"""A pattern that decides what is put into a command line."""
 _NAME = re.compile(r"^[a-z0-9][a-z0-9-]{0,31}$")
 
 
@@ -40,21 +51,23 @@ class StatusRule(_Table, frozen=True, kw_only=True):
     Every pattern of `all` must be found in some line, none of `none` in any. Patterns are searched line by line.
     """
 
-    status: Status
-    all: tuple[str, ...] = ()
-    none: tuple[str, ...] = ()
-    footer: tuple[str, ...] = ()
+    status: Reads[Status]
+    name: Reads[str] = ""
+    """By which an overlay changes or removes it; unique in its profile."""
+    all: tuple[Pattern, ...] = ()
+    none: tuple[Pattern, ...] = ()
+    footer: tuple[Pattern, ...] = ()
     """Patterns that must be found below the input, each."""
-    zone: Literal["screen", "last"] = "screen"
+    zone: Reads[Literal["screen", "last"]] = "screen"
     """Where `all` and `none` search. screen: the last `lines` lines with text; last: the cursor's line."""
-    lines: int = 24
-    input: bool | None = None
+    lines: Reads[int] = 24
+    input: Reads[bool | None] = None
     """The input must be on the screen, or must not be; unset: either."""
-    title: str = ""
+    title: Pattern = ""
     """A pattern that the terminal's title must also match."""
-    dialog: bool = False
+    dialog: Reads[bool] = False
     """The status `waiting` is in one of the program's own dialogs, which a key closes; it is not a question."""
-    doing: str = ""
+    doing: Reads[str] = ""
     """The program's activity, in a few words; `{1}` is the first group of the first pattern, `{title}` a dialog's own
     title as far as one is seen."""
 
@@ -62,63 +75,66 @@ class StatusRule(_Table, frozen=True, kw_only=True):
 class TitleRules(_Table, frozen=True, kw_only=True):
     """Patterns of the terminal's title, where the program keeps its status there. Empty: it says nothing."""
 
-    busy: str = ""
-    waiting: str = ""
-    idle: str = ""
+    busy: Pattern = ""
+    waiting: Pattern = ""
+    idle: Pattern = ""
 
 
 class InputRules(_Table, frozen=True, kw_only=True):
     """Where the program takes its input."""
 
-    line: str = ""
-    """Pattern of the input's first line; group 1 is the typed text. Empty: unknown."""
-    above: str = ""
+    line: Pattern = ""
+    """Pattern of the input's first line; group 1 is the typed text. Empty: unknown. An empty row is an input only where
+    it fits this, and `above` fits the line above it."""
+    above: Pattern = ""
     """Pattern of the line above it."""
-    more: str = ""
+    below: Pattern = ""
+    """Pattern of the line right below it, for an input between two rules."""
+    more: Pattern = ""
     """Pattern of a further line of the same input; group 1 as above."""
-    footer: int = 10
+    footer: Reads[int] = 10
     """Most lines with text that may be below it."""
-    bar: str = ""
+    bar: Pattern = ""
     """Pattern of a question's line; above such a line, what looks like the input is not the input."""
-    frame: str = ""
+    frame: Pattern = ""
     """Pattern of lines above it that belong to it, not to the conversation."""
-    block: bool = False
+    block: Reads[bool] = False
     """The input is all lines in a row that match `line`, found from below."""
-    cursor: bool = False
+    cursor: Reads[bool] = False
     """The terminal's cursor stands in the input for as long as it takes text. Where it is elsewhere, something of the
     program's own is in front, and what looks like the input is none."""
-    late: bool = False
+    late: Reads[bool] = False
     """What is entered leaves the input before it stands above it."""
-    hints: tuple[str, ...] = ()
+    hints: tuple[Pattern, ...] = ()
     """What an empty input shows, as patterns of group 1. Dimmed text never counts as input."""
-    unfinished: str = ""
+    unfinished: Pattern = ""
     """Pattern of the cursor's line while the program waits for the rest of an incomplete input."""
 
 
 class QuestionRules(_Table, frozen=True, kw_only=True):
     """How a question with choices looks. A screen that differs in any point is not read as one."""
 
-    choice: str = ""
+    choice: Pattern = ""
     """Pattern of a choice's first line: group 1 is its number, group 2 its label. Empty: `buttons`, or none."""
-    mark: str = ""
+    mark: Pattern = ""
     """Pattern of the line of the choice under the cursor; exactly one line matches. Empty: it has a background of its
     own."""
-    buttons: tuple[str, ...] = ()
+    buttons: Reads[tuple[str, ...]] = ()
     """The labels that a row of buttons may have; the one with a background of its own is under the cursor."""
-    letters: str = ""
+    letters: Pattern = ""
     """Pattern of a question in front of the cursor that is answered by a letter and Enter: group 1 is the question,
     group 2 its choices, such as `(Y)es/(N)o`."""
-    footer: str = ""
+    footer: Pattern = ""
     """Pattern of the first line with text below the choices, or behind the buttons."""
-    above: str = ""
+    above: Pattern = ""
     """Pattern of the line above the question."""
-    first: str = ""
+    first: Pattern = ""
     """Pattern of the question's first line, for a program that draws nothing above it."""
-    frame: str = ""
+    frame: Reads[str] = ""
     """Characters at both ends of a line that are no part of it."""
-    panel: bool = False
+    panel: Reads[bool] = False
     """It has a background of its own; what is right of that belongs to something else."""
-    hint: str = ""
+    hint: Pattern = ""
     """Pattern of what stands behind a label and is no part of it."""
 
 
@@ -190,10 +206,10 @@ class ConversationRules(_Table, frozen=True, kw_only=True):
     """A copy goes on in the original's folder, wherever it is started; so it gets no worktree of its own."""
     place: Literal["end", "first"] = "end"
     """Where they go: after the other arguments, or right after the program (a subcommand)."""
-    home: str = ""
+    home: Shape = ""
     """What its screen shows until it has opened the conversation that it was started with; a text would go elsewhere.
     Empty: it takes no text before, or another way is known to tell."""
-    id: str = "^[A-Za-z0-9][A-Za-z0-9_-]{5,79}$"
+    id: Shape = "^[A-Za-z0-9][A-Za-z0-9_-]{5,79}$"
     """What an id looks like; anything else is never put into a command line."""
 
 
@@ -231,13 +247,13 @@ class Profile(_Table, frozen=True, kw_only=True):
     """A program that thinks; still for a few seconds means nothing."""
     shell: bool = False
     """Whether it is a shell: what is typed is a command, and it is idle exactly while it is in the foreground."""
-    notes: tuple[str, ...] = ()
+    notes: Reads[tuple[str, ...]] = ()
     """Traps that are known and not handled by the rules; shown to people."""
     scrub: tuple[str, ...] = ()
     """Environment variables that it must not inherit; `NAME*` is a prefix."""
     environment: dict[str, str] = {}
     """Environment variables that it gets."""
-    seen: tuple[str, ...] = ()
+    seen: Reads[tuple[str, ...]] = ()
     """Versions whose screens were seen; what is between the oldest and the newest counts as well. None: it was made
     from the program's documentation, and is untested."""
     version_flag: str = ""
@@ -340,27 +356,80 @@ def script_of(arguments: Sequence[str]) -> str:
 _LAUNCHERS = frozenset({"env", "npx", "bunx", "pnpm", "dlx", "uvx", "nice", "node", "exec", "run", "pipx"})
 
 
-def load(folder: Path | None = None) -> LoadedProfiles:
-    """The profiles that ship with gsh-tui, and over them the user's own.
+Tables = Mapping[str, Any]
+"""A profile as its file has it."""
+
+
+def load(folder: Path | None = None, before: LoadedProfiles | None = None) -> LoadedProfiles:
+    """The profiles that ship with gsh-tui, and over them those of plugins and the user's own.
 
     Args:
-        folder: of the user's profiles; `$XDG_CONFIG_HOME/gsh/profiles` by default. It need not exist.
+        folder: of the user's profiles; `own_folder()` by default. It need not exist.
+        before: what was loaded earlier: of it, profiles stay whose files have become unusable.
     """
-    profiles: dict[str, Profile] = {}
-    origins: dict[str, Path] = {}
     problems: list[str] = []
-    shipped = _files(Path(__file__).parent / "profiles", problems)
-    own = _files(folder or paths.config_dir() / "profiles", problems)
-    for files in (shipped, _plugin_files(problems), own):
-        for path in files:
-            try:
-                profile = read(path, tested=files is shipped)
-            except ProfileError as error:
-                problems.append(str(error))
-            else:
-                profiles[profile.name] = profile
-                origins[profile.name] = path
-    return LoadedProfiles(profiles, origins, tuple(problems))
+    found = _Layers(problems, before)
+    for path in _files(Path(__file__).parent / "profiles", problems):
+        found.add(path, tested=True)
+    for path in _plugin_files(problems):
+        found.add(path)
+    for path in _files(folder or own_folder(), problems):
+        found.add(path)
+    return LoadedProfiles(found.profiles, found.origins, tuple(problems))
+
+
+def own_folder() -> Path:
+    """Where the user's profiles are."""
+    return paths.config_dir() / "profiles"
+
+
+class _Layers:
+    """Profiles, one file over the other."""
+
+    def __init__(self, problems: list[str], before: LoadedProfiles | None) -> None:
+        self.profiles: dict[str, Profile] = {}
+        self.origins: dict[str, Path] = {}
+        self._tables: dict[str, Tables] = {}
+        self._problems = problems
+        self._before = before
+
+    def add(self, path: Path, *, tested: bool = False) -> None:
+        """Put a file over those before it; one that is wrong is a problem, and changes nothing."""
+        try:
+            tables = read_tables(path)
+            if EXTENDS in tables:
+                tables = self._extended(path, tables)
+            profile = made(tables, path, tested=tested)
+        except ProfileError as error:
+            self._problems.append(f"{error} {self._kept(path)}".rstrip())
+        else:
+            self._put(profile, path, tables)
+
+    def _put(self, profile: Profile, path: Path, tables: Tables) -> None:
+        self.profiles[profile.name], self.origins[profile.name] = profile, path
+        self._tables[profile.name] = tables
+
+    def _extended(self, path: Path, tables: Tables) -> Tables:
+        base = tables[EXTENDS]
+        if not isinstance(base, str) or base not in self._tables:
+            known = known_names("profiles", sorted(self._tables))
+            raise ProfileError(f"{path} is not a profile: `extends` names {base!r}. {known}")
+        below = self._tables[base]
+        if tables.get("name") not in (None, base):  # another program: it does not take over the other's command lines
+            below = {key: value for key, value in below.items() if key != "programs"}
+        try:
+            return overlaid(below, tables)
+        except OverlayError as error:
+            raise ProfileError(f"{path} is not a profile: {error}.") from error
+
+    def _kept(self, path: Path) -> str:
+        """Keep what was read from this file before; says what counts instead of it."""
+        before = self._before
+        if before is not None and (names := [name for name, origin in before.origins.items() if origin == path]):
+            self.profiles |= {name: before.profiles[name] for name in names}
+            self.origins |= dict.fromkeys(names, path)
+            return "What was read from it last goes on to count."
+        return "It counts for nothing until it is right." if path.stem in self.profiles else ""
 
 
 def _plugin_files(problems: list[str]) -> list[Path]:
@@ -389,58 +458,83 @@ def _files(place: Path, problems: list[str]) -> list[Path]:
 
 
 def read(path: Path, *, tested: bool = False) -> Profile:
-    """One file. Raises `ProfileError`.
+    """One file with a whole profile. Raises `ProfileError`."""
+    return made(read_tables(path), path, tested=tested)
 
-    Args:
-        tested: its patterns are known to be right. To compile those of every program takes longer than all the rest.
-    """
+
+def read_tables(path: Path) -> Tables:
+    """A file's tables; `name` is there unless it extends another. Raises `ProfileError`."""
     try:
         data = load_toml((read_bytes(path) or b"").decode("utf-8"))
     except OSError as error:
         raise ProfileError(f"Cannot read {path}: {error.strerror or error}.") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ProfileError(f"{path} is not valid TOML: {error}.") from error
-    data.setdefault("name", path.stem)
+    if EXTENDS not in data:
+        data.setdefault("name", path.stem)
+    return data
+
+
+def made(tables: Tables, path: Path, *, tested: bool = False) -> Profile:
+    """The profile of these tables. Raises `ProfileError`.
+
+    Args:
+        path: for messages.
+        tested: its patterns are known to be right. To compile those of every program takes longer than all the rest.
+    """
     try:
-        profile = msgspec.convert(data, learned(Profile))
+        profile = msgspec.convert(tables, learned(Profile))
     except msgspec.ValidationError as error:
-        raise ProfileError(f"{path} is not a profile: {error}.") from error
+        hint = ""
+        if "title" not in tables:
+            hint = f' A file that changes single keys of a profile begins with `{EXTENDS} = "{path.stem}"`.'
+        raise ProfileError(f"{path} is not a profile: {error}.{hint}") from error
     if wrong := _wrong(profile, compiled=not tested):
         raise ProfileError(f"{path} is not a profile: {wrong}.")
     return profile
+
+
+@lru_cache(maxsize=64)
+def marks(kind: type[msgspec.Struct]) -> Mapping[str, frozenset[str]]:
+    """What the types of a table's keys say of them: see `Reads` and `Pattern`."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: _marked(hints[name]) for name in kind.__struct_fields__}
+
+
+def _marked(hint: object) -> frozenset[str]:
+    notes = cast("tuple[object, ...]", getattr(hint, "__metadata__", ()))
+    own = {name for note in notes if isinstance(note, msgspec.Meta) for name in note.extra or {}}
+    return frozenset(own.union(*(_marked(part) for part in get_args(hint))))
+
+
+def patterns_of(table: msgspec.Struct, where: str = "") -> Iterator[tuple[str, str]]:
+    """All patterns of a profile or of one of its tables, each with its key."""
+    for name, marked in marks(type(table)).items():
+        value = getattr(table, name)
+        each = cast("Sequence[object]", value if isinstance(value, tuple) else (value,))
+        for number, one in enumerate(each):
+            at = f"[{getattr(one, 'name', '') or number}]" if isinstance(value, tuple) else ""
+            if isinstance(one, msgspec.Struct):
+                yield from patterns_of(one, f"{where}{name}{at}.")
+            elif isinstance(one, str) and _PATTERN in marked:
+                yield f"{where}{name}{at}", one
 
 
 def _wrong(profile: Profile, *, compiled: bool) -> str:
     """What is wrong with a profile; empty if nothing is. `compiled`: its patterns are compiled for that."""
     if not _NAME.match(profile.name):
         return f"the name {profile.name[:40]!r} must consist of a-z, 0-9 and -"
-    patterns = [
-        profile.input.line,
-        profile.input.above,
-        profile.input.more,
-        profile.input.bar,
-        profile.input.frame,
-        profile.input.unfinished,
-        *profile.input.hints,
-        profile.question.choice,
-        profile.question.mark,
-        profile.question.letters,
-        profile.question.footer,
-        profile.question.above,
-        profile.question.first,
-        profile.question.hint,
-    ]
-    patterns += [profile.titles.busy, profile.titles.waiting, profile.titles.idle]
-    patterns += [profile.conversation.id, profile.conversation.home]
     for rule in profile.rules:
-        patterns += [*rule.all, *rule.none, *rule.footer, rule.title]
         if not rule.all and not rule.footer:
-            return "a rule has nothing in `all`, so it would always match"
-    for pattern in patterns if compiled else ():
+            return f"the rule {rule.name or rule.status!r} has nothing in `all`, so it would always match"
+    names = [rule.name for rule in profile.rules if rule.name]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        return f"two rules have the name {twice!r}"
+    for key, pattern in patterns_of(profile) if compiled else ():
         try:
             compile_linear(pattern)
         except LinearError as error:
-            return f"the pattern {pattern!r} is wrong ({error})"
+            return f"the pattern {pattern!r} of `{key}` is wrong ({error})"
     if any(rule.dialog and rule.status != "waiting" for rule in profile.rules):
         return "only a rule of the status waiting can be a dialog"
     if not all((*profile.text.first, *profile.text.last, *profile.text.completes)):

@@ -118,19 +118,27 @@ def read_screen(
         cursor: column and row.
         width: of the terminal, in columns; 0: unknown.
     """
-    text = [line[:_WIDEST] for line in plain_lines(lines)]
-    place = _input(profile, text)
-    if place is not None and profile.input.cursor and cursor and not place <= cursor[1] <= _end(profile, text, place):
-        place = None  # something of the program's own is in front of it
+    text, place = _located(profile, lines, cursor)
     draft = _draft(profile, undimmed(lines), text, place) if place is not None else ""
     for rule in profile.rules:
-        if (doing := _fits(profile, rule, text, place, title, cursor)) is not None:
+        matched = match_rule(profile, rule, text, place, title, cursor)
+        if matched.fits:
+            doing = matched.doing
             if rule.status != "waiting":
                 return ScreenReading(rule.status, doing, draft, place is not None)
             asked = asked_of(text, cursor if rule.zone == "last" else None)
             read = read_question(profile, text, lines, asked, doing, dialog=rule.dialog, cursor=cursor, width=width)
             return ScreenReading(rule.status, doing, draft, place is not None, asked, rule.dialog, read)
     return ScreenReading("", "", draft, place is not None)
+
+
+def _located(profile: Profile, lines: Sequence[str], cursor: tuple[int, int] | None) -> tuple[list[str], int | None]:
+    """The plain lines, and the row of the input's first line."""
+    text = [line[:_WIDEST] for line in plain_lines(lines)]
+    place = _input(profile, text)
+    if place is not None and profile.input.cursor and cursor and not place <= cursor[1] <= _end(profile, text, place):
+        place = None  # something of the program's own is in front of it
+    return text, place
 
 
 def asked_of(text: Sequence[str], cursor: tuple[int, int] | None = None) -> str:
@@ -191,12 +199,14 @@ def _input(profile: Profile, text: Sequence[str]) -> int | None:
         return None
     below = 0
     line, above, more, bar = profile.input.line, profile.input.above, profile.input.more, profile.input.bar
+    blank = bool(above) and search(line, "") is not None
     for row in range(len(text) - 1, -1, -1):
-        if not text[row]:
+        if not text[row] and not (blank and row > 0 and search(above, text[row - 1])):
             continue
         if bar and search(bar, text[row]):
             return None
-        if search(line, text[row]) and (not above or (row > 0 and search(above, text[row - 1]))):
+        fits = search(line, text[row]) and (not above or (row > 0 and search(above, text[row - 1])))
+        if fits and _stands_on(profile, text, row):
             while profile.input.block and row > 0 and search(line, text[row - 1]):
                 row -= 1
                 if bar and search(bar, text[row]):
@@ -207,6 +217,14 @@ def _input(profile: Profile, text: Sequence[str]) -> int | None:
         if below > profile.input.footer:
             break
     return None
+
+
+def _stands_on(profile: Profile, text: Sequence[str], place: int) -> bool:
+    """Whether the line right below what would be the input is the one that it has there."""
+    if not profile.input.below:
+        return True
+    end = _input_rows(profile, text, place)[-1] + 1
+    return end < len(text) and search(profile.input.below, text[end]) is not None
 
 
 def _draft(profile: Profile, typed: Sequence[str], text: Sequence[str], place: int) -> str:
@@ -248,43 +266,82 @@ def _end(profile: Profile, text: Sequence[str], place: int) -> int:
     return end
 
 
-def _fits(
+@dataclass(frozen=True, slots=True)
+class RuleMatch:
+    """How a rule fits a screen."""
+
+    rule: StatusRule
+    failed: str = ""
+    """The key that does not fit, with its pattern; empty: all do."""
+    rows: tuple[int, ...] = ()
+    """The rows where `all` and `footer` were found, as far as they were."""
+    doing: str = ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether it gives the status."""
+        return not self.failed
+
+
+def rule_matches(
+    profile: Profile, lines: Sequence[str], title: str = "", cursor: tuple[int, int] | None = None
+) -> tuple[int | None, list[RuleMatch]]:
+    """The row of the input, and how each rule fits a screen, for people who write them; see `read_screen`."""
+    text, place = _located(profile, lines, cursor)
+    return place, [match_rule(profile, rule, text, place, title, cursor) for rule in profile.rules]
+
+
+def match_rule(
     profile: Profile,
     rule: StatusRule,
     text: Sequence[str],
     place: int | None,
     title: str,
     cursor: tuple[int, int] | None,
-) -> str | None:
-    """The program's status by this rule; `None` if the rule does not match."""
+) -> RuleMatch:
+    """How a rule fits.
+
+    Args:
+        text: the plain lines.
+        place: the row of the input's first line, if there is one.
+    """
     if rule.input is not None and rule.input != (place is not None):
-        return None
+        return RuleMatch(rule, f"input = {'true' if rule.input else 'false'}")
     if rule.title and not search(rule.title, title):
-        return None
-    if rule.footer:
-        below = [line for line in text[place + 1 :] if line] if place is not None else []
-        if not all(any(search(pattern, line) for line in below) for pattern in rule.footer):
-            return None
-    lines = _zone(rule, text, cursor)
+        return RuleMatch(rule, f"title: {rule.title}")
+    below = range(len(text)) if place is None else range(place + 1, len(text))
+    rows: list[int] = []
+    for pattern in rule.footer:
+        row = next((row for row in below if text[row] and search(pattern, text[row])), None)
+        if row is None or place is None:
+            return RuleMatch(rule, f"footer: {pattern}", tuple(rows))
+        rows.append(row)
+    zone = _zone(rule, text, cursor)
     first: RegexMatch | None = None
     for number, pattern in enumerate(rule.all):
         # The lowest line that fits: what is above may be left over from something that has ended.
-        found = next((match for line in reversed(lines) if (match := search(pattern, line))), None)
-        if found is None:
-            return None
+        hit = next(((row, match) for row in reversed(zone) if (match := search(pattern, _at(text, row)))), None)
+        if hit is None:
+            return RuleMatch(rule, f"all: {pattern}", tuple(rows))
+        rows.append(hit[0])
         if number == 0:
-            first = found
-    if any(search(pattern, line) for pattern in rule.none for line in lines):
-        return None
+            first = hit[1]
+    for pattern in rule.none:
+        if (row := next((row for row in zone if search(pattern, _at(text, row))), None)) is not None:
+            return RuleMatch(rule, f"none: {pattern}, found in row {row + 1}", tuple(rows))
     group = (first.group(1) or "") if first is not None and compile_linear(rule.all[0]).groups else ""
     doing = rule.doing.replace("{1}", group)
     if "{title}" in doing:
         doing = doing.replace("{title}", title_of(profile.question, text)).removesuffix(": ")
-    return one_line(doing, 120) if doing else ""
+    return RuleMatch(rule, "", tuple(rows), one_line(doing, 120) if doing else "")
 
 
-def _zone(rule: StatusRule, text: Sequence[str], cursor: tuple[int, int] | None) -> list[str]:
+def _at(text: Sequence[str], row: int) -> str:
+    return text[row] if 0 <= row < len(text) else ""
+
+
+def _zone(rule: StatusRule, text: Sequence[str], cursor: tuple[int, int] | None) -> list[int]:
+    """The rows where a rule searches."""
     if rule.zone == "last":
-        row = cursor[1] if cursor is not None else len(text) - 1
-        return [text[row]] if 0 <= row < len(text) else [""]
-    return [line for line in text if line][-rule.lines :]
+        return [cursor[1] if cursor is not None else len(text) - 1]
+    return [row for row, line in enumerate(text) if line][-rule.lines :]

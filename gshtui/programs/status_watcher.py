@@ -186,6 +186,13 @@ class CliStatus:
         """It is a shell or an interpreter."""
         return takes_code(self._profile)
 
+    def use(self, profile: Profile) -> None:
+        """Go by this profile from now on, and look again."""
+        if profile != self._profile:
+            self._profile = profile
+            self._at_once.set()
+            self._stirred.set()
+
     async def start(self) -> None:
         """Start following; the first status arrives at once."""
         if self._feed is not None and self._profile.hooks.kind:

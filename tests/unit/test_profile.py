@@ -63,7 +63,7 @@ def test_a_users_profile_replaces_the_one_that_ships(tmp_path: Path) -> None:
         ("programs = ['x']", "missing required field `title`"),
         ("title = 'x'\ncolour = 'red'", "unknown field `colour`"),
         ("title = 'x'\n[timing]\nenter = -1", "`$.timing.enter`"),
-        ("title = 'x'\n[[rules]]\nstatus = 'idle'\nall = ['(']", "the pattern '(' is wrong"),
+        ("title = 'x'\n[[rules]]\nstatus = 'idle'\nall = ['(']", "the pattern '(' of `rules[0].all[0]` is wrong"),
         ("title = 'x'\n[[rules]]\nstatus = 'idle'\nall = ['(?=a)b']", "look-around"),
         ("title = 'x'\n[[rules]]\nstatus = 'idle'", "would always match"),
         ("title = 'x'\n[[rules]]\nstatus = 'sleepy'\nall = ['x']", "sleepy"),

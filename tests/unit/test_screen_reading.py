@@ -10,7 +10,8 @@ import pytest
 
 from gshtui.programs import profile as profiles
 from gshtui.programs.hook_reports import parse_report
-from gshtui.programs.screen_reading import read_screen, undimmed, was_entered, without_styles
+from gshtui.programs.profile import InputRules, Profile, StatusRule
+from gshtui.programs.screen_reading import read_screen, rule_matches, undimmed, was_entered, without_styles
 from gshtui.programs.status import WORKING, StatusFacts, decide
 
 SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
@@ -247,3 +248,35 @@ def test_a_shell_mode_of_the_input_is_no_place_for_a_message() -> None:
     assert (reading.status, reading.dialog, reading.draft) == ("waiting", True, "ls")
     said = ["● Type it so:", "  ! for shell mode", "", rule, "❯ ", rule, "  ? for shortcuts"]
     assert read_screen(LOADED.get("claude"), said).status == "idle"
+
+
+BETWEEN = Profile(
+    name="between",
+    title="Between",
+    input=InputRules(line=r"^([^─].*|)$", above="^─{10,}", below="^─{10,}", more="^([^─].*|)$"),
+    rules=(StatusRule(status="idle", input=True, all=("^─{10,}",)),),
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "draft"),
+    [([""], ""), (["a thought"], "a thought"), (["one", "", "two"], "one\ntwo"), (["", "b"], "b")],
+)
+@pytest.mark.parametrize("below", [["~/project", "0.0%"], ["~/project"], []])
+def test_an_input_may_be_an_empty_row_between_two_rules(rows: list[str], draft: str, below: list[str]) -> None:
+    rule = "─" * 20
+    reading = read_screen(BETWEEN, ["An answer.", "", rule, *rows, rule, *below])
+    assert (reading.status, reading.draft) == ("idle", draft)
+    assert not read_screen(BETWEEN, ["An answer.", "", rule, "✻ it asks", *below]).input
+
+
+def test_each_rule_tells_where_it_fits_or_what_does_not() -> None:
+    claude = LOADED.get("claude")
+    lines = ["● Hello.", "─" * 30, "❯ ", "─" * 30, "  ? for shortcuts"]
+    place, matches = rule_matches(claude, lines)
+    assert place == 2
+    by_name = {each.rule.name: each for each in matches}
+    assert (by_name["rest"].fits, by_name["rest"].rows) == (True, (2,))
+    assert by_name["question"].failed == "input = false"
+    assert by_name["working"].failed.startswith("footer: ")
+    assert next(each for each in matches if each.fits).rule.status == read_screen(claude, lines).status
