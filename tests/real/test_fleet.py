@@ -315,6 +315,30 @@ def steady(home: Home) -> None:
     (folder / "steady.toml").write_text(STEADY)
 
 
+async def test_a_profile_that_comes_or_changes_counts_at_once(harness: FleetHarness, home: Home) -> None:
+    """No agent is started again, and the screen does not move."""
+    folder = home.config / "gsh" / "profiles"
+    says = (sys.executable, "-c", "print('= open =', flush=True); input()")
+    rule = "title = 'New'\n[[rules]]\nname = 'open'\nstatus = '{}'\nall = ['^= open =']\n"
+    async with harness.start_hub() as fleet:
+        row = await fleet.spawn(SpawnRequest(cli=says, profile="repl"))
+        await wait_for_text(harness, row, "= open =")
+        folder.mkdir(parents=True)
+        (folder / "repl.toml").write_text(rule.format("waiting"), "utf-8")
+        await wait_for_status(fleet, row.id, "waiting")
+        (folder / "repl.toml").write_text(rule.format("dozing"), "utf-8")
+
+        async def problem() -> str:
+            await asyncio.sleep(0)
+            notices = [one for one in harness.published(Noticed) if isinstance(one, Noticed)]
+            return next((one.text for one in notices if one.about == "profiles"), "")
+
+        text = await eventually(problem)
+        assert str(folder / "repl.toml") in text and "`$.rules[0].status`" in text
+        (folder / "repl.toml").write_text(rule.format("thinking"), "utf-8")
+        await wait_for_status(fleet, row.id, "thinking")
+
+
 @pytest.mark.usefixtures("steady")
 async def test_a_kill_is_told_stops_the_work_and_can_be_undone(harness: FleetHarness) -> None:
     async with harness.start_hub() as fleet:
