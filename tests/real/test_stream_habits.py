@@ -56,7 +56,7 @@ async def server_with(
     api: str, habit: Habit, *answers: Answer, content_type: str | None = None, **options: Any
 ) -> AsyncIterator[tuple[Provider, Loopback]]:
     async with Loopback(
-        cast("Any", HabitualSpeech(api, habit, content_type)), answers or [ANSWER], **options
+        cast("Any", HabitualSpeech(api, habit, content_type)), script=answers or [ANSWER], **options
     ) as server:
         provider = make_provider(api, server.url)
         try:
@@ -462,7 +462,7 @@ async def test_words_of_compatible_servers(shape: str) -> None:
     ],
 )
 async def test_reasoning_between_tags_is_reasoning(api: str, size: int, said: str, thinking: str, text: str) -> None:
-    async with Loopback(SPEECHES[api](), [[Say(said), Call("read", A)]], chunk=size) as server:
+    async with Loopback(SPEECHES[api](), script=[[Say(said), Call("read", A)]], chunk=size) as server:
         provider = make_provider(api, server.url)
         received = await receive_stream(provider, make_request(api))
         await provider.close()

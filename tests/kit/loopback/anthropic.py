@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.kit.loopback.script import Answer, Call, Fault, Say, Strange, Think, end, pieces, spent
+from gshtui.programs.check.anthropic_wire import AnthropicWire, event
+from tests.kit.loopback.script import Fault, Step, Strange
 from tests.kit.loopback.speech import Frame, base64_data, known, need, sign, sse, tool_name
 
-STOPS = {"end": "end_turn", "tool_use": "tool_use", "max_tokens": "max_tokens", "refusal": "refusal"}
 TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -28,18 +27,17 @@ FIELDS = {
 }  # fmt: skip
 
 
-class AnthropicSpeech:
-    content_type = "text/event-stream; charset=utf-8"
-
-    def __init__(self) -> None:
-        self._numbers = itertools.count(1)  # some clients take two answers with one id for the same answer
-
-    def route(self, method: str, path: str) -> str:
-        routes = {"POST /v1/messages": "chat", "POST /v1/messages/count_tokens": "count", "GET /v1/models": "models"}
-        return routes.get(f"{method} {path}", "")
-
-    def model(self, path: str, body: Any) -> str:
-        return str(body.get("model", ""))
+class AnthropicSpeech(AnthropicWire):
+    def block(self, step: Step, index: int, chunk: int) -> Iterator[Frame]:
+        if not isinstance(step, Strange):
+            yield from super().block(step, index, chunk)
+            return
+        hologram = {"type": "hologram", "shape": "cube"}
+        yield event({"type": "weather_report", "sun": True})
+        yield event({"type": "content_block_start", "index": index, "content_block": hologram})
+        delta = {"type": "hologram_delta", "shape": "ball"}
+        yield event({"type": "content_block_delta", "index": index, "delta": delta})
+        yield event({"type": "content_block_stop", "index": index})
 
     def key(self, headers: dict[str, str]) -> str:
         return headers.get("authorization", "").removeprefix("Bearer ") or headers.get("x-api-key", "")
@@ -64,48 +62,6 @@ class AnthropicSpeech:
     def trouble(self) -> bytes:
         return sse({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "error")
 
-    def other(self, kind: str, models: list[str], body: Any) -> Any:
-        if kind == "count":
-            return {"input_tokens": len(json.dumps(body)) // 4}
-        entries = [
-            {
-                "type": "model",
-                "id": name,
-                "display_name": name,
-                "created_at": "2026-10-01T00:00:00Z",
-                "lifecycle": "active",
-            }
-            for name in models
-        ]
-        return {"data": entries, "has_more": False, "first_id": None, "last_id": None}
-
-    def frames(self, answer: Answer, model: str, chunk: int) -> Iterator[Frame]:
-        used = spent(answer)
-        usage = {
-            "input_tokens": used.input,
-            "cache_read_input_tokens": used.cache_read,
-            "cache_creation_input_tokens": used.cache_write,
-            "output_tokens": 1,
-        }
-        message = {
-            "id": f"msg_{next(self._numbers)}",
-            "type": "message",
-            "role": "assistant",
-            "model": model,
-            "content": [],
-            "usage": usage,
-        }
-        yield _event({"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}})
-        yield _event({"type": "ping"})
-        index = 0
-        for step in answer:
-            yield from _block(step, index, chunk)
-            index += isinstance(step, Say | Think | Call | Strange)
-        last = {"output_tokens": used.output, "output_tokens_details": {"thinking_tokens": used.reasoning}}
-        stop = {"stop_reason": STOPS[end(answer)], "stop_sequence": None}
-        yield _event({"type": "message_delta", "delta": stop, "usage": last})
-        yield _event({"type": "message_stop"})
-
     def check(self, path: str, headers: dict[str, str], body: Any) -> None:
         known(body, FIELDS, "body")
         need("anthropic-version" in headers, "anthropic-version: header is required")
@@ -117,41 +73,6 @@ class AnthropicSpeech:
         _check_messages(body["messages"])
         marks = json.dumps(body).count('"cache_control"')
         need(marks <= 4, f"A maximum of 4 blocks with cache_control may be provided. Found {marks}.")
-
-
-def _event(data: dict[str, Any], *, delta: bool = False) -> Frame:
-    return Frame(sse(data, data["type"]), delta)
-
-
-def _block(step: object, index: int, chunk: int) -> Iterator[Frame]:
-    def start(block: dict[str, Any]) -> Frame:
-        return _event({"type": "content_block_start", "index": index, "content_block": block})
-
-    def more(delta: dict[str, Any], *, counts: bool = True) -> Frame:
-        return _event({"type": "content_block_delta", "index": index, "delta": delta}, delta=counts)
-
-    match step:
-        case Say(text):
-            yield start({"type": "text", "text": ""})
-            for piece in pieces(text, chunk):
-                yield more({"type": "text_delta", "text": piece})
-        case Think(text):
-            yield start({"type": "thinking", "thinking": "", "signature": ""})
-            for piece in pieces(text, chunk):
-                yield more({"type": "thinking_delta", "thinking": piece})
-            yield more({"type": "signature_delta", "signature": sign("anthropic", text)}, counts=False)
-        case Call():
-            yield start({"type": "tool_use", "id": step.id or f"toolu_{index}", "name": step.name, "input": {}})
-            raw = step.raw if step.raw is not None else json.dumps(step.arguments)
-            for piece in pieces(raw, chunk):
-                yield more({"type": "input_json_delta", "partial_json": piece})
-        case Strange():
-            yield _event({"type": "weather_report", "sun": True})
-            yield start({"type": "hologram", "shape": "cube"})
-            yield more({"type": "hologram_delta", "shape": "ball"}, counts=False)
-        case _:
-            return
-    yield _event({"type": "content_block_stop", "index": index})
 
 
 def _check_thinking(body: dict[str, Any]) -> None:

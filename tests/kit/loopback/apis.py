@@ -25,7 +25,7 @@ SPEECHES: dict[str, Callable[[], Speech]] = {
 
 def loopback(api: str, script: Sequence[Answer] = (), **options: Any) -> Loopback:
     """A server that speaks this API; see `Loopback` for the options."""
-    return Loopback(SPEECHES[api](), script, **options)
+    return Loopback(SPEECHES[api](), script=script, **options)
 
 
 def base_url(api: str, url: str) -> str:

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import unquote
 
-from tests.kit.loopback.script import Answer, Call, Fault, Say, Strange, Think, end, pieces, spent
+from gshtui.programs.check.gemini_wire import GeminiWire, PartFrame
+from tests.kit.loopback.script import Fault, Step, Strange
 from tests.kit.loopback.speech import Frame, base64_data, known, need, sign, sse, tool_name
 
-STOPS = {"end": "STOP", "tool_use": "STOP", "max_tokens": "MAX_TOKENS", "refusal": "SAFETY"}
 STATUSES = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
 STATUSES |= {429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 529: "UNAVAILABLE"}
 UNSIGNED = base64.b64encode(b"skip_thought_signature_validator").decode()
 DATA = {"text", "inlineData", "functionCall", "functionResponse"}
 
 
-class GeminiSpeech:
-    content_type = "text/event-stream"
-
-    def route(self, method: str, path: str) -> str:
-        match = re.fullmatch(r"/v1(?:beta)?/models(?:/([^/:]+):(\w+))?", path)
-        if match is None:
-            return ""
-        return {
-            "streamGenerateContent": "chat",
-            "generateContent": "whole",
-            "countTokens": "count",
-            None: "models",
-        }.get(match.group(2), "")
-
-    def model(self, path: str, body: Any) -> str:
-        return unquote(path.split("/models/", 1)[1].split(":", 1)[0])
+class GeminiSpeech(GeminiWire):
+    def odd(self, step: Step, part: PartFrame) -> Iterator[Frame]:
+        if isinstance(step, Strange):
+            yield part({"hologram": {"shape": "cube"}})
 
     def key(self, headers: dict[str, str]) -> str:
         return headers.get("x-goog-api-key", "")
@@ -68,50 +54,6 @@ class GeminiSpeech:
         error = {"code": 503, "message": "The model is overloaded. Please try again later.", "status": "UNAVAILABLE"}
         return sse({"error": error})
 
-    def other(self, kind: str, models: list[str], body: Any) -> Any:
-        if kind == "count":
-            return {"totalTokens": len(json.dumps(body)) // 4}
-        if kind == "whole":  # what a program asks for its own use, such as a title
-            content = {"role": "model", "parts": [{"text": "Small talk"}]}
-            used = {"promptTokenCount": 9, "candidatesTokenCount": 2, "totalTokenCount": 11}
-            return {
-                "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
-                "usageMetadata": used,
-            }
-        can = ["generateContent", "countTokens"]
-        return {"models": [{"name": f"models/{name}", "supportedGenerationMethods": can} for name in models]}
-
-    def frames(self, answer: Answer, model: str, chunk: int) -> Iterator[Frame]:
-        def part(fields: dict[str, Any]) -> Frame:
-            content = {"role": "model", "parts": [fields]}
-            return Frame(sse({"candidates": [{"content": content, "index": 0}], "modelVersion": model}), True)
-
-        first = True
-        for step in answer:
-            match step:
-                case Say(text):
-                    for piece in pieces(text, chunk):
-                        yield part({"text": piece})
-                case Think(text):
-                    for piece in pieces(text, chunk):
-                        yield part({"text": piece, "thought": True})
-                case Call() if step.raw is not None:
-                    # Arguments are data here, never text: what comes broken is the frame.
-                    yield Frame(f'data: {{"candidates": [{{"content": {{"parts": [{step.raw}\n\n'.encode(), True)
-                case Call():
-                    call = {"functionCall": {"name": step.name, "args": step.arguments}}
-                    signed = {"thoughtSignature": sign("gemini", step.name)} if first else {}
-                    first = False
-                    yield part({**call, **signed})
-                case Strange():
-                    yield part({"hologram": {"shape": "cube"}})
-                case _:
-                    pass
-        final = {"finishReason": STOPS[end(answer)], "index": 0}
-        if not any(isinstance(step, Say | Think | Call) for step in answer):
-            final["content"] = {"role": "model"}
-        yield Frame(sse({"candidates": [final], "usageMetadata": _usage(answer), "modelVersion": model}))
-
     def check(self, path: str, headers: dict[str, str], body: Any) -> None:
         body = _camel(body)
         known(body, {"contents", "systemInstruction", "tools", "generationConfig"}, "body")
@@ -125,18 +67,6 @@ class GeminiSpeech:
                 tool_name(declared["name"], f"function_declarations[{number}].name")
         signs = int((re.search(r"gemini-(\d+)", path) or ["", "0"])[1]) >= 3
         _check_contents(body["contents"], signs=signs)
-
-
-def _usage(answer: Answer) -> dict[str, Any]:
-    used = spent(answer)
-    prompt = used.input + used.cache_read + used.cache_write
-    return {
-        "promptTokenCount": prompt,
-        "cachedContentTokenCount": used.cache_read,
-        "candidatesTokenCount": used.output - used.reasoning,
-        "thoughtsTokenCount": used.reasoning,
-        "totalTokenCount": prompt + used.output,
-    }
 
 
 def _camel(value: Any, *, inside: bool = False) -> Any:

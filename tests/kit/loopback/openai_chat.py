@@ -7,24 +7,21 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from gshtui.programs.check.chat_wire import ChatWire, DeltaFrame
 from tests.kit.loopback import openai_errors
-from tests.kit.loopback.script import Answer, Call, Fault, Say, Strange, Think, end, pieces, spent
+from tests.kit.loopback.script import Fault, Step, Strange
 from tests.kit.loopback.speech import Frame, known, need, sse, tool_name
 
-STOPS = {"end": "stop", "tool_use": "tool_calls", "max_tokens": "length", "refusal": "content_filter"}
 FIELDS = {
     "model", "messages", "stream", "stream_options", "tools", "max_tokens", "reasoning_effort", "temperature",
 }  # fmt: skip
 
 
-class ChatSpeech:
-    content_type = "text/event-stream"
-
-    def route(self, method: str, path: str) -> str:
-        return {"POST /v1/chat/completions": "chat", "GET /v1/models": "models"}.get(f"{method} {path}", "")
-
-    def model(self, path: str, body: Any) -> str:
-        return str(body.get("model", ""))
+class ChatSpeech(ChatWire):
+    def odd(self, step: Step, part: DeltaFrame) -> Iterator[Frame]:
+        if isinstance(step, Strange):
+            yield part({"hologram": "cube"}, False)
+            yield Frame(sse({"object": "weather.report", "sun": True}))
 
     def key(self, headers: dict[str, str]) -> str:
         return headers.get("authorization", "").removeprefix("Bearer ")
@@ -35,42 +32,6 @@ class ChatSpeech:
     def trouble(self) -> bytes:
         return sse({"error": {"message": "The engine is overloaded.", "type": "server_error", "code": None}})
 
-    def other(self, kind: str, models: list[str], body: Any) -> Any:
-        return openai_errors.models(models)
-
-    def frames(self, answer: Answer, model: str, chunk: int) -> Iterator[Frame]:
-        def part(delta: dict[str, Any], *, finish: str | None = None, counts: bool = True) -> Frame:
-            choice = {"index": 0, "delta": delta, "finish_reason": finish}
-            return Frame(sse({**base, "choices": [choice]}), counts)
-
-        base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}
-        yield part({"role": "assistant", "content": ""}, counts=False)
-        number = 0
-        for step in answer:
-            match step:
-                case Say(text):
-                    for piece in pieces(text, chunk):
-                        yield part({"content": piece})
-                case Think(text):
-                    for piece in pieces(text, chunk):
-                        yield part({"reasoning_content": piece})
-                case Call():
-                    raw = step.raw if step.raw is not None else json.dumps(step.arguments)
-                    begin = {"name": step.name, "arguments": ""}
-                    call = {"index": number, "id": step.id or f"call_{number}", "type": "function", "function": begin}
-                    yield part({"tool_calls": [call]}, counts=False)
-                    for piece in pieces(raw, chunk):
-                        yield part({"tool_calls": [{"index": number, "function": {"arguments": piece}}]})
-                    number += 1
-                case Strange():
-                    yield part({"hologram": "cube"}, counts=False)
-                    yield Frame(sse({"object": "weather.report", "sun": True}))
-                case _:
-                    pass
-        yield part({}, finish=STOPS[end(answer)], counts=False)
-        yield Frame(sse({**base, "choices": [], "usage": _usage(answer)}))
-        yield Frame(sse("[DONE]"))
-
     def check(self, path: str, headers: dict[str, str], body: Any) -> None:
         known(body, FIELDS, "body")
         need(body.get("stream") is True, "stream: only streams here")
@@ -78,18 +39,6 @@ class ChatSpeech:
             known(tool, {"type", "function"}, f"tools[{number}]")
             tool_name(tool["function"]["name"], f"tools[{number}].function.name")
         _check_messages(body["messages"])
-
-
-def _usage(answer: Answer) -> dict[str, Any]:
-    used = spent(answer)
-    prompt = used.input + used.cache_read + used.cache_write
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": used.output,
-        "total_tokens": prompt + used.output,
-        "prompt_tokens_details": {"cached_tokens": used.cache_read},
-        "completion_tokens_details": {"reasoning_tokens": used.reasoning},
-    }
 
 
 def _check_messages(messages: list[dict[str, Any]]) -> None:

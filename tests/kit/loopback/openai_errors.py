@@ -31,8 +31,3 @@ def refusal(fault: Fault, model: str) -> tuple[int, dict[str, str], Any]:
             message = message or "The server had an error while processing your request."
     headers = {"retry-after": f"{fault.retry_after:g}"} if fault.retry_after is not None else {}
     return status, headers, {"error": {"message": message, "type": kind, "param": None, "code": code or None}}
-
-
-def models(names: list[str]) -> Any:
-    """The list of models."""
-    return {"object": "list", "data": [{"id": n, "object": "model", "created": 1, "owned_by": "me"} for n in names]}

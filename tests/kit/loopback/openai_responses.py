@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from itertools import count
 from typing import Any
 
+from gshtui.programs.check.responses_wire import ResponseItem, ResponsesWire
 from tests.kit.loopback import openai_errors
-from tests.kit.loopback.script import Answer, Call, Fault, Say, Strange, Think, end, pieces, spent
-from tests.kit.loopback.speech import Frame, known, need, sign, sse, tool_name
+from tests.kit.loopback.script import Fault, Step, Strange
+from tests.kit.loopback.speech import known, need, sign, sse, tool_name
 
 FIELDS = {
     "model", "input", "instructions", "tools", "parallel_tool_calls", "max_output_tokens", "reasoning", "include",
@@ -19,19 +18,11 @@ FIELDS = {
 REASONING = re.compile(r"gpt-[5-9]|o\d")
 
 
-class ResponsesSpeech:
-    content_type = "text/event-stream; charset=utf-8"
-
-    def route(self, method: str, path: str) -> str:
-        routes = {
-            "POST /v1/responses": "chat",
-            "POST /v1/responses/input_tokens": "count",
-            "GET /v1/models": "models",
-        }
-        return routes.get(f"{method} {path}", "")
-
-    def model(self, path: str, body: Any) -> str:
-        return str(body.get("model", ""))
+class ResponsesSpeech(ResponsesWire):
+    def item(self, step: Step, at: int) -> ResponseItem:
+        if isinstance(step, Strange):
+            return {"type": "hologram", "id": f"ho_{at}", "shape": "cube"}, [("response.hologram.delta", "ball", {})]
+        return super().item(step, at)
 
     def key(self, headers: dict[str, str]) -> str:
         return headers.get("authorization", "").removeprefix("Bearer ")
@@ -42,34 +33,6 @@ class ResponsesSpeech:
     def trouble(self) -> bytes:
         message = "The server is overloaded or not ready yet."
         return sse({"type": "error", "code": "server_error", "message": message, "param": None, "sequence_number": 9})
-
-    def other(self, kind: str, models: list[str], body: Any) -> Any:
-        if kind == "count":
-            return {"object": "response.input_tokens", "input_tokens": len(json.dumps(body)) // 4}
-        return openai_errors.models(models)
-
-    def frames(self, answer: Answer, model: str, chunk: int) -> Iterator[Frame]:
-        numbers = count()
-        response: dict[str, Any] = {"id": "resp_1", "object": "response", "model": model, "output": []}
-
-        def event(kind: str, *, counts: bool = False, **fields: Any) -> Frame:
-            return Frame(sse({"type": kind, "sequence_number": next(numbers), **fields}, kind), counts)
-
-        yield event("response.created", response={**response, "status": "in_progress"})
-        done: list[dict[str, Any]] = []
-        for step in answer:
-            at = len(done)
-            item, texts = _item(step, at)
-            if item is None:
-                continue
-            yield event("response.output_item.added", output_index=at, item={**item, **_blank(item)})
-            for kind, text, extra in texts:
-                for piece in pieces(text, chunk):
-                    yield event(kind, counts=True, item_id=item["id"], output_index=at, delta=piece, **extra)
-            yield event("response.output_item.done", output_index=at, item=item)
-            done.append(item)
-        kind, more = _last(answer)
-        yield event(kind, response={**response, "output": done, "usage": _usage(answer), **more})
 
     def check(self, path: str, headers: dict[str, str], body: Any) -> None:
         known(body, FIELDS, "body")
@@ -83,59 +46,6 @@ class ResponsesSpeech:
             known(tool, {"type", "name", "description", "parameters", "strict"}, f"tools[{number}]")
             tool_name(tool["name"], f"tools[{number}].name")
         _check_input(body["input"])
-
-
-def _item(step: object, at: int) -> tuple[dict[str, Any] | None, list[tuple[str, str, dict[str, Any]]]]:
-    match step:
-        case Say(text):
-            content = [{"type": "output_text", "text": text, "annotations": []}]
-            item = {"type": "message", "id": f"msg_{at}", "role": "assistant", "status": "completed"}
-            item = {**item, "content": content, "phase": "final_answer"}
-            return item, [("response.output_text.delta", text, {"content_index": 0})]
-        case Think(text):
-            summary = [{"type": "summary_text", "text": text}]
-            item = {
-                "type": "reasoning",
-                "id": f"rs_{at}",
-                "summary": summary,
-                "encrypted_content": sign("openai", text),
-            }
-            return item, [("response.reasoning_summary_text.delta", text, {"summary_index": 0})]
-        case Call():
-            raw = step.raw if step.raw is not None else json.dumps(step.arguments)
-            item = {"type": "function_call", "id": f"fc_{at}", "call_id": step.id or f"call_{at}", "name": step.name}
-            item = {**item, "arguments": raw, "status": "completed"}
-            item |= {"namespace": step.namespace} if step.namespace else {}
-            return item, [("response.function_call_arguments.delta", raw, {})]
-        case Strange():
-            return {"type": "hologram", "id": f"ho_{at}", "shape": "cube"}, [("response.hologram.delta", "ball", {})]
-        case _:
-            return None, []
-
-
-def _blank(item: dict[str, Any]) -> dict[str, Any]:
-    empty = {"arguments": "", "content": [], "summary": [], "encrypted_content": "unfinished"}
-    return {key: value for key, value in empty.items() if key in item}
-
-
-def _last(answer: Answer) -> tuple[str, dict[str, Any]]:
-    why = end(answer)
-    if why in ("end", "tool_use"):
-        return "response.completed", {"status": "completed"}
-    reason = "max_output_tokens" if why == "max_tokens" else "content_filter"
-    return "response.incomplete", {"status": "incomplete", "incomplete_details": {"reason": reason}}
-
-
-def _usage(answer: Answer) -> dict[str, Any]:
-    used = spent(answer)
-    prompt = used.input + used.cache_read + used.cache_write
-    return {
-        "input_tokens": prompt,
-        "input_tokens_details": {"cached_tokens": used.cache_read, "cache_write_tokens": used.cache_write},
-        "output_tokens": used.output,
-        "output_tokens_details": {"reasoning_tokens": used.reasoning},
-        "total_tokens": prompt + used.output,
-    }
 
 
 def _check_input(items: list[dict[str, Any]]) -> None:

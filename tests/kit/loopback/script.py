@@ -1,67 +1,34 @@
 """What a loopback server answers, in words that know no API: steps, answers, faults.
 
-An answer is a list of steps; a script is a list of answers, one for each request. `parse` reads the same from JSON.
+An answer is a list of steps; a script is a list of answers, one for each request. `parse` reads the same from JSON. All
+but the faults is also what the product's own model says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gshtui.programs.check.model_answers import AnswerEnd as Ends
+from gshtui.programs.check.model_answers import AnswerStep as Step
+from gshtui.programs.check.model_answers import ModelAnswer as Answer
+from gshtui.programs.check.model_answers import Reasoning as Think
+from gshtui.programs.check.model_answers import TokenUse as Spent
+from gshtui.programs.check.model_answers import ToolUse as Call
+from gshtui.programs.check.model_answers import Utterance as Say
+from gshtui.programs.check.model_answers import end, pieces, spent
 
-@dataclass(frozen=True, slots=True)
-class Say:
-    """Words."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Think:
-    """Reasoning; signed where the API signs it."""
-
-    text: str
-    signed: bool = True
+__all__ = ["Answer", "Call", "Ends", "Fault", "Say", "Spent", "Step", "Strange", "Think"]
+__all__ += ["end", "fault", "parse", "parse_step", "pieces", "spent"]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A tool call. Several in a row are parallel. `raw` is sent in place of the arguments' JSON."""
-
-    name: str
-    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
-    id: str = ""
-    raw: str | None = None
-    namespace: str = ""
-    """The group that its tool is in, for the API that has groups of tools."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Usage by our count: `input` leaves the cache out, `output` includes the reasoning."""
-
-    input: int = 10
-    output: int = 5
-    cache_read: int = 0
-    cache_write: int = 0
-    reasoning: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """How the answer ends when not as usual: `max_tokens` or `refusal`."""
-
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Strange:
+class Strange(Step):
     """Events and blocks that no client knows yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Step):
     """Something that goes wrong. `after` counts deltas that are still sent before it."""
 
     kind: str
@@ -138,31 +105,9 @@ class Fault:
         return Call(name, raw=raw)
 
 
-Step = Say | Think | Call | Spent | Ends | Strange | Fault
-Answer = Sequence[Step]
-
-
-def spent(answer: Answer) -> Spent:
-    """The usage that the answer tells of."""
-    return next((step for step in answer if isinstance(step, Spent)), Spent())
-
-
-def end(answer: Answer) -> str:
-    """`end`, `tool_use`, `max_tokens` or `refusal`."""
-    for step in answer:
-        if isinstance(step, Ends):
-            return step.why
-    return "tool_use" if any(isinstance(step, Call) for step in answer) else "end"
-
-
 def fault(answer: Answer) -> Fault | None:
     """What goes wrong with the answer."""
     return next((step for step in answer if isinstance(step, Fault)), None)
-
-
-def pieces(text: str, size: int) -> list[str]:
-    """The text as it is streamed."""
-    return [text[at : at + size] for at in range(0, len(text), size)] or [""]
 
 
 _FAULTS = {

@@ -1,42 +1,36 @@
-"""What an API's room has to tell the server: its routes, its frames, its refusals, its checks."""
+"""What an API's room has to tell the server of tests beside its wire: its refusals and its checks."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
-import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tests.kit.loopback.script import Answer, Fault
+from gshtui.programs.check.model_wire import ModelWire, dumps, sign, sse
+from gshtui.programs.check.model_wire import WireFrame as Frame
+from tests.kit.loopback.script import Fault
+
+__all__ = [
+    "Frame",
+    "Refused",
+    "Speech",
+    "base64_data",
+    "dumps",
+    "known",
+    "need",
+    "sign",
+    "sse",
+    "tool_name",
+    "well_formed",
+]
 
 
 class Refused(Exception):
     """The request breaks a rule of the API."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Some bytes of the answer; `delta` says whether they count as one for pacing and faults."""
-
-    data: bytes
-    delta: bool = False
-
-
-class Speech(Protocol):
-    """One API."""
-
-    content_type: str
-
-    def route(self, method: str, path: str) -> str:
-        """`chat`, `models`, `count`, `show`, or nothing for a path that the API does not have."""
-        ...
-
-    def model(self, path: str, body: Any) -> str:
-        """The model that is asked for."""
-        ...
+class Speech(ModelWire, Protocol):
+    """One API, with what only tests need of it."""
 
     def key(self, headers: dict[str, str]) -> str:
         """The key that came along."""
@@ -46,10 +40,6 @@ class Speech(Protocol):
         """Raises `Refused`."""
         ...
 
-    def frames(self, answer: Answer, model: str, chunk: int) -> Iterator[Frame]:
-        """The whole answer."""
-        ...
-
     def trouble(self) -> bytes:
         """An error within the answer: overloaded."""
         ...
@@ -57,26 +47,6 @@ class Speech(Protocol):
     def refusal(self, fault: Fault, model: str) -> tuple[int, dict[str, str], Any]:
         """Status, headers and body for a fault."""
         ...
-
-    def other(self, kind: str, models: list[str], body: Any) -> Any:
-        """The body for a route that is not `chat`."""
-        ...
-
-
-def dumps(data: Any) -> bytes:
-    """JSON; surrogates stay escapes, as servers send them."""
-    return json.dumps(data).encode()
-
-
-def sse(data: Any, event: str = "") -> bytes:
-    """A server-sent event."""
-    text = data if isinstance(data, str) else json.dumps(data)
-    return (f"event: {event}\n" if event else "").encode() + f"data: {text}\n\n".encode()
-
-
-def sign(api: str, text: str) -> str:
-    """The signature that only this server accepts, and only for this text."""
-    return base64.b64encode(f"{api}:{hashlib.sha256(text.encode()).hexdigest()[:24]}".encode()).decode()
 
 
 def need(condition: object, message: str) -> None:

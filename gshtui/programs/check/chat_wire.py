@@ -1,0 +1,89 @@
+"""OpenAI's chat completions as the model on this machine speaks them, which most programs can be pointed at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gshtui.programs.check.model_answers import (
+    AnswerStep,
+    ModelAnswer,
+    Reasoning,
+    ToolUse,
+    Utterance,
+    end,
+    pieces,
+    spent,
+)
+from gshtui.programs.check.model_wire import WireFrame, sse
+
+STOPS = {"end": "stop", "tool_use": "tool_calls", "max_tokens": "length", "refusal": "content_filter"}
+DeltaFrame = Callable[[dict[str, Any], bool], WireFrame]
+"""A frame for a delta, which counts as one or does not."""
+
+
+class ChatWire:
+    """The wire of its chats."""
+
+    content_type = "text/event-stream"
+
+    def route(self, method: str, path: str) -> str:
+        return {"POST /v1/chat/completions": "chat", "GET /v1/models": "models"}.get(f"{method} {path}", "")
+
+    def model(self, path: str, body: Any) -> str:
+        return str(body.get("model", ""))
+
+    def other(self, kind: str, models: list[str], body: Any) -> Any:
+        return listed(models)
+
+    def odd(self, step: AnswerStep, part: DeltaFrame) -> Iterator[WireFrame]:
+        """The frames of any other step."""
+        yield from ()
+
+    def frames(self, answer: ModelAnswer, model: str, chunk: int) -> Iterator[WireFrame]:
+        def part(delta: dict[str, Any], counts: bool = True, finish: str | None = None) -> WireFrame:
+            choice = {"index": 0, "delta": delta, "finish_reason": finish}
+            return WireFrame(sse({**base, "choices": [choice]}), counts)
+
+        base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}
+        yield part({"role": "assistant", "content": ""}, counts=False)
+        number = 0
+        for step in answer:
+            match step:
+                case Utterance(text):
+                    for piece in pieces(text, chunk):
+                        yield part({"content": piece})
+                case Reasoning(text):
+                    for piece in pieces(text, chunk):
+                        yield part({"reasoning_content": piece})
+                case ToolUse():
+                    raw = step.raw if step.raw is not None else json.dumps(step.arguments)
+                    begin = {"name": step.name, "arguments": ""}
+                    call = {"index": number, "id": step.id or f"call_{number}", "type": "function", "function": begin}
+                    yield part({"tool_calls": [call]}, counts=False)
+                    for piece in pieces(raw, chunk):
+                        yield part({"tool_calls": [{"index": number, "function": {"arguments": piece}}]})
+                    number += 1
+                case _:
+                    yield from self.odd(step, part)
+        yield part({}, finish=STOPS[end(answer)], counts=False)
+        yield WireFrame(sse({**base, "choices": [], "usage": _usage(answer)}))
+        yield WireFrame(sse("[DONE]"))
+
+
+def listed(names: list[str]) -> Any:
+    """OpenAI's list of models."""
+    return {"object": "list", "data": [{"id": n, "object": "model", "created": 1, "owned_by": "me"} for n in names]}
+
+
+def _usage(answer: ModelAnswer) -> dict[str, Any]:
+    used = spent(answer)
+    prompt = used.input + used.cache_read + used.cache_write
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": used.output,
+        "total_tokens": prompt + used.output,
+        "prompt_tokens_details": {"cached_tokens": used.cache_read},
+        "completion_tokens_details": {"reasoning_tokens": used.reasoning},
+    }

@@ -1,0 +1,79 @@
+"""What a model on this machine answers, in words that know no API. An answer is a list of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class AnswerStep:
+    """A piece of an answer."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance(AnswerStep):
+    """Words."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning(AnswerStep):
+    """Reasoning; signed where the API signs it."""
+
+    text: str
+    signed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse(AnswerStep):
+    """A tool call. Several in a row are parallel. `raw` is sent in place of the arguments' JSON."""
+
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    id: str = ""
+    raw: str | None = None
+    namespace: str = ""
+    """The group that its tool is in, for the API that has groups of tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUse(AnswerStep):
+    """Usage by our count: `input` leaves the cache out, `output` includes the reasoning."""
+
+    input: int = 10
+    output: int = 5
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEnd(AnswerStep):
+    """How the answer ends when not as usual: `max_tokens` or `refusal`."""
+
+    why: str
+
+
+ModelAnswer = Sequence[AnswerStep]
+
+
+def spent(answer: ModelAnswer) -> TokenUse:
+    """The usage that the answer tells of."""
+    return next((step for step in answer if isinstance(step, TokenUse)), TokenUse())
+
+
+def end(answer: ModelAnswer) -> str:
+    """`end`, `tool_use`, `max_tokens` or `refusal`."""
+    for step in answer:
+        if isinstance(step, AnswerEnd):
+            return step.why
+    return "tool_use" if any(isinstance(step, ToolUse) for step in answer) else "end"
+
+
+def pieces(text: str, size: int) -> list[str]:
+    """The text as it is streamed."""
+    return [text[at : at + size] for at in range(0, len(text), size)] or [""]

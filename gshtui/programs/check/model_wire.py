@@ -1,0 +1,58 @@
+"""What the wire of an API is to the server of a model: its routes and its frames."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gshtui.programs.check.model_answers import ModelAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class WireFrame:
+    """Some bytes of the answer; `delta` says whether they count as one for pacing and faults."""
+
+    data: bytes
+    delta: bool = False
+
+
+class ModelWire(Protocol):
+    """One API."""
+
+    content_type: str
+
+    def route(self, method: str, path: str) -> str:
+        """`chat`, `models`, `count`, `show`, or nothing for a path that the API does not have."""
+        ...
+
+    def model(self, path: str, body: Any) -> str:
+        """The model that is asked for."""
+        ...
+
+    def frames(self, answer: ModelAnswer, model: str, chunk: int) -> Iterator[WireFrame]:
+        """The whole answer."""
+        ...
+
+    def other(self, kind: str, models: list[str], body: Any) -> Any:
+        """The body for a route that is not `chat`."""
+        ...
+
+
+def dumps(data: Any) -> bytes:
+    """JSON; surrogates stay escapes, as servers send them."""
+    return json.dumps(data).encode()
+
+
+def sse(data: Any, event: str = "") -> bytes:
+    """A server-sent event."""
+    text = data if isinstance(data, str) else json.dumps(data)
+    return (f"event: {event}\n" if event else "").encode() + f"data: {text}\n\n".encode()
+
+
+def sign(api: str, text: str) -> str:
+    """The signature that only this server accepts, and only for this text."""
+    return base64.b64encode(f"{api}:{hashlib.sha256(text.encode()).hexdigest()[:24]}".encode()).decode()

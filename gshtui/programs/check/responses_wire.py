@@ -1,0 +1,126 @@
+"""OpenAI's Responses API as the model on this machine speaks it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+from gshtui.programs.check.chat_wire import listed
+from gshtui.programs.check.model_answers import (
+    AnswerStep,
+    ModelAnswer,
+    Reasoning,
+    ToolUse,
+    Utterance,
+    end,
+    pieces,
+    spent,
+)
+from gshtui.programs.check.model_wire import WireFrame, sign, sse
+
+ResponseItem = tuple[dict[str, Any] | None, list[tuple[str, str, dict[str, Any]]]]
+"""An item, and the kind, text and further fields of its deltas."""
+
+
+class ResponsesWire:
+    """The wire of its responses."""
+
+    content_type = "text/event-stream; charset=utf-8"
+
+    def route(self, method: str, path: str) -> str:
+        routes = {
+            "POST /v1/responses": "chat",
+            "POST /v1/responses/input_tokens": "count",
+            "GET /v1/models": "models",
+        }
+        return routes.get(f"{method} {path}", "")
+
+    def model(self, path: str, body: Any) -> str:
+        return str(body.get("model", ""))
+
+    def other(self, kind: str, models: list[str], body: Any) -> Any:
+        if kind == "count":
+            return {"object": "response.input_tokens", "input_tokens": len(json.dumps(body)) // 4}
+        return listed(models)
+
+    def frames(self, answer: ModelAnswer, model: str, chunk: int) -> Iterator[WireFrame]:
+        numbers = count()
+        response: dict[str, Any] = {"id": "resp_1", "object": "response", "model": model, "output": []}
+
+        def event(kind: str, *, counts: bool = False, **fields: Any) -> WireFrame:
+            return WireFrame(sse({"type": kind, "sequence_number": next(numbers), **fields}, kind), counts)
+
+        yield event("response.created", response={**response, "status": "in_progress"})
+        done: list[dict[str, Any]] = []
+        for step in answer:
+            at = len(done)
+            item, texts = self.item(step, at)
+            if item is None:
+                continue
+            yield event("response.output_item.added", output_index=at, item={**item, **_blank(item)})
+            for kind, text, extra in texts:
+                for piece in pieces(text, chunk):
+                    yield event(kind, counts=True, item_id=item["id"], output_index=at, delta=piece, **extra)
+            yield event("response.output_item.done", output_index=at, item=item)
+            done.append(item)
+        kind, more = _last(answer)
+        yield event(kind, response={**response, "output": done, "usage": _usage(answer), **more})
+
+    def item(self, step: AnswerStep, at: int) -> ResponseItem:
+        """The item of a step, and its deltas; `None`: it has none."""
+        item: dict[str, Any]
+        match step:
+            case Utterance(text):
+                content: list[dict[str, Any]] = [{"type": "output_text", "text": text, "annotations": []}]
+                item = {"type": "message", "id": f"msg_{at}", "role": "assistant", "status": "completed"}
+                item = {**item, "content": content, "phase": "final_answer"}
+                return item, [("response.output_text.delta", text, {"content_index": 0})]
+            case Reasoning(text):
+                summary = [{"type": "summary_text", "text": text}]
+                item = {
+                    "type": "reasoning",
+                    "id": f"rs_{at}",
+                    "summary": summary,
+                    "encrypted_content": sign("openai", text),
+                }
+                return item, [("response.reasoning_summary_text.delta", text, {"summary_index": 0})]
+            case ToolUse():
+                raw = step.raw if step.raw is not None else json.dumps(step.arguments)
+                item = {
+                    "type": "function_call",
+                    "id": f"fc_{at}",
+                    "call_id": step.id or f"call_{at}",
+                    "name": step.name,
+                }
+                item = {**item, "arguments": raw, "status": "completed"}
+                item |= {"namespace": step.namespace} if step.namespace else {}
+                return item, [("response.function_call_arguments.delta", raw, {})]
+            case _:
+                return None, []
+
+
+def _blank(item: dict[str, Any]) -> dict[str, Any]:
+    empty: dict[str, Any] = {"arguments": "", "content": [], "summary": [], "encrypted_content": "unfinished"}
+    return {key: value for key, value in empty.items() if key in item}
+
+
+def _last(answer: ModelAnswer) -> tuple[str, dict[str, Any]]:
+    why = end(answer)
+    if why in ("end", "tool_use"):
+        return "response.completed", {"status": "completed"}
+    reason = "max_output_tokens" if why == "max_tokens" else "content_filter"
+    return "response.incomplete", {"status": "incomplete", "incomplete_details": {"reason": reason}}
+
+
+def _usage(answer: ModelAnswer) -> dict[str, Any]:
+    used = spent(answer)
+    prompt = used.input + used.cache_read + used.cache_write
+    return {
+        "input_tokens": prompt,
+        "input_tokens_details": {"cached_tokens": used.cache_read, "cache_write_tokens": used.cache_write},
+        "output_tokens": used.output,
+        "output_tokens_details": {"reasoning_tokens": used.reasoning},
+        "total_tokens": prompt + used.output,
+    }
