@@ -134,7 +134,7 @@ class AgentTerminals:
 
     def __init__(self, known: Iterable[TmuxServer] = (), hosts: HostLinks | None = None) -> None:
         """`hosts`: the other machines of the configuration."""
-        self.hosts = hosts or HostLinks({}, runtime_dir)
+        self.hosts = hosts or HostLinks({}, runtime_dir, {})
         self.on_connection: Callable[[], None] = lambda: None
         """Called when the connection to another machine's server broke, or is there again."""
         self._servers = {socket_name(server): server for server in known}

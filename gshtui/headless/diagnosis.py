@@ -325,7 +325,7 @@ async def examine_other_machine(name: str) -> list[Finding]:
     from gshtui.settings.loader import load
 
     loaded = await asyncio.to_thread(load, working_folder())
-    found = await examine_host(HostLinks(loaded.settings.hosts, paths.runtime_dir).link(name))
+    found = await examine_host(HostLinks(loaded.settings.hosts, paths.runtime_dir, loaded.environ).link(name))
     return [
         Finding(f"Host {name}", one.name, one.status, one.detail, one.fix, needed=one.status != "note") for one in found
     ]

@@ -85,6 +85,7 @@ class HostLink:
         name: str,
         settings: HostSettings | None,
         runtime: Path,
+        environ: Mapping[str, str],
         *,
         look_up: Callable[[], object] = lambda: None,
     ) -> None:
@@ -92,6 +93,7 @@ class HostLink:
         Args:
             settings: its table; `None`: there is none (any more).
             runtime: private folder for the shared connection's socket.
+            environ: for ssh.
             look_up: calls `configure` if the configuration has changed; asked before each attempt to connect.
         """
         self.name = name
@@ -99,6 +101,7 @@ class HostLink:
         self.failure: HostError | None = None
         self._known = settings is not None
         self._runtime = runtime
+        self._environ = environ
         self._look_up = look_up
         self._wait = _FIRST
         self._again = 0.0
@@ -333,7 +336,7 @@ class HostLink:
         return [path, *(part for option in options for part in ("-o", option)), *words, *self._person_words()[:-1]]
 
     def _environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("TMUX", "SSH_ASKPASS"))}
+        kept = {name: value for name, value in self._environ.items() if not name.startswith(("TMUX", "SSH_ASKPASS"))}
         return kept | {"SSH_ASKPASS_REQUIRE": "never"}
 
 
@@ -344,16 +347,19 @@ class HostLinks:
         self,
         settings: Mapping[str, HostSettings],
         runtime: Callable[[], Path],
+        environ: Mapping[str, str],
         *,
         changed: Callable[[], Settings | None] = lambda: None,
     ) -> None:
         """
         Args:
             runtime: gives the private folder for sockets; asked when the first host is used.
+            environ: for ssh.
             changed: gives the settings anew if the configuration has changed since it was last asked.
         """
         self._settings = settings
         self._runtime = runtime
+        self._environ = environ
         self._changed = changed
         self._links: dict[str, HostLink] = {}
 
@@ -367,7 +373,7 @@ class HostLinks:
         """The way to a host; one that the configuration does not name fails at its first use."""
         if name not in self._links:
             table = self.settings.get(name)
-            self._links[name] = HostLink(name, table, self._runtime(), look_up=self._look_up)
+            self._links[name] = HostLink(name, table, self._runtime(), self._environ, look_up=self._look_up)
         return self._links[name]
 
     def _look_up(self) -> None:

@@ -6,7 +6,6 @@ Needs store and guard, and refuses to start without. Started by the hub of `agen
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 from gshtui.agents.sessions import OpenSessions
@@ -50,7 +49,7 @@ async def start_acp(hub: Hub) -> None:
         hub.bus,
         spec.agent,
         conversation,
-        lambda port: AcpConnection(spec.request.acp, cwd, os.environ, port),
+        lambda port: AcpConnection(spec.request.acp, cwd, hub.environ, port),
         questions,
         AcpFiles(gate, spec.agent, invocation, questions.asking),
         AcpTerminals(gate, spec.agent, invocation, hub.registry, questions.asking),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -209,7 +208,7 @@ class CommandOffers:
             from gshtui.tools.hunk_commands import commands
             from gshtui.tools.workspace import ToolConfig
 
-            return commands(ToolConfig.from_settings(self._settings).git_timeout_s)
+            return commands(ToolConfig.from_settings(self._settings, self._loaded.environ).git_timeout_s)
 
         self._offer("hunk", hunks)
         self._offer("config", config)
@@ -240,7 +239,7 @@ class CommandOffers:
             from gshtui.tools.ssh_tool import ssh_command
             from gshtui.tools.workspace import ToolConfig
 
-            return [ssh_command(self.hosts, ToolConfig.from_settings(self._settings))]
+            return [ssh_command(self.hosts, ToolConfig.from_settings(self._settings, self._loaded.environ))]
 
         self._offer("host", host)
         if self._settings.hosts:  # without one it could do nothing
@@ -290,12 +289,14 @@ class CommandOffers:
         from gshtui.hosts.host_link import HostLinks
         from gshtui.settings.changed_settings import changed_settings
 
-        return HostLinks(self._settings.hosts, paths.runtime_dir, changed=changed_settings(self._loaded))
+        return HostLinks(
+            self._settings.hosts, paths.runtime_dir, self._loaded.environ, changed=changed_settings(self._loaded)
+        )
 
     def _redactor(self) -> Redactor:
         from gshtui.agents.telemetry import redactor
 
-        return redactor(self._settings, os.environ)
+        return redactor(self._settings, self._loaded.environ)
 
     async def _sessions_below(self, folder: str) -> frozenset[str]:
         """The conversations that were held there; none without a record."""
@@ -334,7 +335,11 @@ class CommandOffers:
             from gshtui.tools.commands import commands
             from gshtui.tools.workspace import ToolConfig
 
-            return commands(ToolConfig.from_settings(self._settings, self.sandboxes), paths(), language_servers)
+            return commands(
+                ToolConfig.from_settings(self._settings, self._loaded.environ, self.sandboxes),
+                paths(),
+                language_servers,
+            )
 
         def code() -> list[AnyCommand]:
             from gshtui.tools.code_commands import commands
@@ -434,7 +439,7 @@ class CommandOffers:
             from gshtui.tools.python_tool import PythonTool
             from gshtui.tools.workspace import ToolConfig
 
-            config = ToolConfig.from_settings(self._settings)
+            config = ToolConfig.from_settings(self._settings, self._loaded.environ)
             figures = paths.state_dir() / "figures"
             return commands(
                 PythonTool(interpreters(), self.sandboxes, figures, config.max_output_bytes, config.max_full_bytes)
@@ -579,7 +584,7 @@ class CommandOffers:
             from gshtui.providers.model_command import commands
 
             return commands(
-                pool.catalog, change, settings=self._settings, environ=os.environ, in_use=states.in_use,
+                pool.catalog, change, settings=self._settings, environ=self._loaded.environ, in_use=states.in_use,
                 of_program=of_program,
             )  # fmt: skip
 

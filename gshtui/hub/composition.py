@@ -6,7 +6,6 @@ Each part imports what it needs when it starts: a command that uses one part loa
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -45,7 +44,7 @@ async def start_store(hub: Hub) -> None:
     from gshtui.hub.virtual_files import mount_record
     from gshtui.store.store import Store
 
-    telemetry = hub.telemetry = Telemetry(hub.bus, hub.settings, os.environ, hub.carries)
+    telemetry = hub.telemetry = Telemetry(hub.bus, hub.settings, hub.environ, hub.carries)
     hub.parts.stops_with("log", telemetry.close)
     if not hub.owns_bus:
         hub.parts.stops_with("events", hub.bus.drained)
@@ -143,7 +142,7 @@ async def start_providers(hub: Hub) -> None:
     """Make the models available, and the requests to them readable."""
     from gshtui.agents.model_pool import ModelPool
 
-    models = hub.models = ModelPool(hub.settings, os.environ)
+    models = hub.models = ModelPool(hub.settings, hub.environ)
     hub.parts.stops_with("providers", models.close)
     for problem in models.catalog.problems:
         hub.bus.publish(Noticed(level="warning", text=problem, about="models"))

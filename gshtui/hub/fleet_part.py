@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gshtui.bus.events.hub_events import Noticed
@@ -140,7 +140,7 @@ class _FleetMaker:
         if hub.fleet is not None and not hub.options.keeper:
             from gshtui.hub.named_agents import NamedAgents
 
-            mail.outbox.addresses.start_named = NamedAgents(hub.settings, hub.fleet, self._store).start
+            mail.outbox.addresses.start_named = NamedAgents(hub.settings, hub.environ, hub.fleet, self._store).start
         return mail
 
     @functools.cached_property
@@ -165,7 +165,7 @@ class _FleetMaker:
         from gshtui.fleet.terminal_tools.commands import terminal_targets
 
         return terminal_targets(
-            self._hub.settings, self._terminals, self._store.agents.find_all, programs=self._programs
+            self._hub.settings, self._terminals, self._store.agents.find_all, self._hub.environ, programs=self._programs
         )
 
     async def _follow(self, agent: str) -> None:
@@ -184,7 +184,7 @@ class _FleetMaker:
             worktrees_inside=settings.worktrees.place == "inside",
             setup=tuple(settings.worktrees.setup),
             sandboxes=lambda: hub.offers.sandboxes,
-            notice=_notice_file() if self.visiting and settings.shell.notices else "",
+            notice=_notice_file(hub.environ) if self.visiting and settings.shell.notices else "",
         )
 
     def _mode_of(self, agent: str) -> GuardMode:
@@ -221,10 +221,10 @@ class _FleetMaker:
         return self.mail.post(TerminalTransport(hub.bus, self._terminals, self._programs, hub.connected))
 
 
-def _notice_file() -> str:
+def _notice_file(environ: Mapping[str, str]) -> str:
     """The file that the shell running this command reads."""
     try:
-        file = plugin_files.notice_file(os.environ.get("GSH_SHELL_ID", ""))
+        file = plugin_files.notice_file(environ.get("GSH_SHELL_ID", ""))
     except OSError:
         return ""
     return "" if file is None else str(file)

@@ -51,17 +51,17 @@ def agent_hooks(hub: Hub) -> AgentHooks:
         hint = f"`hook ls` shows what {it.replace('them', 'they')} would run, `hook accept all` approves {it}."
         publish(Noticed(level="info", text=text, hint=hint, about="hooks"))
 
-    files = HookFiles(read_settings, hub.project, tell)
+    files = HookFiles(read_settings, hub.project, hub.environ, tell)
     for problem in files.read().problems:
         publish(Noticed(level="warning", text=problem, about="hooks"))
     transcripts = HookTranscripts(paths.state_dir(create=False) / "transcripts", hub.project, hub.newer_messages)
-    hub.hooks = AgentHooks(hub.bus, hub.project, files.read, hub.offers.sandboxes, transcripts)
+    hub.hooks = AgentHooks(hub.bus, hub.project, hub.environ, files.read, hub.offers.sandboxes, transcripts)
     return hub.hooks
 
 
 def known_hooks(hub: Hub) -> HookSet:
     """The hooks as the agents of this hub ask them; where it has none, as one that starts now would. Blocks."""
-    return hub.hooks.read() if hub.hooks is not None else read_hooks(hub.settings.hooks, hub.project)
+    return hub.hooks.read() if hub.hooks is not None else read_hooks(hub.settings.hooks, hub.project, hub.environ)
 
 
 def watch_hooks(hub: Hub, hooks: AgentHooks | None) -> None:

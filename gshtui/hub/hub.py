@@ -5,7 +5,6 @@ A part that fails is reported and left out; the others go on. `composition.build
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
@@ -81,6 +80,8 @@ class Hub:
         self.options = options
         self._starts = parts
         self.settings = options.loaded.settings
+        self.environ = options.loaded.environ
+        """Of whoever opened the folder."""
         self.owns_bus = bus is None
         self.bus = Bus() if bus is None else bus
         self.bus.faults.clean = redact_report
@@ -459,7 +460,7 @@ class Hub:
 
             settings = self.settings
             self._interpreters = Interpreters(
-                settings.python, settings.sandbox, self.bus, self._ask_model, self._use_tool
+                settings.python, settings.sandbox, self.environ, self.bus, self._ask_model, self._use_tool
             )
         return self._interpreters
 
@@ -471,7 +472,7 @@ class Hub:
         if self._language_servers is None:
             from gshtui.code.language_servers import LanguageServers
 
-            self._language_servers = LanguageServers(self.settings, os.environ, self.offers.sandboxes.sandbox)
+            self._language_servers = LanguageServers(self.settings, self.environ, self.offers.sandboxes.sandbox)
         return self._language_servers
 
     async def _close_language_servers(self) -> None:

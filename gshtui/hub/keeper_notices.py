@@ -36,7 +36,7 @@ class KeeperNotices:
 
     def __init__(self, hub: Hub, fleet: Fleet) -> None:
         self._ways = frozenset(hub.settings.ui.notifications)
-        self._notifier = PersonNotifier(hub.bus.publish, hub.settings)
+        self._notifier = PersonNotifier(hub.bus.publish, hub.settings, hub.environ)
         self._fleet = fleet
         self._news = AgentNews(lambda row: row.owner == os.getpid())
         for row in fleet.rows():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ _ANSWER_WITHIN = 600.0
 def make_servers(hub: Hub) -> ServerPool:
     """The servers of a hub's settings."""
     host = HubServerHost(hub)
-    environ = {**os.environ, **hub.options.loaded.client.variables}
+    environ = {**hub.environ, **hub.options.loaded.client.variables}
     options = ConnectionOptions(environ, hub.offers.sandboxes.sandbox, host, hub.settings.mcp.start_seconds)
     files = paths.state_dir(create=False) / "mcp-files"
     return ServerPool(hub.bus, configured_servers(hub.options.loaded), options, host.ask, files)

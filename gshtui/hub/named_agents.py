@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 class NamedAgents:
     """Over the fleet of one hub."""
 
-    def __init__(self, settings: Settings, fleet: Fleet, store: Store) -> None:
+    def __init__(self, settings: Settings, environ: Mapping[str, str], fleet: Fleet, store: Store) -> None:
         self._settings = settings
+        self._environ = environ
         self._fleet = fleet
         self._store = store
         self._starting = asyncio.Lock()
@@ -83,7 +84,7 @@ class NamedAgents:
         from gshtui.providers.selection import choose_model
 
         try:
-            choice = await choose_model(self._settings, os.environ, provider=provider, model=model)
+            choice = await choose_model(self._settings, self._environ, provider=provider, model=model)
         except ProviderError as error:
             raise CommandError(f"{name} cannot be started: {error.message}.", hint=error.hint) from error
         await choice.provider.close()

@@ -144,7 +144,7 @@ def _offer_tools(hub: Hub, spec: Spec, store: Store, build: BuildHub) -> None:
     hub.offers.offer_mail(store, lambda: outbox, courier=lambda: own_delivery(hub, build), calls=lambda: calls)
     hub.offers.offer_calls(lambda: calls)
     mount_calls(hub, store)
-    targets = terminal_targets(hub.settings, terminals, store.agents.find_all, socket=spec.tmux_socket)
+    targets = terminal_targets(hub.settings, terminals, store.agents.find_all, hub.environ, socket=spec.tmux_socket)
     hub.offers.offer_terminals(lambda: targets)
     for tool in unknown_tools(hub.registry, spec.limits):
         text = f"This agent should have the tool {tool!r}, which does not exist."

@@ -14,7 +14,7 @@ import fnmatch
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -41,11 +41,22 @@ class PersonNotifier:
     """Made inside a running loop. `stop` ends what is under way."""
 
     def __init__(
-        self, publish: Callable[[Event], object], settings: Settings, *, clock: Clock = datetime.datetime.now
+        self,
+        publish: Callable[[Event], object],
+        settings: Settings,
+        environ: Mapping[str, str],
+        *,
+        clock: Clock = datetime.datetime.now,
     ) -> None:
-        """`publish`: learns that a way failed. `clock`: gives the local time."""
+        """
+        Args:
+            publish: learns that a way failed.
+            environ: for the command.
+            clock: gives the local time.
+        """
         self._publish = publish
         self._settings = settings
+        self._environ = environ
         self._clock = clock
         self._jobs: set[asyncio.Task[None]] = set()
         self._failed: set[str] = set()
@@ -95,7 +106,7 @@ class PersonNotifier:
     def _redactor(self) -> Redactor:
         from gshtui.agents.telemetry import redactor  # it compiles much, and few are called like this
 
-        return redactor(self._settings, os.environ)
+        return redactor(self._settings, self._environ)
 
     async def _redacted(self, text: str) -> str:
         return await asyncio.to_thread(lambda: self._redactor.redact(text))
@@ -103,7 +114,7 @@ class PersonNotifier:
     async def _run_command(self, text: str, agent: str) -> str:
         """Why it failed; empty: it did not."""
         argv = self._settings.notify.command
-        environ = {**os.environ, "GSH_TEXT": await self._redacted(text), "GSH_AGENT": agent}
+        environ = {**self._environ, "GSH_TEXT": await self._redacted(text), "GSH_AGENT": agent}
         try:
             # No pipe: what the command leaves running could hold it, and then ending it would wait.
             process = await start_child(

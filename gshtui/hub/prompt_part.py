@@ -27,7 +27,7 @@ def offer_prompts(hub: Hub) -> None:
         if not made:
             from gshtui.agents.prompts.commands import PromptCommands
 
-            made.append(PromptCommands(hub.options.cwd, use_tool, lambda: _servers(hub)))
+            made.append(PromptCommands(hub.options.cwd, hub.environ, use_tool, lambda: _servers(hub)))
         return made[0]
 
     def commands() -> list[AnyCommand]:

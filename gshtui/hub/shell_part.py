@@ -5,8 +5,6 @@ Needs the record, and refuses to start without. Started by the hub.
 
 from __future__ import annotations
 
-import os
-
 from gshtui.hub.hub import Hub
 from gshtui.hub.part_lifecycle import MissingPart
 
@@ -25,7 +23,7 @@ async def start_shell(hub: Hub) -> None:
         hub.settings,
         hub.options.cwd,
         visiting=not sits,
-        redact=redactor(hub.settings, os.environ).redact,
+        redact=redactor(hub.settings, hub.environ).redact,
     )
     hub.parts.stops_with("shell", hub.shell_log.stop)
     await hub.shell_log.start()

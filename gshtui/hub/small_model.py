@@ -6,7 +6,7 @@ and never gets tools. Without any model it says so; the offline grammar is not a
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from gshtui.providers.port import ProviderError
@@ -36,6 +36,8 @@ class ModelSurroundings(Protocol):
     def bus(self) -> Bus: ...
     @property
     def settings(self) -> Settings: ...
+    @property
+    def environ(self) -> Mapping[str, str]: ...
     @property
     def store(self) -> Store | None: ...
     @property
@@ -132,7 +134,7 @@ class SmallModel:
         if pool is None:
             from gshtui.agents.model_pool import ModelPool
 
-            pool = self._own = self._own or ModelPool(self._hub.settings, os.environ)
+            pool = self._own = self._own or ModelPool(self._hub.settings, self._hub.environ)
         try:
             return await pool.choose(provider, model)
         except ProviderError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,7 +91,7 @@ def _parts(hub: Hub, store: Store, run: str, cwd: Path, lend: LendTerminal | Non
         cwd,
         project,
         settings.python,
-        dict(os.environ),
+        dict(hub.environ),
         lend,
     )
     return RunParts(

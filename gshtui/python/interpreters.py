@@ -8,9 +8,8 @@ hub. Where two have one at the same time, what was kept last counts.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -89,10 +88,21 @@ class Interpreters:
     """Made by the hub; `close` ends them all."""
 
     def __init__(
-        self, settings: PythonSettings, sandbox: SandboxSettings, bus: Bus, ask_model: AskModel, use_tool: UseTool
+        self,
+        settings: PythonSettings,
+        sandbox: SandboxSettings,
+        environ: Mapping[str, str],
+        bus: Bus,
+        ask_model: AskModel,
+        use_tool: UseTool,
     ) -> None:
-        """`sandbox`: what agents' commands may use of the machine, and which variables they get."""
+        """
+        Args:
+            sandbox: what agents' commands may use of the machine, and which variables they get.
+            environ: of whoever opened the folder.
+        """
         self.settings = settings
+        self.environ = environ
         self._sandbox = sandbox
         self._ask_model = ask_model
         self._use_tool = use_tool
@@ -130,9 +140,9 @@ class Interpreters:
             if now is not None:
                 await self._drop(kept, "Python was started anew" if now.alive else "The interpreter had ended")
             await self._make_room(owner)
-            choice = await asyncio.to_thread(choose_python, self.settings, os.environ)
+            choice = await asyncio.to_thread(choose_python, self.settings, self.environ)
             table = self._sandbox
-            environ = agent_environment(os.environ, tuple(table.environment))
+            environ = agent_environment(self.environ, tuple(table.environment))
             limits = InterpreterLimits(table.max_memory_mb << 20, table.max_processes, table.max_file_mb << 20)
             keeps = bool(owner.session)
             options = InterpreterOptions(choice.program, folder, sandbox, choice.folders, environ, limits, keeps)

@@ -6,7 +6,6 @@ It runs the installer as the person would, with the network and outside any sand
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shlex
 import shutil
@@ -73,7 +72,7 @@ def install_plan(settings: PythonSettings, packages: Sequence[str], environ: Map
     return InstallPlan(folder, wanted, tuple(commands))
 
 
-async def install(plan: InstallPlan, tell: Callable[[str], None]) -> None:
+async def install(plan: InstallPlan, environ: Mapping[str, str], tell: Callable[[str], None]) -> None:
     """Run the commands.
 
     Args:
@@ -84,17 +83,17 @@ async def install(plan: InstallPlan, tell: Callable[[str], None]) -> None:
     """
     for command, line in zip(plan.commands, plan.lines, strict=True):
         tell(f"$ {line}\n")
-        await _run(command, line, tell)
+        await _run(command, line, environ, tell)
 
 
-async def _run(command: tuple[str, ...], line: str, tell: Callable[[str], None]) -> None:
+async def _run(command: tuple[str, ...], line: str, environ: Mapping[str, str], tell: Callable[[str], None]) -> None:
     try:
         process = await processes.start_child(
             *command,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            env=command_environment(os.environ),
+            env=command_environment(environ),
             start_new_session=True,
         )
     except OSError as error:

@@ -162,6 +162,8 @@ class Loaded:
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The flags it was loaded with, for reloading."""
     client: ClientServers = field(default_factory=ClientServers)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    """The environment of whoever opened the folder: its settings, keys, and what commands there get."""
 
     @property
     def unreadable(self) -> bool:
@@ -170,7 +172,7 @@ class Loaded:
 
     def again(self) -> Loaded:
         """Reload the same layers."""
-        return replace(load(self.cwd, flags=self.flags), client=self.client)
+        return replace(load(self.cwd, flags=self.flags, environ=self.environ), client=self.client)
 
 
 class CheckedFile(TomlConfigSettingsSource):
@@ -191,7 +193,8 @@ def load(cwd: Path, *, flags: Mapping[str, Any] | None = None, environ: Mapping[
     """
     root = paths.project_root(cwd)
     user = _user_layer()
-    environment = CheckedEnvironment(os.environ if environ is None else environ)
+    environ = os.environ if environ is None else environ
+    environment = CheckedEnvironment(environ)
     project, trusted = _project_layer(root, user)
     given, flagged = _flags_layer(flags or {})
     settings = Settings.of_layers(given, environment, project, user, _defaults())
@@ -206,7 +209,7 @@ def load(cwd: Path, *, flags: Mapping[str, Any] | None = None, environ: Mapping[
         *flagged.problems,
         *_nameless_providers(settings, origins),
     ]
-    return Loaded(settings, origins, tuple(problems), cwd, root, trusted, flags or {})
+    return Loaded(settings, origins, tuple(problems), cwd, root, trusted, flags or {}, environ=environ)
 
 
 def _defaults() -> InitSettingsSource:

@@ -242,7 +242,7 @@ class PersonShell:
     async def _run_program(self, words: Sequence[str]) -> None:
         cwd = self._hub.options.cwd
         try:
-            status = await self._terminal.run_program(words, cwd=cwd, env=without_terminal(os.environ))
+            status = await self._terminal.run_program(words, cwd=cwd, env=without_terminal(self._hub.environ))
         except OSError as error:
             raise CommandError(f"Cannot start {Path(words[0]).name}: {error.strerror or error}.") from error
         self._ended = status

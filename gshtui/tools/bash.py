@@ -181,8 +181,8 @@ def _confirm_unchanged(workspace: Workspace, invocation: Invocation, now: Assess
 def _environment(config: ToolConfig, invocation: Invocation) -> dict[str, str]:
     """A person has their own variables, but for keys; an agent what its commands commonly need."""
     if invocation.caller.is_agent:
-        return agent_environment(os.environ, config.environment)
-    return command_environment(os.environ)
+        return agent_environment(config.environ, config.environment)
+    return command_environment(config.environ)
 
 
 def _checked(invocation: Invocation, command: str) -> str:

@@ -304,7 +304,7 @@ def _wanted(file_pattern: str) -> Linear | None:
 
 async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str:
     """Search until it ends, has enough or times out. Return ripgrep's complaints."""
-    program = shutil.which(config.ripgrep)
+    program = shutil.which(config.ripgrep, path=config.environ.get("PATH"))
     if program is None:
         raise CommandError(
             "ripgrep (rg), which this tool needs, is not installed.",
@@ -317,7 +317,7 @@ async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         cwd=search.root,
-        env=command_environment(os.environ),
+        env=command_environment(config.environ),
         start_new_session=True,
     )
     assert process.stdout is not None

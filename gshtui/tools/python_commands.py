@@ -6,7 +6,6 @@ Registers nothing by itself; the hub calls `commands` and registers what it retu
 from __future__ import annotations
 
 import asyncio
-import os
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -189,7 +188,7 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
     async def plan(wanted: InstallPackages) -> InstallPlan:
         try:
             words = wanted.packages.split()
-            return await asyncio.to_thread(install_plan, interpreters.settings, words, os.environ)
+            return await asyncio.to_thread(install_plan, interpreters.settings, words, interpreters.environ)
         except InterpreterError as error:
             raise command_error(error) from error
 
@@ -212,7 +211,7 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
             raise UsageError("Only a person installs packages.", hint="Ask them to run `python install NAME`.")
         planned = await plan(wanted)
         try:
-            await install(planned, invocation.output)
+            await install(planned, interpreters.environ, invocation.output)
         except InterpreterError as error:
             raise command_error(error) from error
         return PythonInstalled(planned)

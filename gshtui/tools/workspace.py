@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -29,6 +30,8 @@ V = TypeVar("V")
 class ToolConfig:
     """Limits and policy of the tools."""
 
+    environ: Mapping[str, str] = field(repr=False)
+    """Of whoever opened the folder; commands get what is passed on of it."""
     max_output_bytes: int = 30_000
     """Bytes of a result if the caller does not say; 0: unlimited."""
     max_full_bytes: int = 50_000_000
@@ -50,9 +53,12 @@ class ToolConfig:
     """For commands that nobody is asked about; `None`: there are none."""
 
     @classmethod
-    def from_settings(cls, settings: Settings, sandboxes: Sandboxes | None = None) -> ToolConfig:
-        """Read the configuration from the settings."""
+    def from_settings(
+        cls, settings: Settings, environ: Mapping[str, str], sandboxes: Sandboxes | None = None
+    ) -> ToolConfig:
+        """Read the configuration from the settings and the environment of whoever opened the folder."""
         return cls(
+            environ=environ,
             max_output_bytes=settings.context.max_tool_output_bytes,
             worktrees_inside=settings.worktrees.place == "inside",
             worktree_setup=tuple(settings.worktrees.setup),
@@ -97,7 +103,7 @@ class AssessedLine:
 class Workspace:
     """The shared state of one hub's file tools."""
 
-    config: ToolConfig = field(default_factory=ToolConfig)
+    config: ToolConfig
     _seen: OrderedDict[tuple[str, str, str], Fingerprint] = field(
         default_factory=OrderedDict[tuple[str, str, str], Fingerprint]
     )

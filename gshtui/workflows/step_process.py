@@ -192,7 +192,7 @@ async def run_python(place: StepPlace, call: StepCall, action: PythonAction) -> 
     named = {name: templates.render(each, call.values) for name, each in action.env.items()}
     stdin = templates.render(action.stdin, call.values) if action.stdin is not None else ""
     try:
-        choice = await asyncio.to_thread(choose_python, place.python, os.environ)
+        choice = await asyncio.to_thread(choose_python, place.python, place.environ)
     except InterpreterError as error:
         raise CommandError(error.message, hint=error.hint) from error
     context = {name: value for name, value in call.values.items() if name != "agent"}

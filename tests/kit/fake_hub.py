@@ -6,6 +6,7 @@ It keeps the contract of `gshtui.ui.kit.hub_port.HubPort`; `said` holds every ev
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -73,7 +74,7 @@ def declared_keys() -> Registry:
         [
             *fleet_commands.commands(nothing),
             worktree_command(nothing, TearDown((), no_consent, Path())),
-            *tool_commands.commands(ToolConfig()),
+            *tool_commands.commands(ToolConfig(os.environ)),
             *hunk_commands.commands(1),
             *context_commands.commands(nothing, None),
         ]

@@ -99,7 +99,9 @@ class PythonHarness:
 
     def __post_init__(self) -> None:
         self.bus = Bus()
-        self.interpreters = Interpreters(self.settings, SandboxSettings(), self.bus, self._ask_model, self._use_tool)
+        self.interpreters = Interpreters(
+            self.settings, SandboxSettings(), os.environ, self.bus, self._ask_model, self._use_tool
+        )
         sandboxes = Sandboxes(SandboxSettings(enabled=self.sandboxed), (self.own,))
         tool = PythonTool(self.interpreters, sandboxes, self.own / "figures", 30_000, 50_000_000)
         self.command: Command[Any] = commands(tool)[0]

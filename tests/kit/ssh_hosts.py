@@ -124,7 +124,7 @@ class SshHost:
         """The hosts of a configuration with this one as `far`."""
         runtime = self.folder / "run"
         runtime.mkdir(mode=0o700, exist_ok=True)
-        return HostLinks({"far": self.settings(port, **more)}, lambda: runtime)
+        return HostLinks({"far": self.settings(port, **more)}, lambda: runtime, os.environ)
 
     def processes(self) -> list[psutil.Process]:
         """What runs on it, whoever it descends from by now: all that has its home folder in the environment."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ class ToolHarness:
     """The tools of one project, for one agent; what they print while they run is in `live`."""
 
     project: Path
-    config: ToolConfig = field(default_factory=ToolConfig)
+    config: ToolConfig = field(default_factory=lambda: ToolConfig(os.environ))
     live: list[str] = field(default_factory=list)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -45,7 +45,7 @@ class Asked:
         self.bus.subscribe(
             lambda batch: self.noticed.extend(one.text for one in batch if isinstance(one, Noticed)), Noticed, name="t"
         )
-        self.hooks = AgentHooks(self.bus, folder, lambda: HookSet(list(hooks)), None)
+        self.hooks = AgentHooks(self.bus, folder, os.environ, lambda: HookSet(list(hooks)), None)
 
     async def before(self, tool: str = "bash", **arguments: Any) -> Any:
         verdict = await self.hooks.before_tool("main", "s", "c", tool, arguments)
@@ -243,8 +243,8 @@ async def test_what_is_approved_counts_at_once(tmp_path: Path, home: Home) -> No
     bus = Bus()
     told: list[Hook] = []
     user_file(home, "")
-    files = HookFiles(lambda: load(project).settings.hooks, project, told.extend)
-    hooks = AgentHooks(bus, project, files.read, None)
+    files = HookFiles(lambda: load(project).settings.hooks, project, os.environ, told.extend)
+    hooks = AgentHooks(bus, project, os.environ, files.read, None)
 
     async def verdict() -> str:
         return (await hooks.before_tool("main", "s", "c", "bash", {"command": "ls"})).denied
@@ -269,7 +269,7 @@ async def test_what_is_approved_counts_at_once(tmp_path: Path, home: Home) -> No
     assert await verdict() == "never"
     user_file(home, own)
     assert await verdict() == "", "it was approved inside the sandbox"
-    begun = HookFiles(lambda: load(project).settings.hooks, project, told.extend)
+    begun = HookFiles(lambda: load(project).settings.hooks, project, os.environ, told.extend)
     assert [hook.approved for hook in begun.read().hooks] == [True], "the next start takes what there is"
     user_file(home, "")
     assert begun.read().hooks == []

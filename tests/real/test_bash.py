@@ -259,7 +259,7 @@ async def test_a_line_that_only_read_and_no_longer_does_is_not_run(tools: ToolHa
 
 
 async def test_no_bash(tmp_path: Path) -> None:
-    tools = ToolHarness(tmp_path, ToolConfig(bash="bash-that-is-not-there"))
+    tools = ToolHarness(tmp_path, ToolConfig(os.environ, bash="bash-that-is-not-there"))
     with pytest.raises(CommandError, match="Cannot start"):
         await tools.run("bash", command="ls")
 

@@ -30,7 +30,7 @@ def made(tmp_path: Path, config: ToolConfig) -> ToolHarness:
 
 @pytest.fixture
 def tools(tmp_path: Path) -> ToolHarness:
-    return made(tmp_path, ToolConfig())
+    return made(tmp_path, ToolConfig(os.environ))
 
 
 def found(text: str) -> set[str]:
@@ -120,21 +120,21 @@ async def test_a_huge_line_is_passed_by(tools: ToolHarness) -> None:
 
 
 async def test_a_search_without_end_is_ended(tmp_path: Path) -> None:
-    tools = made(tmp_path, ToolConfig(search_timeout_s=0.5))
+    tools = made(tmp_path, ToolConfig(os.environ, search_timeout_s=0.5))
     os.mkfifo(tmp_path / "project/endless")
     outcome = await tools.run("grep", pattern="run", path="endless")
     assert "stopped after 0.5 s" in outcome.text
 
 
 async def test_without_ripgrep_it_says_what_to_install(tmp_path: Path) -> None:
-    tools = made(tmp_path, ToolConfig(ripgrep="no-ripgrep-here"))
+    tools = made(tmp_path, ToolConfig(os.environ, ripgrep="no-ripgrep-here"))
     with pytest.raises(CommandError, match=r"ripgrep \(rg\), which this tool needs, is not installed") as refused:
         await tools.run("grep", pattern="run")
     assert "Install the package `ripgrep`" in str(refused.value)
 
 
 async def test_ripgrep_obeys_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tools = made(tmp_path, ToolConfig())
+    tools = made(tmp_path, ToolConfig(os.environ))
     rc = tmp_path / "rc"
     rc.write_text(f"--pre={tmp_path / 'evil'}\n")
     (tmp_path / "evil").write_text(f"#!/bin/sh\ntouch {tmp_path}/owned\n")
@@ -147,7 +147,7 @@ async def test_ripgrep_obeys_no_configuration(tmp_path: Path, monkeypatch: pytes
 
 @pytest.fixture
 def files(tmp_path: Path) -> ToolHarness:
-    return made(tmp_path, ToolConfig())
+    return made(tmp_path, ToolConfig(os.environ))
 
 
 async def test_files_newest_first_without_the_ignored(files: ToolHarness) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ NAMES = ("SessionStart", "SessionEnd", "Notification", "SubagentStop", "PostComp
 async def test_what_happens_is_told(tmp_path: Path) -> None:
     hooks = [Hook(name, f"cat > {name}.json; echo noted") for name in NAMES]
     bus = Bus()
-    asked = AgentHooks(bus, tmp_path, lambda: HookSet(hooks), None)
+    asked = AgentHooks(bus, tmp_path, os.environ, lambda: HookSet(hooks), None)
     watch = HookWatch(bus, asked, lambda agent: agent == "main")
     bus.publish(SessionOpened(session="s1", agent="main", resumed=True))
     bus.publish(SessionOpened(session="s9", agent="elsewhere"))
@@ -52,7 +53,7 @@ async def test_what_happens_is_told(tmp_path: Path) -> None:
 
 async def test_a_conversation_that_is_closed_is_told_once(tmp_path: Path) -> None:
     bus = Bus()
-    asked = AgentHooks(bus, tmp_path, lambda: HookSet([Hook("SessionEnd", "echo x >> ends")]), None)
+    asked = AgentHooks(bus, tmp_path, os.environ, lambda: HookSet([Hook("SessionEnd", "echo x >> ends")]), None)
     watch = HookWatch(bus, asked, lambda agent: True)
     bus.publish(SessionOpened(session="s1", agent="main"))
     bus.publish(SessionClosed(session="s1", agent="main"))

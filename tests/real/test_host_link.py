@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
@@ -241,7 +242,9 @@ async def test_a_host_that_is_configured_later_is_reached_by_what_runs_already(h
     file.parent.mkdir(parents=True, exist_ok=True)
     (host.folder / "run").mkdir(mode=0o700)
     file.write_text("")
-    links = HostLinks({}, lambda: host.folder / "run", changed=changed_settings(load(host.folder, flags={})))
+    links = HostLinks(
+        {}, lambda: host.folder / "run", os.environ, changed=changed_settings(load(host.folder, flags={}))
+    )
     link = links.link("far")  # of an agent that another process has started there
     with pytest.raises(HostError, match="no host 'far'"):
         await link.connect()

@@ -79,7 +79,7 @@ def project(tmp_path: Path) -> Path:
 
 def tools(project: Path, *hosts: str) -> ToolHarness:
     settings = SandboxSettings(hosts=list(hosts))
-    return ToolHarness(project, ToolConfig(sandboxes=Sandboxes(settings, (project.parent / "state",))))
+    return ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(settings, (project.parent / "state",))))
 
 
 async def test_a_granted_host_is_reached_and_no_other(serve, project: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 async def test_a_session_may_be_granted_a_host(serve, project: Path) -> None:
     server = await serve()
     sandboxes = Sandboxes(SandboxSettings(), (project.parent / "state",))
-    harness = ToolHarness(project, ToolConfig(sandboxes=sandboxes))
+    harness = ToolHarness(project, ToolConfig(os.environ, sandboxes=sandboxes))
     line = f"curl -sS http://localhost:{server.port}/"
     assert (await in_sandbox(harness, line)).data["exit_code"]
     sandboxes.grant_host(harness.invocation().session, f"localhost:{server.port}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ class LineAgent:
         self.agrees = True
         self.gate = Gate(self.bus, respondent="person", auto_approve=frozenset({"read", "glob"}))
         self.bus.subscribe(self._answer, ApprovalRequested, name="person")
-        registry = Registry(commands(ToolConfig()))
+        registry = Registry(commands(ToolConfig(os.environ)))
         for command in line_commands(registry):
             registry.register(command)
         self.toolbox = Toolbox(self.bus, registry, self.gate, "main", WorkDirs(folder, folder), self._keep, 30_000)
@@ -105,7 +106,7 @@ async def test_an_agent_compares_files_and_results(agent: LineAgent) -> None:
 
 @pytest.fixture
 def here(tmp_path: Path) -> tuple[Registry, Invocation]:
-    registry = Registry(commands(ToolConfig()))
+    registry = Registry(commands(ToolConfig(os.environ)))
     for command in line_commands(registry):
         registry.register(command)
     return registry, Invocation(Caller(), tmp_path, tmp_path)

@@ -53,7 +53,7 @@ def own(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def harness(project: Path, own: Path) -> ToolHarness:
-    return ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (own,))))
+    return ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(), (own,))))
 
 
 def git(folder: Path, *words: str) -> str:
@@ -327,10 +327,12 @@ async def test_repositories_beyond_those_that_are_made_read_only_are_looked_at_a
 ) -> None:
     monkeypatch.setattr(nested_files, "_KEPT", 3)
     line = "for n in 1 2 3 4 5 6; do git init -q r$n; done"
-    made = await in_sandbox(ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (own,)))), line)
+    made = await in_sandbox(
+        ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(), (own,)))), line
+    )
     assert "not left" not in made.text
     (project / "src/part/.envrc").write_text("mine\n", "utf-8")
-    later = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (own,))))
+    later = ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(), (own,))))
     await in_sandbox(later, "for n in 1 2 3 4 5 6; do echo '[alias]' >>r$n/.git/config; done; echo x >src/part/.envrc")
     assert not [path for path in project.glob("r*/.git") if runs_programs(path)]
     assert (project / "src/part/.envrc").read_text("utf-8") == "mine\n", "what runs something comes first"
@@ -484,7 +486,7 @@ async def test_another_writable_folder_is_looked_after_as_the_project_is(
     project: Path, own: Path, beside: Path, line: str, gone: str
 ) -> None:
     settings = SandboxSettings(writable_paths=[".", str(beside)])
-    harness = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(settings, (own,))))
+    harness = ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(settings, (own,))))
     (beside / "part" / ".mcp.json").write_text("{}", "utf-8")
     outcome = await in_sandbox(harness, f"cd {beside} && ({line}) && touch there; echo x >part/.mcp.json")
     assert (beside / "there").exists() and not os.path.lexists(beside / gone), outcome.text

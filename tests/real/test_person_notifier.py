@@ -57,7 +57,7 @@ async def hook() -> AsyncIterator[tuple[Hook, str]]:
 
 def notifier(notices: list[Event], notify: Notify, hour: int = 12) -> PersonNotifier:
     clock = datetime.datetime(2026, 5, 4, hour, 30)
-    return PersonNotifier(notices.append, Settings(notify=notify), clock=lambda: clock)
+    return PersonNotifier(notices.append, Settings(notify=notify), os.environ, clock=lambda: clock)
 
 
 async def until_idle(made: PersonNotifier) -> None:

@@ -72,7 +72,7 @@ def project(tmp_path: Path) -> Path:
 
 def tools(project: Path, **settings: object) -> ToolHarness:
     sandboxes = Sandboxes(SandboxSettings(**settings), (project.parent / "state",))  # pyright: ignore[reportArgumentType]
-    return ToolHarness(project, ToolConfig(sandboxes=sandboxes))
+    return ToolHarness(project, ToolConfig(os.environ, sandboxes=sandboxes))
 
 
 def test_the_quick_look_at_names_finds_what_the_close_one_would() -> None:

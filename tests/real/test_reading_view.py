@@ -47,7 +47,7 @@ def harness(project: Path, own: Path) -> ToolHarness:
 
 
 def made(project: Path, own: Path, **settings: Any) -> ToolHarness:
-    return ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(**settings), (own,))))
+    return ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(**settings), (own,))))
 
 
 def git(folder: Path, *words: str) -> str:

@@ -29,7 +29,7 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def harness(project: Path, tmp_path: Path) -> ToolHarness:
     (tmp_path / "state").mkdir()
-    return ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (tmp_path / "state",))))
+    return ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(), (tmp_path / "state",))))
 
 
 async def in_sandbox(harness: ToolHarness, command: str, **more: Any) -> Outcome:

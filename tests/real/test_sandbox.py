@@ -79,7 +79,7 @@ def own(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def harness(project: Path, own: Path) -> ToolHarness:
-    return ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (own,))))
+    return ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(), (own,))))
 
 
 async def in_sandbox(harness: ToolHarness, command: str, **more: Any) -> Outcome:
@@ -254,7 +254,7 @@ async def test_where_it_does_not_hold_nothing_is_said_to_be_sandboxed(
     project: Path, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def harness(**settings: Any) -> ToolHarness:
-        return ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(**settings), (own,))))
+        return ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(**settings), (own,))))
 
     assert not (await harness(enabled=False).assess("bash", command="make all")).sandbox
     false = tmp_path / "bin" / "bwrap"
@@ -281,7 +281,7 @@ async def test_other_folders_can_be_written_where_the_settings_name_them(
 ) -> None:
     (tmp_path / "out").mkdir()
     settings = SandboxSettings(writable_paths=[".", str(tmp_path / "out"), "not-there"])
-    harness = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(settings, (own,))))
+    harness = ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(settings, (own,))))
     done = await in_sandbox(harness, f"echo x >{tmp_path}/out/x; echo y >{tmp_path}/y; true")
     assert (tmp_path / "out" / "x").exists(), done.text
     assert not (tmp_path / "y").exists()
@@ -298,7 +298,9 @@ async def test_a_link_in_the_project_makes_no_other_folder_writable(project: Pat
     (tmp_path / "elsewhere").mkdir()
     (project / "build").symlink_to(tmp_path / "elsewhere")
     for paths in ([".", "./build"], ["./build"], ["build/../build"], [f"{project}/build"]):
-        harness = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(writable_paths=paths), (own,))))
+        harness = ToolHarness(
+            project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(writable_paths=paths), (own,)))
+        )
         done = await in_sandbox(harness, "echo x >build/x")
         assert done.data["exit_code"], paths
         assert not list((tmp_path / "elsewhere").iterdir())
@@ -308,7 +310,8 @@ async def test_without_the_project_among_them_only_the_folders_of_the_settings_c
     project: Path, own: Path
 ) -> None:
     harness = ToolHarness(
-        project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(writable_paths=["./build", ".git"]), (own,)))
+        project,
+        ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(writable_paths=["./build", ".git"]), (own,))),
     )
     (project / "tidy.sh").write_text("echo x >.git/y", "utf-8")
     done = await in_sandbox(harness, "echo x >build/x && cat readme.txt && ! echo y >y && ! sh tidy.sh")
@@ -316,7 +319,7 @@ async def test_without_the_project_among_them_only_the_folders_of_the_settings_c
     assert "A project." in done.text
     assert (project / "build" / "x").exists()
     assert not (project / "y").exists()
-    none = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(writable_paths=[]), (own,))))
+    none = ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(writable_paths=[]), (own,))))
     done = await in_sandbox(none, "echo x >/tmp/x && ! echo y >build/y && exit 3")
     assert done.data["exit_code"] == 3
     assert "only /tmp can be written" in done.text
@@ -324,7 +327,7 @@ async def test_without_the_project_among_them_only_the_folders_of_the_settings_c
 
 async def test_limits_are_those_of_the_settings(project: Path, own: Path) -> None:
     settings = SandboxSettings(max_file_mb=1, max_memory_mb=256, max_processes=64)
-    harness = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(settings, (own,))))
+    harness = ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(settings, (own,))))
     done = await in_sandbox(harness, "ulimit -f; ulimit -d; ulimit -u; df -B1 --output=size /tmp /dev/shm | tail -2")
     assert [int(line) for line in done.data["output"].split()] == [1024, 256 * 1024, 64, 64 << 20, 64 << 20]
     done = await in_sandbox(harness, "head -c 2000000 /dev/zero >big")
@@ -336,7 +339,7 @@ async def test_a_repository_made_by_a_command_is_taken_out(tmp_path: Path, own: 
     """Its configuration names programs, which the next prompt of a shell there would run."""
     bare = Path(os.path.realpath(tmp_path)) / "bare"
     bare.mkdir()
-    harness = ToolHarness(bare, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (own,))))
+    harness = ToolHarness(bare, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(), (own,))))
     (bare / "start.sh").write_text("mkdir .git; echo x >.git/config", "utf-8")
     done = await in_sandbox(harness, "sh start.sh")
     assert "not left in the project" in done.text
@@ -410,7 +413,7 @@ async def test_that_it_does_not_hold_is_said_with_the_rule_and_never_remembered(
         return "a command in it can write outside the project"
 
     monkeypatch.setattr("gshtui.guard.sandbox.sandboxes.try_escapes", broken)
-    harness = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (own,))))
+    harness = ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(), (own,))))
     assessment = await harness.assess("bash", command="make all > log")
     assert not assessment.sandbox
     assert assessment.why.endswith("; there is no sandbox: a command in it can write outside the project")
@@ -423,7 +426,7 @@ async def test_a_person_may_ask_for_it(harness: ToolHarness, project: Path, own:
     done = await bash.handler(invocation, bash.parameters(command=f"echo x >{own}/x", sandbox=True))
     assert done.data["sandboxed"]
     assert not (own / "x").exists()
-    bare = ToolHarness(project, ToolConfig()).commands["bash"]
+    bare = ToolHarness(project, ToolConfig(os.environ)).commands["bash"]
     with pytest.raises(CommandError, match="may run in the sandbox only, and cannot run there: there is none here"):
         await bare.handler(invocation, bare.parameters(command="touch ran", sandbox=True))
     assert not (project / "ran").exists()
@@ -465,7 +468,9 @@ async def test_a_link_to_what_other_programs_obey_stays_and_so_does_what_it_lead
 
 
 async def test_the_whole_network_is_there_where_the_settings_allow_it(project: Path, own: Path) -> None:
-    harness = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(allow_network=True), (own,))))
+    harness = ToolHarness(
+        project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(allow_network=True), (own,)))
+    )
     with socket.create_server(("127.0.0.1", 0)) as server:
         line = f"python3 -c \"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 5)\""
         done = await in_sandbox(harness, line)

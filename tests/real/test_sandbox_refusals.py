@@ -35,7 +35,7 @@ def project(tmp_path: Path) -> Path:
 
 def tools(project: Path, **settings: object) -> ToolHarness:
     sandboxes = Sandboxes(SandboxSettings(**settings), (project.parent / "state",))  # pyright: ignore[reportArgumentType]
-    return ToolHarness(project, ToolConfig(sandboxes=sandboxes))
+    return ToolHarness(project, ToolConfig(os.environ, sandboxes=sandboxes))
 
 
 CONNECTS = "import socket\ntry: socket.create_connection(('192.0.2.1', 443))\nexcept OSError: pass"

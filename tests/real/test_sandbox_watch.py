@@ -33,7 +33,7 @@ def project(tmp_path: Path) -> Path:
 
 def tools(project: Path, **settings: int) -> ToolHarness:
     sandboxes = Sandboxes(SandboxSettings(**settings), (project.parent / "state",))  # pyright: ignore[reportArgumentType]
-    return ToolHarness(project, ToolConfig(sandboxes=sandboxes))
+    return ToolHarness(project, ToolConfig(os.environ, sandboxes=sandboxes))
 
 
 def limits(done: Outcome) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ COVERS = ("gshtui.hosts.host_files",)
 
 def tools(host: SshHost, project: Path, rules: str = "ask") -> ToolHarness:
     harness = ToolHarness(project)
-    harness.commands["ssh"] = ssh_command(host.links(rules=rules), ToolConfig())
+    harness.commands["ssh"] = ssh_command(host.links(rules=rules), ToolConfig(os.environ))
     return harness
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -49,7 +50,7 @@ class Bench:
         self.gate = Gate(self.bus, respondent="person", auto_approve=frozenset({"bash"}))
         self.bus.subscribe(self._allow, ApprovalRequested, name="person")
         output = stored_output.command(self._output, self._folders, setting)
-        registry = Registry([*commands(ToolConfig(max_output_bytes=setting)), output])
+        registry = Registry([*commands(ToolConfig(os.environ, max_output_bytes=setting)), output])
         self.toolbox = Toolbox(self.bus, registry, self.gate, "main", WorkDirs(folder, folder), self._keep, setting)
 
     async def _allow(self, batch: Sequence[Event]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -243,7 +244,7 @@ def test_of_a_long_output_the_last_lines_are_shown_whole(tmp_path: Path) -> None
 
 async def test_an_agents_call_is_asked_about_with_the_set_up_command(project: Path, tmp_path: Path) -> None:
     argv = write_script(tmp_path, "open('made', 'w')")
-    tools = ToolHarness(project, ToolConfig(worktree_setup=argv))
+    tools = ToolHarness(project, ToolConfig(os.environ, worktree_setup=argv))
     question = await tools.assess("git_worktree", action="create", branch="x", call="c1")
     assert question.effect is Effect.EXECUTE
     assert not question.inside
@@ -335,7 +336,7 @@ async def test_a_diff_shows_all_that_was_done(project: Path, tools: ToolHarness)
 
 async def test_a_merge_is_asked_about_with_what_it_brings(project: Path) -> None:
     place = Path((await create_worktree(project, "x")).path)
-    registry = Registry(commands(ToolConfig()))
+    registry = Registry(commands(ToolConfig(os.environ)))
     here = Invocation(Caller(), project, project)
     merge = MergeWorktree(path=str(place))
     assert await execution.question(registry, merge, here) is None, "there is nothing to merge"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -149,7 +150,7 @@ async def test_nobody_is_called_about_a_muted_agent() -> None:
         await pilot.pause()
         watch = Noting(app)
         settings = Settings(notify=Notify(muted=["000*"]))
-        watch.notifier = PersonNotifier(lambda _: None, settings)
+        watch.notifier = PersonNotifier(lambda _: None, settings, os.environ)
         app.app_focus = False
         watch.consume([TURN, msgspec.structs.replace(TURN, agent="main")])
         assert watch.called == ["main is done"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,7 @@ class World:
             (folder / "deep/round").symlink_to("../deep")
         paths = FilePaths(FileSystem(), {"docs": self.docs})
         self.paths = paths
-        self.commands = {one.name: one for one in commands(ToolConfig(), paths)}
+        self.commands = {one.name: one for one in commands(ToolConfig(os.environ), paths)}
 
     async def run(self, name: str, **arguments: object) -> str:
         invocation = Invocation(Caller(), self.project, self.project)

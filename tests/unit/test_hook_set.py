@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def command(line: str, matcher: str = "", **more: Any) -> dict[str, Any]:
 
 
 def read(folder: Path) -> HookSet:
-    return read_hooks(load(folder).settings.hooks, folder)
+    return read_hooks(load(folder).settings.hooks, folder, os.environ)
 
 
 def test_a_persons_own_run_and_a_project_can_set_none(tmp_path: Path, home: Home) -> None:

@@ -84,7 +84,7 @@ def personas(config: Path, data: bytes) -> None:
 def prompts(config: Path, data: bytes) -> None:
     placed(config / "prompts" / "good.md", b"Explain it.\n")
     placed(config / "prompts" / "bad.md", data)
-    assert "good" in {one.name for one in read_prompts(config).found.values()}
+    assert "good" in {one.name for one in read_prompts(config, os.environ).found.values()}
 
 
 def skills(config: Path, data: bytes) -> None:

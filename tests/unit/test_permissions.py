@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def made(folder: Path, id: str, parent: str = "", *, hub: dict[str, Any] | None 
 
 
 def tools_of(spec: Spec) -> set[str]:
-    registry = Registry(tool_commands.commands(ToolConfig(max_output_bytes=1_000)))
+    registry = Registry(tool_commands.commands(ToolConfig(os.environ, max_output_bytes=1_000)))
     return {command.name for command in permitted_registry(registry, spec.limits).tools()}
 
 

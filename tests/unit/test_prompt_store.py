@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def test_every_place_is_read_and_the_first_one_counts(tmp_path: Path, home: Home
     put(home.path / ".claude/commands/front/b.md", "---\nallowed-tools: Bash(git:*)\n---\n# Fix it\n$ARGUMENTS\n")
     put(home.path / ".codex/prompts/c.md", "Codex says\n")
     put(home.path / ".codex/prompts/a.md", "Another\n")
-    store = read_prompts(tmp_path)
+    store = read_prompts(tmp_path, os.environ)
     assert {name: one.source for name, one in store.found.items()} == {
         "a": "yours",
         "front:b": "Claude Code",
@@ -38,7 +39,7 @@ def test_an_agents_folder_has_prompts_of_its_own(tmp_path: Path, home: Home) -> 
     put(home.config / "gsh/prompts/review.md", "Review it\n")
     put(home.config / "gsh/prompts/@fix/review.md", "Review it hard\n")
     put(home.config / "gsh/prompts/@docs/deep/tone.md", "Mind the tone\n")
-    store = read_prompts(tmp_path)
+    store = read_prompts(tmp_path, os.environ)
     assert store.problems == []
     assert [store.get("review", agent).body for agent in ("fix", "docs", "")] == [
         "Review it hard",
@@ -58,15 +59,15 @@ def test_a_projects_count_once_trusted_and_as_they_were(tmp_path: Path) -> None:
     project = made_project(tmp_path / "project")
     file = put(project / ".gsh/prompts/p.md", "One")
     put(project / ".claude/commands/q.md", "Two")
-    assert read_prompts(project).found == {}
-    assert "not trusted" in read_prompts(project).problems[0]
+    assert read_prompts(project, os.environ).found == {}
+    assert "not trusted" in read_prompts(project, os.environ).problems[0]
     trust.trust(project, None)
-    assert sorted(read_prompts(project).found) == ["p", "q"]
+    assert sorted(read_prompts(project, os.environ).found) == ["p", "q"]
     file.write_text("Changed", encoding="utf-8")
-    assert sorted(read_prompts(project).found) == ["q"]
+    assert sorted(read_prompts(project, os.environ).found) == ["q"]
     outside = put(tmp_path / "outside.md", "x")
     (project / ".gsh/prompts/link.md").symlink_to(outside)
-    assert any("leads out of the project" in problem for problem in read_prompts(project).problems)
+    assert any("leads out of the project" in problem for problem in read_prompts(project, os.environ).problems)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_a_projects_count_once_trusted_and_as_they_were(tmp_path: Path) -> None:
 )
 def test_a_bad_file_is_one_sentence(tmp_path: Path, home: Home, text: str, said: str) -> None:
     put(home.config / "gsh/prompts/bad.md", text)
-    store = read_prompts(tmp_path)
+    store = read_prompts(tmp_path, os.environ)
     assert store.found == {}
     assert said in store.problems[0]
     assert len(store.problems[0]) < 400

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -71,5 +72,5 @@ async def test_a_failure_says_what_the_installer_said(tmp_path: Path, uv: Path) 
     settings = PythonSettings(venv_path=tmp_path / "venv", pre_install=["broken"])
     told: list[str] = []
     with pytest.raises(InterpreterError, match="exit code 7:\ninstalled some\nno such package"):
-        await install(install_plan(settings, (), {"PATH": str(uv.parent)}), told.append)
+        await install(install_plan(settings, (), {"PATH": str(uv.parent)}), os.environ, told.append)
     assert told[0] == f"$ {uv} venv --quiet {tmp_path / 'venv'}\n"

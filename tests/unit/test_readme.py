@@ -273,25 +273,25 @@ def a_kept_prompt(folder: Path) -> None:
 
 def own_prompt(home: Home, project: Path) -> None:
     a_kept_prompt(home.path / ".config/gsh/prompts")
-    found = read_prompts(project).found["explain"]
+    found = read_prompts(project, os.environ).found["explain"]
     assert (found.source, found.arguments) == ("yours", ("file", "depth"))
 
 
 def claude_prompt(home: Home, project: Path) -> None:
     a_kept_prompt(home.path / ".claude/commands")
-    assert read_prompts(project).found["explain"].source == "Claude Code"
+    assert read_prompts(project, os.environ).found["explain"].source == "Claude Code"
 
 
 def codex_prompt(home: Home, project: Path) -> None:
     a_kept_prompt(home.path / ".codex/prompts")
-    assert read_prompts(project).found["explain"].source == "Codex"
+    assert read_prompts(project, os.environ).found["explain"].source == "Codex"
 
 
 def project_prompt(home: Home, project: Path) -> None:
     a_kept_prompt(project / ".gsh/prompts")
-    assert read_prompts(project).found == {}, "nobody trusts it yet"
+    assert read_prompts(project, os.environ).found == {}, "nobody trusts it yet"
     project_file(project, "")
-    assert read_prompts(project).found["explain"].source == "the project's"
+    assert read_prompts(project, os.environ).found["explain"].source == "the project's"
 
 
 def a_workflow(folder: Path) -> None:
@@ -318,7 +318,7 @@ def test_the_hooks_are_right(home: Home) -> None:
     file.write_text(next(one for one in blocks("toml") if "[[hooks." in one))
     loaded = load(home.path)
     assert [str(problem) for problem in loaded.problems] == []
-    found = read_hooks(loaded.settings.hooks, home.path)
+    found = read_hooks(loaded.settings.hooks, home.path, os.environ)
     assert [one.event for one in found.hooks] == ["PreToolUse", "Notification"]
     assert found.problems == []
 

@@ -6,7 +6,7 @@ All hooks of an event run side by side. One that fails is shown, and blocks noth
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -61,17 +61,20 @@ class AgentHooks:
         self,
         bus: Bus,
         project: Path,
+        environ: Mapping[str, str],
         read: Callable[[], HookSet],
         sandboxes: Sandboxes | None,
         transcripts: HookTranscripts | None = None,
     ) -> None:
         """
         Args:
+            environ: of whoever opened the folder; hooks get what is passed on of it.
             read: gives the hooks as they are now; it is called before each event, so it must be quick.
             transcripts: where conversations are written for hooks; `None`: they get none.
         """
         self._bus = bus
         self._project = project
+        self._environ = environ
         self.read = read
         self._sandboxes = sandboxes
         self.transcripts = transcripts
@@ -112,7 +115,9 @@ class AgentHooks:
         }
         from gshtui.agents.hooks.hook_process import run_hook  # with the first hook that there is
 
-        answers = await asyncio.gather(*(run_hook(hook, whole, self._project, self._sandboxes) for hook in hooks))
+        answers = await asyncio.gather(
+            *(run_hook(hook, whole, self._project, self._environ, self._sandboxes) for hook in hooks)
+        )
         verdict = HookVerdict()
         for hook, answer in zip(hooks, answers, strict=True):
             self._weigh(verdict, hook, answer, agent)

@@ -10,6 +10,7 @@ import http.client
 import json
 import os
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,13 +41,15 @@ class HookAnswer:
     failed: str = ""
 
 
-async def run_hook(hook: Hook, given: dict[str, object], project: Path, sandboxes: Sandboxes | None) -> HookAnswer:
+async def run_hook(
+    hook: Hook, given: dict[str, object], project: Path, environ: Mapping[str, str], sandboxes: Sandboxes | None
+) -> HookAnswer:
     """Run it with this input; raises nothing, and cancelling it ends it. It can read the transcript that it is told."""
     data = json.dumps(given, default=str).encode()
     transcript = str(given.get("transcript_path") or "")
     shown = (Path(os.path.realpath(transcript)),) if transcript else ()
     try:
-        return await (_posted(hook, data) if hook.url else _ran(hook, data, project, sandboxes, shown))
+        return await (_posted(hook, data) if hook.url else _ran(hook, data, project, environ, sandboxes, shown))
     except CommandError as error:
         return HookAnswer(failed=error.message.rstrip("."))
     except TimeoutError:
@@ -56,10 +59,15 @@ async def run_hook(hook: Hook, given: dict[str, object], project: Path, sandboxe
 
 
 async def _ran(
-    hook: Hook, data: bytes, project: Path, sandboxes: Sandboxes | None, shown: tuple[Path, ...]
+    hook: Hook,
+    data: bytes,
+    project: Path,
+    environ: Mapping[str, str],
+    sandboxes: Sandboxes | None,
+    shown: tuple[Path, ...],
 ) -> HookAnswer:
-    environ = {**command_environment(os.environ), "CLAUDE_PROJECT_DIR": str(project), "GSH_PROJECT_DIR": str(project)}
-    start = Start(("bash", "--norc", "--noprofile", "-c", hook.command), project, environ, data)
+    variables = {**command_environment(environ), "CLAUDE_PROJECT_DIR": str(project), "GSH_PROJECT_DIR": str(project)}
+    start = Start(("bash", "--norc", "--noprofile", "-c", hook.command), project, variables, data)
     sandbox = await sandboxes.sandbox(Path(os.path.realpath(project))) if hook.sandbox and sandboxes else ""
     out, err = Spool(_KEPT), Spool(_KEPT)
     try:

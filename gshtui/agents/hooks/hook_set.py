@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -118,10 +117,13 @@ class _Approved(msgspec.Struct):
     hooks: dict[str, bool] = {}
 
 
-def read_hooks(settings: Hooks, project: Path, begun: Collection[Hook] | None = None) -> HookSet:
+def read_hooks(
+    settings: Hooks, project: Path, environ: Mapping[str, str], begun: Collection[Hook] | None = None
+) -> HookSet:
     """All hooks. Reads files; blocks for a moment. Never raises for what a file holds.
 
     Args:
+        environ: of whoever opened the folder.
         begun: those of the person's configuration that this process began with; others of it need an approval, as an
             agent may have written them. `None`: it begins now, with all of them.
     """
@@ -135,7 +137,7 @@ def read_hooks(settings: Hooks, project: Path, begun: Collection[Hook] | None = 
                 outside = approved.get(hook.id)
                 hook = replace(hook, approved=outside is not None and (outside or hook.sandbox))
             _add(found, hook, f"[hooks] {event}")
-    for file in _claude_files(project):
+    for file in _claude_files(project, environ):
         for hook in _of_claude(found, file):
             outside = approved.get(hook.id)
             _add(found, replace(hook, approved=outside is not None, sandbox=outside is not True), str(file))
@@ -146,15 +148,21 @@ class HookFiles:
     """The hooks as they are now: read again only when one of the files has changed, so that a look costs four calls."""
 
     def __init__(
-        self, read_settings: Callable[[], Hooks | None], project: Path, on_waiting: Callable[[list[Hook]], None]
+        self,
+        read_settings: Callable[[], Hooks | None],
+        project: Path,
+        environ: Mapping[str, str],
+        on_waiting: Callable[[list[Hook]], None],
     ) -> None:
         """
         Args:
             read_settings: reads `[hooks]` of the configuration; `None`: it has a mistake, so they stay as they are.
+            environ: of whoever opened the folder.
             on_waiting: called with those that are new and that nobody has approved.
         """
         self._read_settings = read_settings
         self._project = project
+        self._environ = environ
         self._on_waiting = on_waiting
         self._settings = Hooks()
         self._begun: list[Hook] | None = None
@@ -164,12 +172,12 @@ class HookFiles:
 
     def read(self) -> HookSet:
         """The hooks now. Raises nothing."""
-        seen = [_state(file) for file in (*_claude_files(self._project), _file(), paths.config_file())]
+        seen = [_state(file) for file in (*_claude_files(self._project, self._environ), _file(), paths.config_file())]
         if seen == self._seen:
             return self._found
         if seen[-1:] != self._seen[-1:]:
             self._settings = self._read_settings() or self._settings
-        self._seen, self._found = seen, read_hooks(self._settings, self._project, self._begun)
+        self._seen, self._found = seen, read_hooks(self._settings, self._project, self._environ, self._begun)
         if self._begun is None:
             self._begun = [hook for hook in self._found.hooks if hook.is_own]
         fresh = [hook for hook in self._found.waiting if hook.id not in self._told]
@@ -187,8 +195,8 @@ def _state(file: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _claude_files(project: Path) -> list[Path]:
-    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+def _claude_files(project: Path, environ: Mapping[str, str]) -> list[Path]:
+    claude = Path(environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
     files = (claude / "settings.json", project / ".claude/settings.json", project / ".claude/settings.local.json")
     return list(dict.fromkeys(files))
 

@@ -6,7 +6,7 @@ Each makes the prompt's text and sends it to the agent in front. Only people run
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -89,16 +89,18 @@ class PromptCommands:
     def __init__(
         self,
         cwd: Path,
+        environ: Mapping[str, str],
         use_tool: Callable[[str, str, dict[str, object]], Awaitable[PromptToolAnswer]],
         sources: Callable[[], Sequence[PromptSource]] = tuple,
     ) -> None:
         self._cwd = cwd
+        self._environ = environ
         self._use_tool = use_tool
         self._sources = sources
 
     async def store(self) -> PromptStore:
         """All prompts, read anew."""
-        store = await asyncio.to_thread(read_prompts, self._cwd)
+        store = await asyncio.to_thread(read_prompts, self._cwd, self._environ)
         for source in self._sources():
             try:
                 for prompt in await source.prompts():

@@ -142,12 +142,12 @@ class PromptStore:
             )
 
 
-def read_prompts(cwd: Path) -> PromptStore:
+def read_prompts(cwd: Path, environ: Mapping[str, str]) -> PromptStore:
     """All prompts for a folder. Reads files; blocks for a moment. Never raises for what a file holds."""
     store = PromptStore()
     home = Path.home()
-    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
+    claude = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    codex = Path(environ.get("CODEX_HOME") or home / ".codex")
     _read_folder(store, paths.config_dir(create=False) / "prompts", "yours")
     _read_folder(store, claude / "commands", "Claude Code")
     _read_folder(store, codex / "prompts", "Codex")

@@ -5,7 +5,7 @@ Registers nothing by itself; the hub and `agent run` call `commands` and registe
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from functools import partial
 
 from gshtui.commands.declaration import Access, Command, CommandError, Effect, Invocation
@@ -68,6 +68,7 @@ def terminal_targets(
     settings: Settings,
     terminals: AgentTerminals,
     rows: RowSource,
+    environ: Mapping[str, str],
     *,
     programs: Programs | None = None,
     socket: str = "",
@@ -76,11 +77,12 @@ def terminal_targets(
 
     Args:
         rows: every agent on the roster.
+        environ: of whoever opened the folder.
         programs: the other programs, if they are shared.
         socket: of the shared shell's tmux server; empty: as in the settings.
     """
     tmux_settings = settings.tmux
-    shells = ShellChoice(tmux_settings.default_shell, dict(os.environ))
+    shells = ShellChoice(tmux_settings.default_shell, dict(environ))
     return TerminalTargets(
         terminals,
         rows,

@@ -8,6 +8,7 @@ memory is lost, and the person is told once. Stores nothing from conversations.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -167,7 +168,7 @@ class UiStateStore:
         for watcher in watchers:
             if isinstance(watcher, Attention):
                 watcher.ways = tuple(settings.ui.notifications)
-                watcher.notifier = PersonNotifier(bridge.publish, settings)
+                watcher.notifier = PersonNotifier(bridge.publish, settings, os.environ)
         from gshtui.settings.model import DEFAULT_KEYS
         from gshtui.ui.kit.keymap import effective_keymap
 
