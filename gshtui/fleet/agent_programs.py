@@ -24,10 +24,9 @@ from gshtui.fleet.ports import AgentStart, FleetError, Kind
 from gshtui.guard.child_environment import named_variables
 from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileError
 from gshtui.programs.profile_folder import OnProfiles, ProfileFolder
-from gshtui.programs.program_versions import ProgramVersions
+from gshtui.programs.program_versions import kept_versions
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import LastTurns, TurnText, conversation_state, home_of
-from gshtui.settings import paths
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -54,7 +53,7 @@ class Programs:
         self._folder = ProfileFolder()
         self._sessions: dict[tuple[str, int], CliSession] = {}
         self._turns = LastTurns()
-        self._versions = ProgramVersions(paths.cache_dir(create=False) / "program-versions.json")
+        self._versions = kept_versions()
 
     def watch(self, changed: OnProfiles) -> Callable[[], Awaitable[None]]:
         """Call this with the profiles whenever they have changed; returns what ends that."""
@@ -104,7 +103,7 @@ class Programs:
         text = f"{profile.title} {row.version}: {unseen}, so what only its screen says is marked with `?`."
         better = ""
         if profile.hooks.kind and await asyncio.to_thread(state, profile) == "absent":
-            better = f"`gsh-tui hooks install {profile.name}` has it report by itself"
+            better = f"`program_hooks install {profile.name}` has it report by itself"
         if profile.name in KNOWN:
             other = f"`agent spawn --acp {profile.name}` drives it without its screen"
             better = f"{better}, and {other}" if better else other

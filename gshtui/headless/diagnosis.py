@@ -338,7 +338,7 @@ async def examine(manager: str) -> list[Finding]:
     loaded = await asyncio.to_thread(load, working_folder())
     programs, agents, sandbox, providers, kept, reporting, code = await asyncio.gather(
         doctor_programs.examine_programs(manager),
-        asyncio.to_thread(doctor_programs.examine_agents),
+        doctor_programs.examine_agents(),
         examine_sandbox(loaded),
         examine_providers(loaded, os.environ),
         examine_record(loaded),

@@ -11,7 +11,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from gshtui.text.version_order import newest, oldest
+
+if TYPE_CHECKING:
+    from gshtui.programs.profile import Profile
+    from gshtui.programs.program_versions import ProgramVersions
 
 Status = Literal["ok", "missing", "problem", "note"]
 """note: worth knowing, nothing to fix."""
@@ -161,22 +167,45 @@ async def examine_programs(manager: str) -> list[Finding]:
 AGENTS = "Agents"
 
 
-def examine_agents() -> list[Finding]:
-    """Which of the known AI programs are installed, and whose profiles nobody has tested. Blocks for a moment."""
-    from gshtui.programs.profile import is_untested, load
+async def examine_agents() -> list[Finding]:
+    """Which of the known AI programs are installed, in which versions, and what is known of those."""
+    from gshtui.programs.profile import load
+    from gshtui.programs.program_versions import kept_versions
 
-    found: list[Finding] = []
-    loaded = load()
-    for profile in loaded.profiles.values():
-        path = next(filter(None, map(shutil.which, profile.programs)), None) if profile.ai else None
-        if path is None:
-            continue
-        if is_untested(profile):
-            detail = f"{path}; its profile is untested, made from its documentation: its status may be wrong"
-            found.append(Finding(AGENTS, profile.name, "note", detail))
-        else:
-            found.append(Finding(AGENTS, profile.name, "ok", f"{path}; its profile was tested with {profile.seen[-1]}"))
-    return [*found, *(Finding(AGENTS, "profiles", "problem", problem) for problem in loaded.problems)]
+    loaded, versions = await asyncio.to_thread(load), kept_versions()
+    thinking = [profile for profile in loaded.profiles.values() if profile.ai]
+    found = await asyncio.gather(*(_examine_agent(profile, versions) for profile in thinking))
+    problems = [Finding(AGENTS, "profiles", "problem", problem) for problem in loaded.problems]
+    return [*filter(None, found), *problems]
+
+
+async def _examine_agent(profile: Profile, versions: ProgramVersions) -> Finding | None:
+    """One program; `None` if it is not installed."""
+    from gshtui.programs.hooks import state
+    from gshtui.programs.profile import is_untested
+
+    path = next(filter(None, map(shutil.which, profile.programs)), None)
+    if path is None:
+        return None
+    version = await versions.find(profile, (path,), os.environ)
+    where = f"{version} at {path}" if version else f"{path}, of a version that it does not tell"
+    if is_untested(profile):
+        detail = f"{where}; its profile is untested, made from its documentation: its status may be wrong"
+        return Finding(AGENTS, profile.name, "note", detail)
+    if version and profile.knows(version):
+        return Finding(AGENTS, profile.name, "ok", f"{where}; its profile was tested with {_seen(profile)}")
+    unseen = "; what only its screen says is marked with `?`" if version else ""
+    hooked = await asyncio.to_thread(state, profile) in ("installed", "outdated")
+    exact = "; its hooks report its status" if hooked else ""
+    fix = "" if hooked or not profile.hooks.kind else f"gsh-tui run 'program_hooks install {profile.name}'"
+    detail = f"{where}; its screen rules were seen with {_seen(profile)}{exact}{unseen}"
+    return Finding(AGENTS, profile.name, "note", detail, fix)
+
+
+def _seen(profile: Profile) -> str:
+    """The versions whose screens were seen."""
+    first, last = oldest(profile.seen), newest(profile.seen)
+    return last if first == last else f"{first} to {last}"
 
 
 def _examine(tool: Tool, manager: str) -> Finding:

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import signal
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 import msgspec
 
 from gshtui.programs.profile import Profile
+from gshtui.settings import paths
 from gshtui.system import private_files, processes
 from gshtui.system.time_limit import time_limit
 from gshtui.text.foreign_json import parse_foreign_json
@@ -149,6 +151,11 @@ async def printed_version(program: Path, flag: str, environ: Mapping[str, str]) 
     return ""
 
 
+def kept_versions() -> ProgramVersions:
+    """With what was found for this person before."""
+    return ProgramVersions(paths.cache_dir(create=False) / "program-versions.json")
+
+
 class ProgramVersions:
     """The versions that were found, and those that a person was told of.
 
@@ -159,7 +166,7 @@ class ProgramVersions:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._kept: _Kept | None = None
-        self._turn = asyncio.Lock()
+        self._turns = defaultdict[str, asyncio.Lock](asyncio.Lock)
 
     def quick(self, profile: Profile, argv: Sequence[str], environ: Mapping[str, str], pid: int = 0) -> str:
         """The version without running anything; empty if it takes that. Blocks for a moment."""
@@ -169,7 +176,7 @@ class ProgramVersions:
 
     async def find(self, profile: Profile, argv: Sequence[str], environ: Mapping[str, str], pid: int = 0) -> str:
         """The version of the program that a command line starts, or that runs; empty if nothing tells it."""
-        async with self._turn:  # of several starts at once, one asks
+        async with self._turns[profile.name]:  # of several starts at once, one asks
             if version := await asyncio.to_thread(self.quick, profile, argv, environ, pid):
                 return version
             asked = _asked(profile, await asyncio.to_thread(executables, profile, argv, environ, pid))

@@ -206,7 +206,7 @@ def test_the_version_of_a_program_is_told_where_it_was_never_seen(project: Path,
         run_gsh("agent", "spawn", "--cli", install(one), cwd=project).err for one in ("99.0.1", "99.0.1", "0.1.2", seen)
     ]
     assert ["never seen" in words or "rules seen" in words for words in said] == [True, False, True, False]
-    assert "Claude Code 99.0.1: rules seen to " in said[0] and "hooks install claude" in said[0]
+    assert "Claude Code 99.0.1: rules seen to " in said[0] and "program_hooks install claude" in said[0]
     rows = json.loads(run_gsh("agent", "ls", "--json", cwd=project).out)
     assert [row["version"] for row in rows] == ["99.0.1", "99.0.1", "0.1.2", seen]
     assert [bool(row["version_seen"]) for row in rows] == [True, True, True, False]

@@ -90,6 +90,23 @@ def test_programs_whose_profiles_nobody_tested_are_named(tmp_path: Path, home: H
     assert not [one for one in ran.json["findings"] if one["name"] in ("codex", "shell", "amp")]
 
 
+@pytest.mark.parametrize(
+    ("version", "status", "says"),
+    [
+        ("99.0.1 (Claude Code)", "note", "99.0.1 at "),
+        ("0.1.2 (Claude Code)", "note", "0.1.2 at "),
+        ("no version", "note", "does not tell"),
+    ],
+)
+def test_a_version_whose_screens_were_never_seen_is_a_note(
+    tmp_path: Path, version: str, status: str, says: str
+) -> None:
+    ran = run_gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", **ALL, claude=version))
+    found = finding(ran, "claude")
+    assert (ran.code, found["status"], found["fix"]) == (0, status, "gsh-tui run 'program_hooks install claude'")
+    assert says in found["detail"] and "its screen rules were seen with " in found["detail"]
+
+
 def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
     env = {"ANTHROPIC_API_KEY": "sk-secret-value", "OPENAI_API_KEY": ""}
     ran = run_gsh("doctor", "--json", cwd=tmp_path, env=env)
