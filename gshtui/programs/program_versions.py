@@ -9,12 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import shutil
 import signal
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from gshtui.settings import paths
 from gshtui.system import private_files, processes
 from gshtui.system.time_limit import time_limit
 from gshtui.text.foreign_json import parse_foreign_json
-from gshtui.text.version_order import VERSION, version_in
+from gshtui.text.version_order import version_in
 
 _WITHIN = 15.0
 """Seconds that a program has to print its version: some load for five on a busy machine."""
@@ -34,11 +32,10 @@ _ANSWER, _LINES = 4096, 12
 _KEPT = 200
 _LARGEST = 256 * 1024
 """Bytes of a file that is read."""
-# `claude 2.1`, `2.1.332 (Claude Code)`, `codex-cli 0.171.0`: few words, the version, and an aside.
-_ANSWERED = re.compile(rf"\s*(?:[A-Za-z@][\w@./-]*[ ,:]+){{0,4}}v?({VERSION})\.?(?:\s+\([^()]*\))?\s*")
+_WORDS = 4
+"""Most words before the version in a line of an answer."""
 _CELLARS = ("Cellar", "Caskroom")
 """Homebrew's folders: a package's name follows, then its version."""
-_PYTHON = re.compile(rb"^#!.*python|^#!/bin/sh\n'''exec' ", re.IGNORECASE)
 
 
 class _Kept(msgspec.Struct, omit_defaults=True):
@@ -89,7 +86,8 @@ def package_version(file: Path, names: Sequence[str]) -> str:
             if above.name == "node_modules" or (above.name[:1] == "@" and above.parent.name == "node_modules"):
                 return _npm_version(folder, names)
         with real.open("rb") as opened:
-            is_python = _PYTHON.match(opened.read(256)) is not None
+            first, _, second = opened.read(256).partition(b"\n")
+            is_python = first[:2] == b"#!" and b"python" in (second if first == b"#!/bin/sh" else first)
         if is_python and (version := _python_version(real, names)):
             return version
         return version_in((real.parent / ".version").read_text("utf-8")[:200]) if real.stem in names else ""
@@ -110,10 +108,11 @@ def _python_version(script: Path, names: Sequence[str]) -> str:
     """The version of the package that has installed this script into an environment."""
     if script.name not in names:
         return ""
-    places = [str(place) for place in (script.parent.parent / "lib").glob("python3*/*-packages")]
-    for package in metadata.distributions(path=places):
-        if any(point.group == "console_scripts" and point.name == script.name for point in package.entry_points):
-            return version_in(package.version)
+    for points in (script.parent.parent / "lib").glob("python3*/*-packages/*.dist-info/entry_points.txt"):
+        _, _, scripts = points.read_text("utf-8", "replace")[:_LARGEST].partition("[console_scripts]\n")
+        lines = scripts.partition("\n[")[0].split("\n")
+        if any(line.partition("=")[0].strip() == script.name for line in lines):
+            return version_in(points.parent.name.removesuffix(".dist-info").rpartition("-")[2])
     return ""
 
 
@@ -145,10 +144,18 @@ async def printed_version(program: Path, flag: str, environ: Mapping[str, str]) 
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
         await processes.kill_child(process)
-    for line in answer.decode("utf-8", "replace").splitlines()[:_LINES]:
-        if (found := _ANSWERED.fullmatch(line)) is not None:
-            return version_in(found[1])
-    return ""
+    lines = answer.decode("utf-8", "replace").splitlines()[:_LINES]
+    return next((version for line in lines if (version := _answered(line))), "")
+
+
+def _answered(line: str) -> str:
+    """The version in a line such as `2.1.332 (Claude Code)` or `codex-cli 0.171.0`; empty in any other."""
+    line = line.strip()
+    if line.endswith(")"):
+        line = line.partition("(")[0]
+    *words, last = line.split() or [""]
+    names = len(words) <= _WORDS and all(word[0].isalpha() or word[0] == "@" for word in words)
+    return version_in(last.rstrip(".,")) if names else ""
 
 
 def kept_versions() -> ProgramVersions:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-VERSION = r"\d{1,15}(?:\.\d{1,15}){1,5}(?:[-+.]?[0-9A-Za-z]+(?:[-+.][0-9A-Za-z]+)*)?"
-"""What a version looks like, as a pattern."""
-_WHOLE = re.compile(r"v?(\d{1,15}(?:\.\d{1,15})*)([-.]?[0-9A-Za-z][0-9A-Za-z.-]*)?(?:\+.*)?")
+_VERSION = re.compile(r"\d{1,15}+(?:\.\d{1,15}+){1,5}+(?:[-+.]?[0-9A-Za-z]++(?:[-+.][0-9A-Za-z]++)*+)?")
+_WHOLE = re.compile(r"v?(\d{1,15}+(?:\.\d{1,15}+)*+)([-.]?[0-9A-Za-z][0-9A-Za-z.-]*+)?(?:\+.*)?")
 _MOST = 60
 """Characters of the longest version that is one."""
 Order = tuple[tuple[int, ...], int, tuple[tuple[int, int, str], ...]]
@@ -16,7 +15,7 @@ Order = tuple[tuple[int, ...], int, tuple[tuple[int, int, str], ...]]
 def version_in(text: str) -> str:
     """The text as a version; empty if it is none."""
     text = text.strip().removeprefix("v")
-    return text if len(text) <= _MOST and re.fullmatch(VERSION, text) else ""
+    return text if len(text) <= _MOST and _VERSION.fullmatch(text) else ""
 
 
 def order(version: str) -> Order | None:
