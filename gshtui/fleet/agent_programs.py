@@ -32,6 +32,7 @@ from gshtui.tmux.tmux_errors import TmuxError
 
 if TYPE_CHECKING:
     from gshtui.programs.cli_session import CliSession
+    from gshtui.programs.evidence import LiveSource
     from gshtui.programs.pane_view import SessionError
     from gshtui.programs.pane_writer import PaneWriter
     from gshtui.programs.transcripts.conversation_loading import ConversationLoading
@@ -135,6 +136,21 @@ class Programs:
 
         profile = await self.profile(row)
         return ConversationLoading(profile, 0 if row.host else row.pid, row.cwd, self._environ(row, profile))
+
+    async def live_sources(self, row: AgentRow, newest: Callable[[], AgentRow | None]) -> list[LiveSource]:
+        """What tells the status of the agent's program while it runs, besides its hooks and its screen.
+
+        Args:
+            newest: its row at any later moment.
+        """
+        from gshtui.programs.live_sources import live_sources
+
+        async def last_turn() -> TurnText | None:
+            now = newest()
+            return await self.last_turn(now) if now is not None and now.pid == row.pid else None
+
+        profile = await self.profile(row)
+        return live_sources(profile, row, self._environ(row, profile), last_turn)
 
     def _environ(self, row: AgentRow, profile: Profile) -> dict[str, str]:
         """The environment of the agent's program, as far as it says where its files are."""

@@ -18,15 +18,16 @@ import msgspec
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, Status, TurnFinished
-from gshtui.bus.events.fleet_events import MessageSubmitted
+from gshtui.bus.events.fleet_events import MessageSubmitted, MessageTyped
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import FleetContext
 from gshtui.fleet.program_usage import ProgramUsage
 from gshtui.programs.cli_session import CliSession, SessionError
+from gshtui.programs.evidence import QUIET, WORKING
 from gshtui.programs.hook_reports import HookFeed
 from gshtui.programs.profile import LoadedProfiles
-from gshtui.programs.status import WORKING, KnownStatus
+from gshtui.programs.status import KnownStatus
 from gshtui.programs.status_watcher import CliStatus, Pacer
 from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
 from gshtui.store.store_errors import StoreError
@@ -70,7 +71,7 @@ class AgentFollower:
         self._counting: dict[_Key, int] = {}
         """Programs whose usage is being recorded → looks that are still to come."""
         self._answers: set[asyncio.Task[None]] = set()
-        self._subscription = context.bus.subscribe(self._asked, MessageSubmitted, name="follower")
+        self._subscription = context.bus.subscribe(self._asked, MessageSubmitted, MessageTyped, name="follower")
         self._unwatch_profiles = programs.watch(self._profiles_changed)
 
     async def follow(self, alive: list[AgentRow]) -> None:
@@ -110,8 +111,17 @@ class AgentFollower:
             bound = functools.partial(self._bound, row.id)
             profile = await self._programs.profile(row)
             loading = await self._programs.loading(row)
+            sources = await self._programs.live_sources(row, functools.partial(self._context.rows.get, row.id))
             status = CliStatus(
-                server, row, profile, told, feed=self._feed, bound=bound, pace=self._pace, loading=loading
+                server,
+                row,
+                profile,
+                told,
+                feed=self._feed,
+                bound=bound,
+                pace=self._pace,
+                loading=loading,
+                sources=sources,
             )
             self._statuses[key] = status
             await status.start()
@@ -158,8 +168,10 @@ class AgentFollower:
             )
         )
         self._start_count(key, row)
-        if known.status == "idle" and known.sure:
+        rests = known.status == "idle" and known.sure
+        if rests or known.status == QUIET:  # by its transcript it may be known that it rests
             self._start_answer(self._bind(row), row)
+        if rests:
             self._rested.add(key)
         if known.status in WORKING and (known.sure or known.source != "screen"):  # not only about to take up a text
             self._worked.setdefault(row.id, time.time() if key in self._rested else 0.0)
@@ -198,9 +210,14 @@ class AgentFollower:
     def _asked(self, batch: Sequence[Event]) -> None:
         """Note that a text was submitted: its turn may end before anything showed its start."""
         for event in batch:
+            assert isinstance(event, MessageSubmitted | MessageTyped)
             for key, status in self._statuses.items():
                 row = self._context.rows.get(key[0])
-                if isinstance(event, MessageSubmitted) and event.agent == key[0] and status is not None and row:
+                if status is None or event.agent != key[0]:
+                    continue
+                if isinstance(event, MessageTyped) and not event.text.startswith(("/", "!")):
+                    status.given_prompt(event.at)  # a command of its own begins no turn
+                if isinstance(event, MessageSubmitted) and row:
                     self._start_answer(self._short_turn(key, row, status), row)
                     self._start_count(key, row)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted
-from gshtui.bus.events.fleet_events import MessageSubmitted
+from gshtui.bus.events.fleet_events import MessageSubmitted, MessageTyped
 from gshtui.fleet.agent_programs import Programs, from_session_error, is_known
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.fleet_context import is_away, out_of_reach
@@ -64,20 +64,31 @@ class TerminalTransport:
                 await wait_ready(server, row.pane, pattern=None, idle_seconds=READY_IDLE, timeout=READY_WITHIN)
         except TmuxError as error:
             raise FleetError("tmux", error.message, hint=error.hint) from error
-        await self._tell_program(server, row, text, defer_if_busy)
+        typed = MessageTyped(message=message, agent=row.id, sender=sender, text=text)
+        await self._tell_program(server, row, text, defer_if_busy, lambda: self._bus.publish(typed))
         self._bus.publish(MessageSubmitted(message=message, agent=row.id, sender=sender, text=text))
         return message
 
-    async def _tell_program(self, server: TmuxServer, row: AgentRow, text: str, defer: bool) -> None:
-        """Type to a program that is known: never over a draft, into a question, or, where that can wait, into work."""
+    async def _tell_program(
+        self, server: TmuxServer, row: AgentRow, text: str, defer: bool, typed: Callable[[], None]
+    ) -> None:
+        """Type to a program that is known: never over a draft, into a question, or, where that can wait, into work.
+
+        `typed`: called once the text is in its input.
+        """
         session = await self._programs.session(server, row)
         until = time.monotonic() + DEFER_WITHIN
+
+        def told(state: str) -> None:
+            if state == "typed":
+                typed()
+
         try:
             if row.status == "starting":
                 await session.start()
             while True:
                 try:
-                    await session.send(text, even_busy=not defer)
+                    await session.send(text, told=told, even_busy=not defer)
                     return
                 except SessionError as error:
                     if not defer or error.kind not in PASSES or time.monotonic() > until:

@@ -29,6 +29,7 @@ GENERIC = "repl"
 """The profile for programs without their own."""
 Status = Literal["starting", "thinking", "tool", "waiting", "idle"]
 HookKind = Literal["", "claude", "codex", "gemini", "opencode"]
+RecordKind = Literal["", "claude", "qwen"]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=3600)]
 T = TypeVar("T")
 _READS, _PATTERN = "reads", "pattern"
@@ -109,6 +110,17 @@ class InputRules(_Table, frozen=True, kw_only=True):
     """What an empty input shows, as patterns of group 1. Dimmed text never counts as input."""
     unfinished: Pattern = ""
     """Pattern of the cursor's line while the program waits for the rest of an incomplete input."""
+
+
+class RestRules(_Table, frozen=True, kw_only=True):
+    """What shows that its turn is over. That its input is on the screen does not, with most programs."""
+
+    input: Reads[bool] = False
+    """Its input is on the screen only while it rests: it shows none while it works."""
+    done: tuple[Pattern, ...] = ()
+    """Patterns of a row that it prints above its input at the end of a turn."""
+    interrupted: tuple[Pattern, ...] = ()
+    """The same, of a turn that was interrupted."""
 
 
 class QuestionRules(_Table, frozen=True, kw_only=True):
@@ -259,6 +271,7 @@ class Profile(_Table, frozen=True, kw_only=True):
     version_flag: str = ""
     """The argument with which the program prints its version and ends. Empty: it is never run for that."""
     input: InputRules = InputRules()
+    rest: RestRules = RestRules()
     question: QuestionRules = QuestionRules()
     text: TextRules = TextRules()
     titles: TitleRules = TitleRules()
@@ -267,6 +280,8 @@ class Profile(_Table, frozen=True, kw_only=True):
     keys: ProfileKeys = ProfileKeys()
     conversation: ConversationRules = ConversationRules()
     hooks: HookRules = HookRules()
+    record: RecordKind = ""
+    """The kind of the file that tells of its session while it runs (`programs/session_record.py`); empty: none."""
 
     def knows(self, version: str) -> bool:
         """Whether the rules about its screen were seen to hold for this version; so for one that is unknown (empty)."""

@@ -5,6 +5,7 @@ Pure.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 from collections.abc import Sequence
@@ -95,6 +96,25 @@ class ScreenReading:
     """Whether one of the program's own dialogs is open, which asks nobody."""
     read: ReadQuestion | None = None
     """The question as it was read, if the status is `waiting`."""
+    rule: int = 0
+    """The number of the profile's rule that matched, from 1; 0: none did."""
+    row: str = ""
+    """The row that it matched, or that contradicts."""
+    contradicts: Literal["", "thinking", "waiting"] = ""
+    """What something on the screen says, whatever the rules say, that forbids to call it rest."""
+    counts: str = ""
+    """The row with a time that passes, if that is what contradicts: for as long as it does pass."""
+    ended: str = ""
+    """The row which shows that the last turn is over: it was finished, or interrupted."""
+    echo: str = ""
+    """The row with the last prompt above the input, as far as one is to be seen."""
+
+    @property
+    def why(self) -> str:
+        """On which grounds, for people."""
+        if self.rule and not self.contradicts:
+            return f"rule {self.rule}: {self.row}" + (f" · {self.ended}" if self.ended else "")
+        return f"it shows: {self.row}" if self.contradicts else "no rule fits"
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
@@ -120,16 +140,75 @@ def read_screen(
     """
     text, place = _located(profile, lines, cursor)
     draft = _draft(profile, undimmed(lines), text, place) if place is not None else ""
-    for rule in profile.rules:
+    for number, rule in enumerate(profile.rules, 1):
         matched = match_rule(profile, rule, text, place, title, cursor)
-        if matched.fits:
-            doing = matched.doing
-            if rule.status != "waiting":
-                return ScreenReading(rule.status, doing, draft, place is not None)
-            asked = asked_of(text, cursor if rule.zone == "last" else None)
-            read = read_question(profile, text, lines, asked, doing, dialog=rule.dialog, cursor=cursor, width=width)
-            return ScreenReading(rule.status, doing, draft, place is not None, asked, rule.dialog, read)
-    return ScreenReading("", "", draft, place is not None)
+        if not matched.fits:
+            continue
+        doing, row = matched.doing, one_line(_at(text, matched.rows[0]), 120) if matched.rows else ""
+        if rule.status == "idle":
+            found = ScreenReading("idle", doing, draft, place is not None, rule=number, row=row)
+            ended, echo = ("", "") if place is None else _last_turn(profile, text, place)
+            return dataclasses.replace(_unless_contradicted(found, profile, text, place), ended=ended, echo=echo)
+        if rule.status != "waiting":
+            return ScreenReading(rule.status, doing, draft, place is not None, rule=number, row=row)
+        asked = asked_of(text, cursor if rule.zone == "last" else None)
+        read = read_question(profile, text, lines, asked, doing, dialog=rule.dialog, cursor=cursor, width=width)
+        return ScreenReading(rule.status, doing, draft, place is not None, asked, rule.dialog, read, number, row)
+    return _unless_contradicted(ScreenReading("", "", draft, place is not None), profile, text, place)
+
+
+_BELOW, _AROUND, _ABOVE_INPUT = 3, 16, 6
+"""Rows with text at the end of a screen without an input, around its input, and right above that, that are looked at
+for signs that it works, for a mark on a choice, and for the end of its last turn."""
+_STOPPABLE = r"(?i)\besc(?:ape)? (?:again )?to (?:interrupt|stop|cancel|abort)\b|\besc interrupt\b"
+_PASSES = r"[(·•] ?(?:\d+h ?)?(?:\d+m ?)?\d+s\b"
+_MARKED = r"^((?:[│┃|] ?)? *)[❯›▶➤●◉] (?:\d+[.)] )?\w"
+_UNREADABLE = "something is open that cannot be read here"
+
+
+def _unless_contradicted(
+    found: ScreenReading, profile: Profile, text: Sequence[str], place: int | None
+) -> ScreenReading:
+    """The reading, with what on the screen forbids to call it rest, whatever its version makes of the rest."""
+    if profile.shell:
+        return found
+    rows = [line for line in text if line]
+    footer = [line for line in text[place + 1 :] if line] if place is not None else rows[-_BELOW:]
+    if row := next((line for line in footer if search(_STOPPABLE, line)), ""):
+        return dataclasses.replace(found, contradicts="thinking", row=row)
+    if row := next((line for line in reversed(rows[-_AROUND:]) if search(_PASSES, line)), ""):
+        return dataclasses.replace(found, contradicts="thinking", counts=row, row=found.row or row)
+    if place is None and not found.status and (row := _marked_choice(rows[-_AROUND:])):
+        return dataclasses.replace(found, contradicts="waiting", row=row, doing=_UNREADABLE)
+    return found
+
+
+def _marked_choice(rows: Sequence[str]) -> str:
+    """The row of a choice that has the cursor, with another choice above or below it; empty where there is none."""
+    for at, row in enumerate(rows):
+        if (mark := search(_MARKED, row)) is None:
+            continue
+        label = len(mark.group(1) or "") + 2
+        near = (rows[other] for other in (at - 1, at + 1) if 0 <= other < len(rows))
+        if any(len(other) > label and other[label] != " " and not other[:label].strip(" │┃|") for other in near):
+            return row
+    return ""
+
+
+def _last_turn(profile: Profile, text: Sequence[str], place: int) -> tuple[str, str]:
+    """The row above the input which shows that the last turn is over, and the row of its prompt; empty if not there."""
+    if not profile.ai:
+        return "", ""
+    marks = (*profile.rest.done, *profile.rest.interrupted)
+    typed = compile_linear(profile.input.line).groups and not profile.input.block
+    ended = ""
+    for at, row in enumerate(reversed([line for line in text[:place] if line])):
+        echo = search(profile.input.line, row) if typed else None
+        if echo is not None and (echo.group(1) or "").strip():
+            return ended, row
+        if not ended and at < _ABOVE_INPUT and any(search(mark, row) for mark in marks):
+            ended = row
+    return ended, ""
 
 
 def _located(profile: Profile, lines: Sequence[str], cursor: tuple[int, int] | None) -> tuple[list[str], int | None]:

@@ -1,14 +1,18 @@
-"""What another program is doing, and how we know: from its own events first; its screen can only contradict them.
+"""What another program is doing, and how we know: every source says what it knows, and the ranks decide.
 
-Pure: (profile, last hook event, facts about its pane, time) → `KnownStatus`. A dead pane is never ready; events that
-are too old do not count; a guess is marked as unsure. Called by the status watcher.
+Pure: (profile, what the sources say, facts about its pane, time) → `KnownStatus`. A dead pane is never ready. *Working*
+and *waiting* beat *idle*, which needs positive evidence for this turn; without it, a program that seems to rest is
+`quiet`. Called by the status watcher.
 """
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gshtui.bus.agent_data import OpenQuestion
+from gshtui.programs.evidence import QUIET, WORKING, Evidence, Rank
 from gshtui.programs.foreground import EDITORS, Foreground
 from gshtui.programs.profile import GENERIC, Profile
 from gshtui.programs.screen_reading import ScreenReading, by_title, search
@@ -17,10 +21,19 @@ NOTHING = ScreenReading()
 ANIMATED = "only an animation moves"
 """What an unknown program does whose screen moves without a word that is new; that it rests is a guess."""
 _ANIMATED, _ANIMATED_INPUT = 30.0, 6.0
-"""Seconds of that until a program counts as idle: one of which nothing is known, and one whose input looks idle."""
+"""Seconds of that until a program counts as quiet: one of which nothing is known, and one whose input looks idle."""
 _TAKEN_UP = 1.0
 """Seconds within which a program shows that it works on a text that was entered."""
-WORKING = frozenset({"thinking", "tool"})
+_TOLD = 10.0
+"""Seconds within which a source tells that a text which was entered is worked on: until then, its older rest is none.
+After them, it was a text that begins no turn."""
+_TELLS_PROMPTS = Rank.RECORD
+"""The lowest rank whose unchanged rest counts after that: it is read anew, while a hook only once said so."""
+_WRITTEN, _WRITTEN_WITHIN = 0.4, 60.0
+"""Seconds until another look at a program that seems to rest: evidence for it may come without a change of its screen,
+for so long."""
+_COUNTS = 3.0
+"""Seconds within which a row with a time that passes has to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +71,20 @@ class StatusFacts:
     reading: ScreenReading = NOTHING
     since: float = 0.0
     """When the screen and the title last changed."""
+    ended: float = 0.0
+    """Since when the screen has shown the end of a turn that it shows now."""
+    counted: float = 0.0
+    """When the time that passes on its screen last changed."""
     asked: float = 0.0
     """When the screen last showed a question."""
     entered: float = 0.0
     """When a text was seen to have been entered; 0: not since the screen last showed anything but rest."""
+    prompted: float = 0.0
+    """When it was last given a prompt, or seen to begin to work."""
+    fresh: bool = False
+    """It has been given no prompt since it was started."""
+    rested: float = 0.0
+    """When it was last known to rest."""
     ready: bool = False
     """It has been idle before."""
     front: Foreground | None = None
@@ -74,7 +97,7 @@ class KnownStatus:
 
     status: str
     source: str
-    """process, hook, title, screen, activity or spawn."""
+    """process, protocol, record, hook, transcript, title, screen, activity or spawn."""
     at: float
     """Since when; seconds since 1970."""
     doing: str = ""
@@ -83,6 +106,8 @@ class KnownStatus:
     """What its screen asks, if it waits."""
     again: float = 0.0
     """Seconds after which it may be different without anything else happening; 0: it stays."""
+    evidences: tuple[Evidence, ...] = ()
+    """What every source said, the highest rank first."""
 
     @property
     def needs_you(self) -> bool:
@@ -90,18 +115,48 @@ class KnownStatus:
         return self.status == "waiting"
 
     def label(self, now: float) -> str:
-        """For the sidebar: `thinking · hook · 4 s`, `idle? · screen · 40 s`."""
+        """For the sidebar: `thinking · hook · 4 s`, `quiet? · screen · 40 s`."""
         age = max(0, round(now - self.at))
         shown = f"{age} s" if age < 120 else f"{age // 60} min" if age < 7200 else f"{age // 3600} h"
         return f"{self.status}{'' if self.sure else '?'} · {self.source} · {shown}"
 
 
-def decide(profile: Profile, hook: HookEvent | None, facts: StatusFacts, now: float) -> KnownStatus:
+def hook_evidence(hook: HookEvent | None) -> tuple[Evidence, ...]:
+    """What the newest event with a status says."""
+    if hook is None or not hook.status:
+        return ()
+    return (Evidence(Rank.HOOK, "hook", hook.status, hook.at, hook.at, hook.doing, why=hook.event),)
+
+
+def decide(profile: Profile, evidences: Sequence[Evidence], facts: StatusFacts, now: float) -> KnownStatus:
     """The current status.
 
     Args:
-        hook: the newest event with a status; `None` if there is none.
+        evidences: of the sources above the screen: protocol, record, hooks and transcript.
     """
+    if (ended := _ended(facts)) is not None:
+        return ended
+    if facts.front is not None and (known := _by_front(profile, facts, facts.front)) is not None:
+        return known
+    seen = _by_screen(profile, facts, now)
+    moves = _by_movement(profile, facts, now)
+    told = sorted((each for each in evidences if each.status), key=lambda each: -each.rank)
+    every = (*told, *((_as_evidence(seen, Rank.SCREEN, facts, now),) if seen is not None else ()))
+    every = (*every, _as_evidence(moves, Rank.MOVEMENT, facts, now))
+    known = _weighed(profile, told, seen, moves, facts, now)
+    return dataclasses.replace(known, evidences=every)
+
+
+def _as_evidence(known: KnownStatus, rank: Rank, facts: StatusFacts, now: float) -> Evidence:
+    why = facts.reading.why if rank is Rank.SCREEN and known.source == "screen" else ""
+    if known.source == "title":
+        why = facts.title
+    elif rank is Rank.MOVEMENT:
+        why = f"its screen last changed {max(0, round(now - facts.moved))} s ago"
+    return Evidence(rank, known.source, known.status, known.at, now, known.doing, known.sure, known.question, why)
+
+
+def _ended(facts: StatusFacts) -> KnownStatus | None:
     if facts.gone:
         return KnownStatus("lost", "process", facts.since, "its terminal is gone")
     if facts.dead:
@@ -109,39 +164,136 @@ def decide(profile: Profile, hook: HookEvent | None, facts: StatusFacts, now: fl
         return KnownStatus(
             "done" if good else "failed", "process", facts.since, "" if good else _ending(facts.exit_status)
         )
-    if facts.front is not None and (known := _by_front(profile, facts, facts.front)) is not None:
-        return known
-    outside = _outside(profile, facts, now)
-    if hook is None or not hook.status:
-        rests = outside is None or outside.status == "idle"
-        return (_entered(facts, now) if rests else None) or outside or _by_activity(profile, facts, now)
-    if outside is None:
-        return _alone(profile, hook, facts, now)
-    if _same(hook.status, outside.status):
-        return KnownStatus(hook.status, "hook", hook.at, hook.doing or outside.doing)
-    if hook.status == "idle" and outside.source == "title" and facts.reading.status == "idle":
-        if facts.titled <= hook.at:  # the title was left behind
-            return KnownStatus(hook.status, "hook", hook.at, hook.doing)
-    elif hook.status == "waiting" and facts.asked > hook.at:
-        return outside  # its question was on the screen and is answered: no program reports that
-    # They contradict each other. What is seen has to last, since a screen is painted later than a hook is told.
-    lasted = now - max(outside.at, hook.at)
-    if lasted >= profile.timing.veto:
-        return outside
-    again = profile.timing.veto - lasted
-    if profile.hooks.early and hook.status == "idle" and outside.status in WORKING:
-        return KnownStatus(outside.status, "hook", hook.at, outside.doing, again=again)
-    return KnownStatus(hook.status, "hook", hook.at, hook.doing, again=again)
-
-
-def _same(one: str, other: str) -> bool:
-    return one == other or (one in WORKING and other in WORKING)
+    return None
 
 
 def _ending(status: int | None) -> str:
     if status is None:
         return "it ended"
     return f"ended by signal {status - 128}" if status > 128 else f"ended with {status}"
+
+
+# -- weighing -----------------------------------------------------------------------------------------------------
+
+
+def _weighed(
+    profile: Profile,
+    told: Sequence[Evidence],
+    seen: KnownStatus | None,
+    moves: KnownStatus,
+    facts: StatusFacts,
+    now: float,
+) -> KnownStatus:
+    best = _best(told)
+    if best is None:
+        rests = seen is None or seen.status in ("idle", QUIET)
+        return (_entered(facts, now) if rests else None) or seen or moves
+    if best.status == "idle":
+        return _against_rest(profile, best, seen, facts, now)
+    if best.status == "waiting":
+        return _against_question(profile, best, seen, facts, now)
+    return _against_work(profile, best, seen, facts, now)
+
+
+_WEIGHT = {"waiting": 2, "thinking": 1, "tool": 1, "starting": 1}
+
+
+def _best(told: Sequence[Evidence]) -> Evidence | None:
+    """The evidence that counts, of sources above the screen, the highest first: waiting before working before rest.
+
+    What a lower source said before a higher one last changed its mind is over.
+    """
+    current: list[Evidence] = []
+    for each in told:
+        if all(higher.at < each.at for higher in current if higher.rank > each.rank):
+            current.append(each)
+        elif _same(current[0].status, each.status) and each.doing and not current[0].doing:
+            current[0] = dataclasses.replace(current[0], doing=each.doing)
+    return max(current, key=lambda each: _WEIGHT.get(each.status, 0), default=None)
+
+
+def _said(told: Evidence, status: str = "", doing: str = "", *, sure: bool = True, again: float = 0.0) -> KnownStatus:
+    """This evidence as the status; `doing` is what a lower source adds."""
+    status = status or told.status
+    return KnownStatus(status, told.source, told.at, told.doing or doing, sure and told.sure, told.question, again)
+
+
+def _against_rest(
+    profile: Profile, told: Evidence, seen: KnownStatus | None, facts: StatusFacts, now: float
+) -> KnownStatus:
+    """A source says that it rests: what the screen shows to the contrary counts."""
+    if seen is None or seen.status in ("idle", QUIET) or seen.source == "activity":
+        return _rest_of_this_turn(told, facts, now)
+    if seen.source == "title" and facts.reading.status == "idle" and facts.titled <= told.at:
+        return _rest_of_this_turn(told, facts, now)  # the title was left behind
+    lasted = now - max(seen.at, told.at)
+    if lasted >= profile.timing.veto or seen.at > told.at + profile.timing.veto:
+        return dataclasses.replace(seen, sure=seen.sure and (told.rank <= Rank.HOOK or seen.status == "waiting"))
+    # What is seen has to last, since a screen is painted later than a source tells.
+    again = profile.timing.veto - lasted
+    if profile.hooks.early and told.rank is Rank.HOOK and seen.status in WORKING:
+        return _said(told, seen.status, seen.doing, again=again)
+    return dataclasses.replace(_rest_of_this_turn(told, facts, now), again=again)
+
+
+def _rest_of_this_turn(told: Evidence, facts: StatusFacts, now: float) -> KnownStatus:
+    """Its rest, if that is newer than its last prompt."""
+    since = facts.prompted
+    if not since or told.at >= since:
+        return _said(told)
+    left = _TOLD - (now - since)
+    if left > 0:
+        return KnownStatus("thinking", told.source, since, sure=False, again=left)
+    return _said(told) if told.rank >= _TELLS_PROMPTS else KnownStatus(QUIET, told.source, since, sure=False)
+
+
+def _against_question(
+    profile: Profile, told: Evidence, seen: KnownStatus | None, facts: StatusFacts, now: float
+) -> KnownStatus:
+    """A source says that it waits. Only a hook does not tell that its question was answered."""
+    if seen is not None and seen.status == "waiting":
+        return _said(told, doing=seen.doing)
+    if told.rank > Rank.HOOK or seen is None or seen.status == "starting":
+        return _said(told)
+    lasted = now - max(seen.at, told.at)
+    answered = facts.asked > told.at  # its question was on the screen, and is gone
+    if seen.status in WORKING or seen.status == "idle":
+        if answered or lasted >= profile.timing.veto:
+            return seen
+        return _said(told, again=profile.timing.veto - lasted)
+    return seen if answered else _said(told)
+
+
+def _against_work(
+    profile: Profile, told: Evidence, seen: KnownStatus | None, facts: StatusFacts, now: float
+) -> KnownStatus:
+    """A source says that it works."""
+    if seen is not None and _same(told.status, seen.status):
+        return _said(told, doing=seen.doing)
+    if seen is not None and seen.source != "activity":
+        lasted = now - max(seen.at, told.at)
+        # A question is the costliest to miss; the end of a turn counts only where the source may have missed it.
+        counts = seen.status == "waiting" or (seen.status == "idle" and told.rank <= Rank.HOOK and seen.at > told.at)
+        if counts:
+            return seen if lasted >= profile.timing.veto else _said(told, again=profile.timing.veto - lasted)
+    if told.rank > Rank.HOOK:
+        return _said(told)
+    still = now - max(told.at, facts.moved)
+    if still >= profile.timing.fresh:
+        return KnownStatus(QUIET, "activity", facts.moved, "no sign of life", sure=False)
+    if seen is None or seen.status != QUIET:
+        return _said(told, again=profile.timing.fresh - still)
+    lasted = now - max(seen.at, told.at)
+    if lasted < profile.timing.veto:
+        return _said(told, again=profile.timing.veto - lasted)
+    return _said(told, sure=False, again=profile.timing.fresh - still)
+
+
+def _same(one: str, other: str) -> bool:
+    return one == other or (one in WORKING and other in WORKING)
+
+
+# -- shells and interpreters --------------------------------------------------------------------------------------
 
 
 def by_foreground(
@@ -183,11 +335,15 @@ def _by_front(profile: Profile, facts: StatusFacts, front: Foreground) -> KnownS
     if known is not None:
         status, doing, source = known
         return KnownStatus(status, source, facts.since, doing)
+    # The system says that it waits for a line from its terminal, which is all that such a program does at rest.
     rests = profile.name == GENERIC and not profile.shell and facts.reading.status != "idle" and front.reads
     return KnownStatus("idle", "process", facts.moved, sure=False) if rests else None
 
 
-def _outside(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | None:
+# -- the screen ---------------------------------------------------------------------------------------------------
+
+
+def _by_screen(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | None:
     """The status according to title and screen; `None` if they show none."""
     reading, titles = facts.reading, profile.titles
     if reading.status == "waiting":
@@ -203,17 +359,58 @@ def _outside(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | 
     elif said == "thinking":
         doing = reading.doing if reading.status in WORKING else ""
         return KnownStatus(reading.status if reading.status in WORKING else "thinking", "title", facts.since, doing)
-    if reading.status != "idle":
-        return KnownStatus(reading.status, "screen", facts.since, reading.doing) if reading.status else None
+    if reading.status not in ("", "idle"):
+        return KnownStatus(reading.status, "screen", facts.since, reading.doing)
+    if (known := _contradicted(profile, facts, now)) is not None:
+        return known
+    if not reading.status:
+        return None
     if titles.idle and search(titles.idle, facts.title):
         return KnownStatus("idle", "title", facts.since, reading.doing)
-    if _animated(facts, now, _ANIMATED_INPUT):
-        return KnownStatus("idle", "screen", facts.since, reading.doing)
+    return _at_input(profile, facts, now)
+
+
+def _contradicted(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | None:
+    """What something on the screen says that forbids to call it rest; `None` if nothing does."""
+    reading = facts.reading
+    if not reading.contradicts:
+        return None
+    again = 0.0
+    if reading.counts:
+        again = _COUNTS - (now - facts.counted)
+        if again <= 0:
+            return None  # that time does not pass
+    if reading.contradicts == "waiting" and now - facts.since < profile.timing.veto:
+        again = profile.timing.veto - (now - facts.since)
+        return KnownStatus("thinking", "activity", facts.since, sure=False, again=again)
+    return KnownStatus(reading.contradicts, "screen", facts.since, reading.doing, sure=False, again=again)
+
+
+def _at_input(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus:
+    """Its input is to be seen, and nothing shows that it works: that it rests needs more than that."""
+    reading = facts.reading
     moving = profile.timing.rest - (now - facts.moved)
-    if profile.ai and not titles.busy and not reading.draft and moving > 0:
+    grows = profile.ai and not profile.titles.busy and not reading.draft and moving > 0
+    if grows and not _animated(facts, now, _ANIMATED_INPUT):
         # An input that looks idle above an answer that still grows.
         return KnownStatus("thinking", "activity", facts.moved, sure=False, again=moving)
-    return KnownStatus("idle", "screen", facts.since, reading.doing)
+    if _shows_rest(profile, facts):
+        return KnownStatus("idle", "screen", facts.since, reading.doing)
+    # What it writes down of the turn may come a moment after its screen has come to rest.
+    still = now - max(since := facts.since, facts.moved)
+    again = max(_WRITTEN, still / 2) if still < _WRITTEN_WITHIN else 0.0
+    return KnownStatus(QUIET, "screen", since, reading.doing, sure=False, again=again)
+
+
+def _shows_rest(profile: Profile, facts: StatusFacts) -> bool:
+    """Whether there is positive evidence that its turn is over: an input that is to be seen is none with most."""
+    if not profile.ai:
+        # Of an unknown program's prompt it is not known that it means rest, unless it reads from its terminal.
+        here = facts.front
+        return profile.name != GENERIC or here is None or bool(here.reads) or here.program in profile.programs
+    since = facts.prompted
+    ended = bool(facts.reading.ended) and facts.ended >= since
+    return profile.rest.input or ended or (facts.fresh and not since) or facts.rested > since
 
 
 def _entered(facts: StatusFacts, now: float) -> KnownStatus | None:
@@ -224,25 +421,15 @@ def _entered(facts: StatusFacts, now: float) -> KnownStatus | None:
     return KnownStatus("thinking", "screen", facts.entered, sure=False, again=left)
 
 
-def _alone(profile: Profile, hook: HookEvent, facts: StatusFacts, now: float) -> KnownStatus:
-    """The status from a hook, when the screen shows none."""
-    if hook.status not in WORKING:
-        return KnownStatus(hook.status, "hook", hook.at, hook.doing)
-    quiet = now - max(hook.at, facts.moved)
-    if quiet < profile.timing.fresh:
-        return KnownStatus(hook.status, "hook", hook.at, hook.doing, again=profile.timing.fresh - quiet)
-    return KnownStatus("idle", "activity", facts.moved, "no sign of life", sure=False)
-
-
-def _by_activity(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus:
+def _by_movement(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus:
     """Nothing is known but whether the screen moves."""
     still = now - max(facts.moved, facts.started)
     if _animated(facts, now, _ANIMATED):
-        return KnownStatus("idle", "activity", facts.news, ANIMATED, sure=False)
+        return KnownStatus(QUIET, "activity", facts.news, ANIMATED, sure=False)
     if not facts.ready and now - facts.started < profile.timing.start and profile.rules:
         return KnownStatus("starting", "spawn", facts.started, again=profile.timing.start - (now - facts.started))
     if still >= profile.timing.idle:
-        return KnownStatus("idle", "activity", facts.moved or facts.started, sure=False)
+        return KnownStatus(QUIET, "activity", facts.moved or facts.started, sure=False)
     again = profile.timing.idle - still
     if facts.news:
         again = max(0.1, min(again, _ANIMATED - (now - facts.news)))

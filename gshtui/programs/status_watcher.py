@@ -7,17 +7,18 @@ import contextlib
 import dataclasses
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.programs.evidence import WORKING, Evidence, LiveSource, Rank
 from gshtui.programs.foreground import Foreground, front
 from gshtui.programs.hook_reports import HookFeed
 from gshtui.programs.pane_view import unless_loading
 from gshtui.programs.profile import Profile, takes_code
 from gshtui.programs.screen_news import ScreenNews
-from gshtui.programs.screen_reading import read_screen, was_entered
-from gshtui.programs.status import WORKING, HookEvent, KnownStatus, StatusFacts, decide
+from gshtui.programs.screen_reading import ScreenReading, read_screen, was_entered
+from gshtui.programs.status import HookEvent, KnownStatus, StatusFacts, decide, hook_evidence
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.system.time_limit import time_limit
@@ -113,6 +114,7 @@ class CliStatus:
         acted: called with the time at which the program reports that it accepted a prompt.
         pace: shared with other programs' watchers, so that they do not all look at once.
         loading: whether it has yet to read the conversation that it was started with.
+        sources: what else tells its status while it runs; they are started and stopped here.
     """
 
     def __init__(
@@ -127,6 +129,7 @@ class CliStatus:
         acted: Callable[[float], None] | None = None,
         pace: Pacer | None = None,
         loading: ConversationLoading | None = None,
+        sources: Sequence[LiveSource] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         started = _started(row)
@@ -145,12 +148,14 @@ class CliStatus:
         self._acted = acted
         self._pace = pace or Pacer()
         self._loading = loading
+        self._sources = tuple(sources)
         self._clock = clock
         self._ticks = (clock(), time.monotonic())
         """The clock at the last look at it, and how long this machine had been awake then."""
         self._conversation: str = row.external_id
         self._hook: HookEvent | None = None
-        self._facts = StatusFacts(started=started, moved=started, since=started)
+        fresh = row.status == "starting" and row.status_source == "spawn"
+        self._facts: StatusFacts = StatusFacts(started=started, moved=started, since=started, fresh=fresh)
         self._lines: tuple[str, ...] = ()
         self._news = ScreenNews()
         self._stirred = asyncio.Event()
@@ -165,6 +170,8 @@ class CliStatus:
         self._typed = float("-inf")
         """The last look that saw a draft in its input, in seconds since 1970. A rest that is reported after it is the
         end of the turn to which the draft has led."""
+        self._seen_at = started
+        """The last look, in seconds since 1970."""
         self._looks = 0
         self._moving = False
         self._printed = float("-inf")
@@ -179,7 +186,18 @@ class CliStatus:
     @property
     def hooked(self) -> bool:
         """Whether the program reports by itself."""
-        return self._hook is not None
+        return self._hook is not None or any(each.rank >= Rank.HOOK for each in self.evidences())
+
+    @property
+    def version(self) -> str:
+        """The program's version as it tells it itself; empty where it does not."""
+        return next((source.version for source in self._sources if source.version), "")
+
+    def evidences(self) -> tuple[Evidence, ...]:
+        """What the sources above the screen say now, the highest rank first."""
+        told = [source.evidence for source in self._sources]
+        every = [*(each for each in told if each is not None), *hook_evidence(self._hook)]
+        return tuple(sorted(every, key=lambda each: -each.rank))
 
     @property
     def takes_code(self) -> bool:
@@ -198,6 +216,8 @@ class CliStatus:
         if self._feed is not None and self._profile.hooks.kind:
             self._ends.append(await self._feed.subscribe(self._row.id, self._profile, self._on_hook))
         self._ends.append(self._server.watcher.watch(self._row.pane, self._on_change))
+        for source in self._sources:
+            await source.start(self._on_source)
         self._stirred.set()
         self._task = keep_on(self._run, f"the status of {self._row.id}")
 
@@ -211,6 +231,15 @@ class CliStatus:
         self._pace.steady.discard(self)
         task, self._task = self._task, None
         await cancel_and_wait(task)
+        for source in self._sources:
+            await source.stop()
+
+    def given_prompt(self, at: float) -> None:
+        """It was given a prompt then (seconds since 1970): what it said of its rest before is over."""
+        self._facts = dataclasses.replace(self._facts, prompted=max(self._facts.prompted, at), fresh=False)
+        if self._task is not None:
+            self._judge()
+        self._stirred.set()
 
     def check_now(self) -> None:
         """Something was typed: look again."""
@@ -218,11 +247,22 @@ class CliStatus:
 
     # -- what comes in ---------------------------------------------------------------------------------------------
 
-    def _on_hook(self, event: HookEvent) -> None:
-        if event.conversation and event.conversation != self._conversation:
-            self._conversation = event.conversation
+    def _on_source(self) -> None:
+        for source in self._sources:
+            self._bind(source.conversation)
+        if self._task is not None:
+            self._judge()
+        self._at_once.set()  # what it asks, and how it goes on, its screen shows
+        self._stirred.set()
+
+    def _bind(self, conversation: str) -> None:
+        if conversation and conversation != self._conversation:
+            self._conversation = conversation
             if self._bound is not None:
-                self._bound(event.conversation)
+                self._bound(conversation)
+
+    def _on_hook(self, event: HookEvent) -> None:
+        self._bind(event.conversation)
         if event.status == "ended":
             self._hook = dataclasses.replace(event, status="")  # it is going; what it said before counts no more
         elif event.status not in ("", "said"):
@@ -268,7 +308,7 @@ class CliStatus:
 
     def _voice(self, title: str) -> tuple[bool, bool]:
         facts = StatusFacts(title=title)
-        known = decide(self._profile, None, dataclasses.replace(facts, ready=True), 0.0)
+        known = decide(self._profile, (), dataclasses.replace(facts, ready=True), 0.0)
         return known.source == "title", known.status == "waiting"
 
     def _now(self) -> float:
@@ -281,7 +321,7 @@ class CliStatus:
             self._facts = dataclasses.replace(facts, moved=facts.moved + jump, titled=facts.titled + jump)
             self._news.shift(jump)
         elif jump < -_SET_BACK:
-            told = ("started", "moved", "titled", "since", "asked", "entered")
+            told = ("started", "moved", "titled", "since", "asked", "entered", "prompted", "rested", "ended", "counted")
             self._facts = dataclasses.replace(facts, **{name: min(getattr(facts, name), now) for name in told})
             self._news.shift(jump)
             if self._hook is not None:
@@ -376,6 +416,8 @@ class CliStatus:
         """Whether the program reports what comes next. That its question was answered, only its screen shows, and also
         the end of a turn that was reported early."""
         known, hook = self.known, self._hook
+        if known.source in _KEEP_TELLING:
+            return known.sure
         return known.source == "hook" and known.status != "waiting" and hook is not None and hook.status == known.status
 
     def _moving_without_a_word(self) -> bool:
@@ -443,6 +485,8 @@ class CliStatus:
         if reading.status == "idle" and self._loading is not None and self._loading.possible:
             reading = await unless_loading(reading, self._loading, lines)
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None
+        for source in self._sources:
+            await source.refresh(quiet=reading.status in ("", "idle"))
         now = self._now()
         facts = self._facts
         if here is not None and here.reads is None and facts.front is not None and here.argv == facts.front.argv:
@@ -452,10 +496,10 @@ class CliStatus:
         self._news.note(lines, now)
         if lines != self._lines:
             self._moves.append(now)
-        stays = reading.status == facts.reading.status and _has_terminal(here) == _has_terminal(facts.front)
+        says, said_before = (_says(reading), _has_terminal(here)), (_says(facts.reading), _has_terminal(facts.front))
         ready = facts.ready or reading.status in ("idle", "waiting") or (here is not None and here.prompt)
         # What a first look finds may have been so since the start: it is no news that came after a hook's.
-        since = facts.since if stays or not self._lines else now
+        since = facts.since if says == said_before or not self._lines else now
         asked = now if reading.status == "waiting" else facts.asked
         if reading.status == "idle" and reading.draft != facts.reading.draft:
             self._drafted = time.monotonic()
@@ -468,6 +512,12 @@ class CliStatus:
                 self._hook = dataclasses.replace(self._hook, status="")  # its rest is over, and it says so later
         if reading.draft:
             self._typed = looked
+        echoes = bool(reading.echo) and reading.echo != facts.reading.echo and reading.status == facts.reading.status
+        begun = (bool(entered) and not facts.entered) or (echoes and bool(self._lines))
+        prompted = max(facts.prompted, self._seen_at) if begun else facts.prompted  # after the look before, at least
+        self._seen_at = looked
+        ended = facts.ended if reading.ended == facts.reading.ended else now
+        counted = facts.counted if reading.counts == facts.reading.counts else now
         self._lines = lines
         self._facts = dataclasses.replace(
             facts,
@@ -477,32 +527,53 @@ class CliStatus:
             since=since,
             asked=asked,
             entered=entered,
+            prompted=prompted,
+            fresh=facts.fresh and not prompted and not reading.echo,
+            ended=ended,
+            counted=counted,
             ready=ready,
             front=here,
         )
 
     def _judge(self) -> None:
         now = self._now()
-        before, known = self.known, decide(self._profile, self._hook, self._facts, now)
+        before, known = self.known, decide(self._profile, self.evidences(), self._facts, now)
         read = self._facts.reading.read
-        if known.status == "waiting" and read is not None:
+        if known.status == "waiting" and read is not None and known.question is None:
             known = dataclasses.replace(known, question=read.question)
-        self.known = known
-        if self._hook is not None and self._hook.status and known.sure and known.source in ("screen", "title"):
-            # What is seen has contradicted it for long enough: it is over, and says nothing of what comes later.
-            self._hook = dataclasses.replace(self._hook, status="")
-        if known.source == "hook" and known.status in ("idle", "waiting"):
+        self._remember(known)
+        if known.source in _BY_ITSELF and known.status in ("idle", "waiting"):
             self.idle.set()
         else:
             self.idle.clear()
         if known.status in ("thinking", "tool") and not known.doing and before.status == known.status:
-            self.known = known = dataclasses.replace(known, doing=before.doing)
+            known = dataclasses.replace(known, doing=before.doing)
+        self.known = known
         if (known.status, known.source, known.sure) != (before.status, before.source, before.sure):
             self._same_since = time.monotonic()
         if _said_by(known) != _said_by(before):
             self._changed(known)
 
+    def _remember(self, known: KnownStatus) -> None:
+        """Note what this status says of its turns."""
+        facts, hook = self._facts, self._hook
+        asks = known.status == "waiting" and not facts.reading.dialog
+        if known.sure and (known.status in WORKING or asks):
+            # What is seen may have begun before; it rests after that only by newer evidence.
+            began = known.at if known.source in _BY_ITSELF else known.at - self._profile.timing.veto
+            self._facts = dataclasses.replace(facts, prompted=max(facts.prompted, began), fresh=False)
+        elif known.sure and known.status == "idle":
+            self._facts = dataclasses.replace(facts, rested=max(facts.rested, known.at, facts.prompted + 0.001))
+        seen = known.sure and known.source in ("screen", "title")
+        if seen and hook is not None and hook.status not in ("", "idle"):
+            # What is seen has contradicted it for long enough: it is over, and says nothing of what comes later.
+            self._hook = dataclasses.replace(hook, status="")
 
+
+_KEEP_TELLING = frozenset(("record", "protocol"))
+"""Sources that tell whatever comes next, also that a question was answered."""
+_BY_ITSELF = _KEEP_TELLING | {"hook"}
+"""Sources by which a program tells its status itself."""
 _NEWS = frozenset(("first", "dead", "gone", "bell", "alternate"))
 """Changes of a pane that are no mere output, and no name of one program after the other."""
 
@@ -520,6 +591,11 @@ def _started(row: AgentRow) -> float:
 def _said_by(known: KnownStatus) -> tuple[object, ...]:
     """What differs in a status that is news."""
     return known.status, known.source, known.doing, known.sure, known.question
+
+
+def _says(reading: ScreenReading) -> tuple[str, str]:
+    """The parts of a reading that affect the status."""
+    return reading.status, reading.contradicts
 
 
 def _has_terminal(front: Foreground | None) -> tuple[object, ...]:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from gshtui.programs import profile as profiles
+from gshtui.programs.evidence import WORKING, Evidence, Rank
 from gshtui.programs.hook_reports import parse_report
 from gshtui.programs.profile import InputRules, Profile, StatusRule
 from gshtui.programs.screen_reading import read_screen, rule_matches, undimmed, was_entered, without_styles
-from gshtui.programs.status import WORKING, StatusFacts, decide
+from gshtui.programs.status import StatusFacts, decide
 
 SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
 LOADED = profiles.load(Path("/nonexistent"))
@@ -30,6 +31,8 @@ def shots() -> list[Any]:
 
 
 SHOTS = shots()
+FINISHED = Evidence(Rank.TRANSCRIPT, "transcript", "idle", 2.0)
+"""A turn that was finished before: nothing on a screen with work or a question on it makes that a rest."""
 
 
 def test_every_program_is_recorded_in_every_state() -> None:
@@ -59,7 +62,11 @@ def test_a_screen_says_what_the_program_does(program: str, file: Path, shot: dic
         since=1.0,
         ready=True,
     )
-    known = decide(profile, None, facts, 1000.0)
+    known = decide(profile, (FINISHED,), facts, 1000.0)
+    if shot["status"] == "idle":
+        alone = decide(profile, (), facts, 1000.0)
+        shows = profile.rest.input or bool(reading.ended)
+        assert (alone.status, alone.sure) == (("idle", True) if shows else ("quiet", False)), "an input is no evidence"
     if shot["status"] in WORKING:
         assert known.status in WORKING
     elif shot["status"]:
@@ -218,16 +225,15 @@ def test_a_logo_that_moves_is_no_work() -> None:
     (file,) = SCREENS.glob("vibe/*/dialogs-80x24/02-idle.txt")
     vibe = LOADED.get("vibe")
     reading = read_screen(vibe, file.read_text("utf-8").split("\n"), "Vibe")
-    known = decide(
-        vibe, None, StatusFacts(title="Vibe", started=1.0, moved=999.9, since=1.0, reading=reading, ready=True), 1000
-    )
+    facts = StatusFacts(title="Vibe", started=1.0, moved=999.9, since=1.0, reading=reading, ready=True, fresh=True)
+    known = decide(vibe, (), facts, 1000)
     assert (known.status, known.sure) == ("idle", True)
 
 
 def test_a_blank_screen_is_not_at_rest() -> None:
     opencode = LOADED.get("opencode")
     reading = read_screen(opencode, ["", ""], "OpenCode", (80, 23))
-    known = decide(opencode, None, StatusFacts(title="OpenCode", started=1.0, moved=1.0, reading=reading), 30.0)
+    known = decide(opencode, (), StatusFacts(title="OpenCode", started=1.0, moved=1.0, reading=reading), 30.0)
     assert known.status == "starting"
 
 

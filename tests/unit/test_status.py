@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 
 from gshtui.programs import profile as profiles
+from gshtui.programs import status as statuses
 from gshtui.programs.profile import GENERIC, Profile
 from gshtui.programs.screen_reading import ScreenReading
-from gshtui.programs.status import HookEvent, KnownStatus, StatusFacts, decide
+from gshtui.programs.status import HookEvent, KnownStatus, StatusFacts, hook_evidence
 
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE, CODEX, REPL = LOADED.get("claude"), LOADED.get("codex"), LOADED.get("repl")
 NOW = 10_000.0
+
+
+def decide(profile: Profile, hook: HookEvent | None, facts: StatusFacts, now: float) -> KnownStatus:
+    return statuses.decide(profile, hook_evidence(hook), facts, now)
 
 
 def hook(status: str, age: float, doing: str = "") -> HookEvent:
@@ -22,15 +27,17 @@ def hook(status: str, age: float, doing: str = "") -> HookEvent:
 
 
 def facts(
-    status: str = "", since: float = 100.0, moved: float = 100.0, title: str = "", draft: str = ""
+    status: str = "", since: float = 100.0, moved: float = 100.0, title: str = "", draft: str = "", over: bool = False
 ) -> StatusFacts:
-    """A pane whose screen has said `status` for `since` seconds and last changed `moved` seconds ago."""
+    """A pane whose screen has said `status` for `since` seconds and last changed `moved` seconds ago; `over`: it shows
+    the end of a turn."""
     return StatusFacts(
         title=title,
         started=NOW - 5000,
         moved=NOW - moved,
-        reading=ScreenReading(status, "", draft, True),
+        reading=ScreenReading(status, "", draft, True, ended="Interrupted" if over else ""),
         since=NOW - since,
+        ended=NOW - since if over else 0.0,
         ready=True,
     )
 
@@ -50,11 +57,20 @@ def test_a_dead_pane_is_never_ready() -> None:
 
 
 def test_an_interrupt_that_no_hook_tells_is_seen_on_the_screen() -> None:
-    fresh = decide(CLAUDE, hook("thinking", 1), facts("idle", since=0.5), NOW)
+    fresh = decide(CLAUDE, hook("thinking", 1), facts("idle", since=0.5, over=True), NOW)
     assert (fresh.status, fresh.source) == ("thinking", "hook"), "a screen is painted later than a hook is told"
     assert 0 < fresh.again <= CLAUDE.timing.veto
-    vetoed = decide(CLAUDE, hook("thinking", 5), facts("idle", since=3), NOW)
-    assert (vetoed.status, vetoed.source, vetoed.at) == ("idle", "screen", NOW - 3)
+    over = decide(CLAUDE, hook("thinking", 5), facts("idle", since=3, over=True), NOW)
+    assert (over.status, over.source, over.at) == ("idle", "screen", NOW - 3)
+    before = decide(CLAUDE, hook("thinking", 5), facts("idle", since=9, over=True), NOW)
+    assert before.status == "thinking", "it is the end of the turn before"
+
+
+def test_a_mere_input_raises_a_doubt_about_a_hook_and_no_more() -> None:
+    known = decide(CLAUDE, hook("tool", 25, "Bash make"), facts("idle", since=20, moved=0.2), NOW)
+    assert (known.status, known.source, known.sure, known.doing) == ("tool", "hook", False, "Bash make")
+    silent = decide(CLAUDE, hook("tool", 200), facts("idle", since=190, moved=180), NOW)
+    assert (silent.status, silent.sure) == ("quiet", False)
 
 
 def test_the_end_of_a_turn_that_is_reported_before_it_is_shown_waits_for_the_screen() -> None:
@@ -89,8 +105,8 @@ def test_a_question_that_was_seen_and_is_gone_is_answered_at_once() -> None:
 
 def test_a_hook_that_says_working_for_hours_is_stale() -> None:
     known = decide(CLAUDE, hook("thinking", 7200), facts("", moved=7000), NOW)
-    assert (known.status, known.sure) == ("idle", False)
-    assert known.label(NOW) == "idle? · activity · 116 min"
+    assert (known.status, known.sure) == ("quiet", False)
+    assert known.label(NOW) == "quiet? · activity · 116 min"
 
 
 def test_a_long_job_that_still_moves_is_no_stale_hook() -> None:
@@ -117,7 +133,7 @@ def test_a_title_that_a_turn_left_behind_says_nothing() -> None:
     assert 0 < decide(CLAUDE, None, left, NOW).again <= CLAUDE.timing.idle
     later = NOW + CLAUDE.timing.idle
     known = decide(CLAUDE, None, left, later)
-    assert (known.status, known.source) == ("idle", "screen"), "what works moves"
+    assert (known.status, known.source) == ("quiet", "screen"), "what works moves, and what rests says so"
     told = decide(CLAUDE, hook("idle", 3), left, NOW)
     assert (told.status, told.source) == ("idle", "hook"), "it has not changed since"
     anew = decide(CLAUDE, hook("idle", 60), left, NOW)
@@ -129,18 +145,19 @@ def test_an_input_above_which_an_answer_grows_is_unsure() -> None:
     known = decide(amp, None, facts("idle", moved=0.2), NOW)
     assert (known.status, known.sure) == ("thinking", False)
     assert known.again > 0
-    typing = decide(amp, None, facts("idle", moved=0.2, draft="half"), NOW)
+    typing = decide(amp, None, replace(facts("idle", moved=0.2, draft="half"), rested=NOW - 9), NOW)
     assert typing.status == "idle", "it is a person who types"
-    rests = decide(opencode, None, facts("idle", moved=0.0), NOW)
+    rests = decide(opencode, None, facts("idle", moved=0.0, over=True), NOW)
     assert (rests.status, rests.sure) == ("idle", True), "it says all the time that it works"
 
 
 def test_a_text_that_was_just_entered_is_taken_up_until_its_program_should_have_said_so() -> None:
-    entered = replace(facts("idle"), entered=NOW - 0.2)
+    entered = replace(facts("idle", over=True), entered=NOW - 0.2, prompted=NOW - 0.3)
     known = decide(CLAUDE, None, entered, NOW)
     assert (known.status, known.source, known.sure) == ("thinking", "screen", False)
-    assert decide(CLAUDE, None, entered, NOW + known.again).status == "idle"
-    assert decide(CLAUDE, hook("idle", 1), entered, NOW).status == "idle", "it reports by itself"
+    assert decide(CLAUDE, None, entered, NOW + known.again).status == "quiet", "the turn that is over is the one before"
+    assert decide(CLAUDE, hook("idle", 1), entered, NOW).status == "thinking", "so is the rest that it reported"
+    assert decide(CLAUDE, hook("idle", 0.1), entered, NOW).status == "idle"
     asks = replace(entered, title="[ ! ] Action Required | project")
     assert decide(CODEX, None, asks, NOW).status == "waiting"
 
@@ -149,7 +166,7 @@ def test_a_program_that_nothing_is_known_of_is_idle_when_still_for_long_enough()
     moving = decide(CLAUDE, None, facts("", moved=5), NOW)
     assert (moving.status, moving.sure, moving.again) == ("thinking", False, CLAUDE.timing.idle - 5)
     still = decide(CLAUDE, None, facts("", moved=CLAUDE.timing.idle + 1), NOW)
-    assert (still.status, still.sure) == ("idle", False)
+    assert (still.status, still.sure) == ("quiet", False)
     assert CLAUDE.timing.idle >= 10
 
 
@@ -173,5 +190,5 @@ def test_an_animation_alone_is_rest_after_a_while_and_said_to_be_a_guess(name: s
     assert (status(5).status, status(5).sure) == ("thinking", False)
     assert 0 < status(25).again <= 12
     rest = status(40)
-    assert (rest.status, rest.source, rest.sure, rest.doing) == ("idle", "activity", False, "only an animation moves")
+    assert (rest.status, rest.source, rest.sure, rest.doing) == ("quiet", "activity", False, "only an animation moves")
     assert status(40, moved=40).doing == "", "nothing moves at all"

@@ -300,7 +300,7 @@ async def test_one_change_without_a_new_word_is_no_animation(monkeypatch: pytest
             await eventually(lambda: look(server), until=lambda looks, seen=server.looks: looks > seen)
         server.shown = IDLE
         server.printed()
-        await eventually(lambda: status_of(status), until=lambda status: status == "idle")
+        await eventually(lambda: status_of(status), until=lambda status: status == "quiet")
     finally:
         await status.stop()
 
@@ -422,7 +422,7 @@ async def test_a_night_of_sleep_and_a_clock_set_back_change_nothing(jump: float)
         status.check_now()
         looked = server.looks
         await eventually(lambda: look(server), until=lambda looks: looks > looked + 1)
-        assert (status.known.status, status.known.doing) == ("idle", "no sign of life")
+        assert (status.known.status, status.known.doing) == ("quiet", "no sign of life")
     finally:
         await status.stop()
 

@@ -11,7 +11,8 @@ from gshtui.bus.agent_data import AnswerSource, EffortChoice, GuardMode, OpenQue
 from gshtui.bus.event import Event
 from gshtui.bus.messages import Message, Picture, ResultStatus, Usage
 
-Status = Literal["starting", "thinking", "tool", "waiting", "idle", "done", "failed", "lost"]
+Status = Literal["starting", "thinking", "tool", "waiting", "idle", "quiet", "done", "failed", "lost"]
+"""`quiet`: a program of another vendor that seems to rest, without evidence that its turn is over."""
 
 
 class PromptBegun(Event, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ RESPONSE = "qwen-code.api_response"
 
 def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Path | None:
     """The transcript of a conversation: by its id, else the folder's newest since the agent began."""
-    projects = _root(environ, home) / "projects"
+    projects = root(environ, home) / "projects"
     if id := safe_name(wanted.id):
         named = [folder / f"{id}.jsonl" for folder in _folders(projects, wanted.cwd)]
         known = next((path for path in named if path.is_file()), None)
@@ -49,12 +49,12 @@ def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Pat
 
 def sessions_since(cwd: str, since: float, environ: Mapping[str, str], home: Path) -> set[str]:
     """The ids of a folder's conversations that were written since then (epoch seconds)."""
-    projects = _root(environ, home) / "projects"
+    projects = root(environ, home) / "projects"
     paths = [path for folder in _folders(projects, cwd) for path in folder.glob("*.jsonl")]
     return {path.stem for path in newest_file(paths, since)}
 
 
-def _root(environ: Mapping[str, str], home: Path) -> Path:
+def root(environ: Mapping[str, str], home: Path) -> Path:
     """The folder of what the program writes while it runs."""
     named = environ.get("QWEN_RUNTIME_DIR", "").strip() or environ.get("QWEN_HOME", "").strip()
     return Path(named or home / ".qwen").expanduser()

@@ -97,6 +97,8 @@ class TurnText:
     """What it said last, after its last tool call."""
     over: bool
     """Nothing but that has come since."""
+    written: float = 0.0
+    """When the newest of it was written down, in epoch seconds."""
 
     def answers(self, text: str) -> bool:
         """Whether this text is what was asked, however its white space was changed on the way."""
@@ -187,4 +189,5 @@ def turn_of(found: ProgramTranscript) -> TurnText | None:
         elif entry.kind in ("tool_call", "tool_result"):
             over = False
     first = found.entries[begun]
-    return TurnText(first.message, first.at, first.text, tuple(said), "\n\n".join(answer), over)
+    written = max(entry.at for entry in found.entries[begun:])
+    return TurnText(first.message, first.at, first.text, tuple(said), "\n\n".join(answer), over, written)

@@ -1,0 +1,94 @@
+"""What the sources of a program's status say, and how much each counts.
+
+A source that is connected to the program, or reads what the program itself keeps up to date, is a `LiveSource`; the
+status watcher starts it and asks it. `gshtui.programs.status` weighs all that they say.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from gshtui.bus.agent_data import OpenQuestion
+
+WORKING = frozenset({"thinking", "tool"})
+QUIET = "quiet"
+"""The status of a program that seems to rest, without evidence that its turn is over. It is never taken for idle."""
+
+
+class Rank(enum.IntEnum):
+    """How much a source counts. A lower one may raise a doubt about a higher one; it never replaces it, but by a
+    positive sign of what the higher one cannot tell, such as an interrupt."""
+
+    MOVEMENT = 1
+    """Whether the screen moves."""
+    SCREEN = 2
+    """The rules of its profile, for its screen and its title."""
+    TRANSCRIPT = 3
+    """Its record of the conversation."""
+    HOOK = 4
+    """Its own reports of single events."""
+    RECORD = 5
+    """A file that it keeps up to date with its status."""
+    PROTOCOL = 6
+    """A protocol by which we are connected to it."""
+    PROCESS = 7
+    """Its process, and what has its terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one source says now."""
+
+    rank: Rank
+    source: str
+    """A word for people: protocol, record, hook, transcript, title, screen, activity or process."""
+    status: str
+    """starting, thinking, tool, waiting or idle; `quiet`: nothing shows that it works, which is no evidence of rest."""
+    at: float
+    """Since when it says so, by the source's own clock where it has one; seconds since 1970."""
+    confirmed: float = 0.0
+    """When it was last seen to say so; seconds since 1970."""
+    doing: str = ""
+    sure: bool = True
+    question: OpenQuestion | None = None
+    """What it asks, if the source knows that."""
+    why: str = ""
+    """On which grounds, for people: the event, the field, or the rule and the row that it matched."""
+
+
+class LiveSource(Protocol):
+    """Something that tells a program's status while it runs."""
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What it says now; `None` where it says nothing, so that the next rank counts."""
+        ...
+
+    @property
+    def conversation(self) -> str:
+        """The id of the conversation that the program is in; empty where it does not tell that."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """The program's version; empty where it does not tell that."""
+        ...
+
+    async def start(self, changed: Callable[[], None]) -> None:
+        """Begin, and call `changed` whenever any of this is different. Never raises: what fails says nothing."""
+        ...
+
+    async def refresh(self, *, quiet: bool) -> None:
+        """Called with each look at the program's screen: read again what tells no changes by itself.
+
+        Args:
+            quiet: the screen shows no work, so that what tells of a turn's end matters.
+        """
+        ...
+
+    async def stop(self) -> None:
+        """End."""
+        ...
