@@ -57,6 +57,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.timeout(LIMIT))
+            run = getattr(item, "callspec", None)
+            if run is not None and isinstance(program := run.params.get("program"), Program):
+                item.user_properties += [("program", program.name), ("version", program.version)]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
