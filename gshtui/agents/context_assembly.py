@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from gshtui.agents.agent import Agent
 from gshtui.agents.model_pool import ModelPool
 from gshtui.agents.sessions import session_lookup
+from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message
@@ -73,9 +74,15 @@ _HINT = "`agents` lists them."
 class AgentFinder:
     """Finds agents by name or id."""
 
-    def __init__(self, store: Store, here: Callable[[str], Agent | None], cwd: str) -> None:
-        """`here`: an agent of this process; `cwd`: the folder whose conversations count."""
+    def __init__(self, store: Store, here: Callable[[str], Agent | None], cwd: str, own: str = "") -> None:
+        """
+        Args:
+            here: an agent of this process.
+            cwd: the folder whose conversations count.
+            own: the agent of a window in this folder, whether one is open or not.
+        """
         self._store = store
+        self._own = own
         self._here = here
         self._sessions = session_lookup(store, self._session_here, cwd)
 
@@ -85,8 +92,12 @@ class AgentFinder:
         if live is not None and live.session:
             return ContextSubject(live.name, live.session, cast("LiveAgent", live))
         session = await self._sessions(agent)
+        row = await self._row(agent)
         if session:
-            return ContextSubject(await self._kept_as(agent), session)
+            return ContextSubject(agent, session) if row is None else ContextSubject(row.id, session, name=row.name)
+        if row is not None or agent == self._own:
+            who = agent if row is None else row.name
+            raise ContextError("unknown", f"{who} has no conversation here yet.", "It begins with the first prompt.")
         try:
             held = await self._store.sessions.find(agent)
         except StoreError as error:
@@ -100,12 +111,12 @@ class AgentFinder:
         live = self._here(agent)
         return live.session if live is not None else ""
 
-    async def _kept_as(self, agent: str) -> str:
-        """The name under which its requests are stored: the id of an agent on the roster."""
+    async def _row(self, agent: str) -> AgentRow | None:
+        """An agent of the roster, under whose id its requests are stored."""
         try:
-            return (await self._store.agents.find(agent)).id
+            return await self._store.agents.find(agent)
         except StoreError:
-            return agent
+            return None
 
 
 def make_contexts(
@@ -116,8 +127,9 @@ def make_contexts(
     here: Callable[[str], Agent | None],
     cwd: str,
     redact: Callable[[str], str],
+    own: str = "",
 ) -> ContextRouter:
-    """The contexts of every agent, other programs' too."""
+    """The contexts of every agent, other programs' too. `own`: the agent of a window in this folder."""
 
     async def memory(agent: str, prompt: str) -> tuple[Passage, ...]:
         from gshtui.agents.memory.memory_owner import MemoryOwners
@@ -152,7 +164,7 @@ def make_contexts(
 
         return Transcripts(known)
 
-    around = ContextEnvironment(AgentFinder(store, here, cwd).find, choose, abilities, load, redact, memory)
+    around = ContextEnvironment(AgentFinder(store, here, cwd, own).find, choose, abilities, load, redact, memory)
     settings = ContextSettings.from_table(table)
     queries = ContextQueries(bus, store.contexts, settings, around)
     editor = ContextEditor(bus, store.contexts, settings, queries)

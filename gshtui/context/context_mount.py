@@ -33,7 +33,8 @@ would be sent now; the other files are one section each, and thinking.ctx is wha
 the model thought in its last turn, by itself or with `think`, which no request of a later turn has.
 
 Of an agent with a process of its own, or a conversation that nobody has open, system, call and tools are those of its
-last request, and memory, history and input those of the next; a line above them says so.
+last request, and memory, history and input those of the next; a line above them says so. Before its first request,
+these three are all that is known.
 
 1. system: who the agent is, how it works here, its skills, and AGENTS.md
 2. call: the topic and the pinned documents of the call that it is in
@@ -86,7 +87,12 @@ class ContextMount(ReadOnlyMount):
             return [Node(ASSEMBLY), *(Node(name, "folder", type="agent") for name in await self._agents())]
         if len(steps) > 1 or steps == (ASSEMBLY,):
             raise FileError("file", f"{'/'.join(steps)} is a file.", "`cat` shows it.")
-        view = await self._view("/".join(steps))
+        try:
+            view = await self._view("/".join(steps))
+        except FileError as error:
+            if error.kind != "missing" or "/".join(steps) not in await self._agents():
+                raise
+            return [Node(f"{name}.ctx", about={"tokens": 0}) for name in FILES]  # each says why there is nothing yet
         return [Node(f"{name}.ctx", about={"tokens": sum(b.tokens for b in _blocks(view, name))}) for name in FILES]
 
     async def read(self, caller: Caller, steps: tuple[str, ...]) -> str:

@@ -78,6 +78,8 @@ class ContextSubject:
     """The name under which its iterations are stored."""
     session: str
     live: LiveAgent | None = None
+    name: str = ""
+    """As people know it; empty: by the same name."""
 
 
 Find = Callable[[str], Awaitable[ContextSubject]]
@@ -105,6 +107,7 @@ class ContextEnvironment:
 
 
 T = TypeVar("T")
+_UNSENT = "its system, call and tools are known once it has; memory, history and input are those of its first request."
 _CARRY = 200
 """How many of the newest requests are examined for the carry cost."""
 _TOGETHER = 50
@@ -279,15 +282,19 @@ class ContextQueries:
     async def _elsewhere(self, subject: ContextSubject, cutter: Cutter) -> tuple[RequestInputs, str]:
         """The terms of an agent that is not in this process: the fixed sections as it sent them last."""
         marks = await self.await_record(self._context_store.iterations(subject.session, agent=subject.agent, limit=1))
-        if not marks:
-            raise ContextError("unknown", f"{subject.agent} has sent nothing yet.")
-        mark = marks[0]
-        blocks = await self.await_record(self._context_store.blocks(mark.id))
+        blocks: Sequence[Block] = ()
+        if marks:
+            blocks = await self.await_record(self._context_store.blocks(marks[0].id))
         fixed = [block for block in blocks if block.section not in ("history", "input")]
         texts = await self._texts(fixed)
         passages = passages_of(fixed, texts)
-        provider = await self._provider(mark.provider, mark.model)
-        able = replace(provider.capabilities(mark.model), window=mark.window or 100_000)
+        if marks:
+            window, model = marks[0].window, marks[0].model
+            provider = await self._provider(marks[0].provider, model)
+        else:
+            provider, model, window = *await self._first_choice(), 0
+        able = provider.capabilities(model)
+        able = replace(able, window=window or able.window or 100_000)
         messages = await self._messages(subject)
         note = "System, call, memory and tools are those of its last request; history and input are the next one's."
         if self._around.memory is not None:
@@ -295,11 +302,13 @@ class ContextQueries:
             memory = await self.await_record(self._around.memory(subject.agent, first))
             passages = (*(one for one in passages if one.section != "memory"), *memory)
             note = "System, call and tools are those of its last request; memory, history and input are the next one's."
+        if not marks:
+            note = f"{subject.name or subject.agent} has sent nothing yet: {_UNSENT}"
         settings = self._settings.tuned(cutter.plan.tuned)
         outputs = await restored_outputs(self._context_store, messages, cutter.plan)
-        inputs = Inputs(mark.model, passages, tools_of(fixed, texts), "", 0, outputs)
+        inputs = Inputs(model, passages, tools_of(fixed, texts), "", 0, outputs)
         terms = RequestInputs(
-            subject.agent, subject.session, provider, mark.model, able, settings, limits(able, settings), messages,
+            subject.agent, subject.session, provider, model, able, settings, limits(able, settings), messages,
             inputs,
         )  # fmt: skip
         return terms, note
@@ -365,6 +374,13 @@ class ContextQueries:
         except ProviderError:
             return UnavailableProvider(provider, self._around.abilities(provider, model))
         return found
+
+    async def _first_choice(self) -> tuple[Provider, str]:
+        """What an agent without a model of its own begins with."""
+        try:
+            return await self._around.choose("", "")
+        except ProviderError:
+            return UnavailableProvider("", Capabilities()), ""
 
     async def _draft_output(self, subject: ContextSubject) -> int:
         try:

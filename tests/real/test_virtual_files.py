@@ -249,6 +249,42 @@ async def test_contexts_and_statuses_are_computed(files: Files) -> None:
         assert (await files.judged(line)).inside, line
 
 
+async def test_an_agent_that_was_never_asked_shows_what_is_known_of_its_first_request(files: Files) -> None:
+    """In each face by its name; one whose conversation has not begun is listed, and says so."""
+    hub, home = files.hub, str(files.project)
+    assert hub.store is not None
+    for id, name in (("0001", "scout"), ("0002", "mute")):
+        row = AgentRow(id=id, name=name, kind="native", runtime="tmux", cwd=home, home=home)
+        await hub.store.agents.add(row, SpawnRequest(), ())
+    session = (await hub.store.sessions.create(cwd=home, agent="0001", title="", parent="agent 0001")).id
+    await hub.store.agents.update("0001", session=session)
+    await hub.run("remember agent=scout key=parser value=winnow")
+    told = "scout has sent nothing yet: its system, call and tools are known once it has"
+    assert "memory.ctx" in await files.names("ls /context/scout")
+    memory = await files.text("cat /context/scout/memory.ctx")
+    assert told in memory and "winnow" in memory
+    for line in ("context agent=scout", "context agent=0001 section=memory", "cat /context/scout/full.ctx"):
+        assert told in await files.text(line), line
+    assert "parser.mem" in await files.text("context agent=scout section=memory")
+    assert "full.ctx" in await files.names("ls /context/mute")
+    for line in ("cat /context/mute/full.ctx", "context agent=mute"):
+        assert "mute has no conversation here yet" in await files.refused(line)
+
+
+async def test_an_agent_of_a_window_that_is_not_open_has_no_conversation_yet(tmp_path: Path) -> None:
+    parts = frozenset({"store", "guard", "providers"})
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=parts))
+    await hub.start()
+    try:
+        files = Files(hub, tmp_path, tmp_path)
+        assert "main" in await files.names("ls /context")
+        assert "full.ctx" in await files.names("ls /context/main")
+        for line in ("cat /context/main/full.ctx", "context agent=main"):
+            assert await files.refused(line) == "main has no conversation here yet."
+    finally:
+        await hub.stop()
+
+
 async def test_real_files_by_their_virtual_paths(files: Files) -> None:
     (files.elsewhere / "guide.md").write_text("guide\n")
     for path in ("README.md", "/shared/project/README.md", str(files.project / "README.md")):
