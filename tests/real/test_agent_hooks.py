@@ -19,6 +19,7 @@ from gshtui.agents.hooks.hook_set import Hook, HookEvent, HookFiles, HookSet, ap
 from gshtui.agents.hooks.tool_names import claude_name
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.loader import load
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
@@ -39,13 +40,13 @@ COVERS = (
 class Asked:
     """Hooks of one folder, and what was noticed."""
 
-    def __init__(self, folder: Path, *hooks: Hook) -> None:
+    def __init__(self, folder: Path, *hooks: Hook, sandboxes: Sandboxes | None = None) -> None:
         self.bus = Bus()
         self.noticed: list[str] = []
         self.bus.subscribe(
             lambda batch: self.noticed.extend(one.text for one in batch if isinstance(one, Noticed)), Noticed, name="t"
         )
-        self.hooks = AgentHooks(self.bus, folder, os.environ, lambda: HookSet(list(hooks)), None)
+        self.hooks = AgentHooks(self.bus, folder, os.environ, lambda: HookSet(list(hooks)), sandboxes)
 
     async def before(self, tool: str = "bash", **arguments: Any) -> Any:
         verdict = await self.hooks.before_tool("main", "s", "c", tool, arguments)
@@ -110,6 +111,19 @@ async def test_a_failing_hook_is_shown_and_blocks_nothing(tmp_path: Path, comman
     asked = Asked(tmp_path, hook(command))
     assert (await asked.before(command="x")).denied == ""
     assert said in asked.noticed[0]
+
+
+@pytest.mark.parametrize("end", ["true", "exit 2", "exit 1"])
+async def test_what_the_sandbox_refused_a_hook_is_said_whatever_its_exit_code(tmp_path: Path, end: str) -> None:
+    project = made_project(tmp_path / "project")
+    line = f"cat > /dev/null; echo x > .git/mine; {end}"
+    (tmp_path / "state").mkdir()
+    sandboxes = Sandboxes(load(project).settings.sandbox, (tmp_path / "state",))
+    asked = Asked(project, hook(line, sandbox=True), sandboxes=sandboxes)
+    verdict = await asked.before(command="x")
+    assert "The sandbox refused the hook" in asked.noticed[0] and ".git/mine" in asked.noticed[0]
+    assert ".git/mine" in verdict.text
+    assert bool(verdict.denied) == (end == "exit 2")
 
 
 async def test_a_hook_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:

@@ -155,6 +155,10 @@ class AgentHooks:
         return await self.ask("PostToolUse", agent, session, given, claude_name(tool))
 
     def _weigh(self, verdict: HookVerdict, hook: Hook, answer: HookAnswer, agent: str) -> None:
+        if answer.refused:
+            text = f"The sandbox refused the hook {hook.shown!r} ({hook.event}): {'; '.join(answer.refused)}."
+            self._notice(text, agent)
+            verdict.context.append(text)
         if answer.failed or answer.code not in (0, 2):
             said = answer.failed or f"exit code {answer.code}: {one_line(literal(answer.err), 200)}"
             self._notice(f"The hook {hook.shown!r} ({hook.event}) failed: {said}.", agent)

@@ -33,12 +33,18 @@ _KEPT = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """What a hook gave. `failed`: why it gave nothing, as the end of a sentence."""
+    """What a hook gave.
+
+    Attributes:
+        failed: why it gave nothing, as the end of a sentence.
+        refused: what the sandbox refused to it, each as a sentence without its full stop.
+    """
 
     code: int = 0
     out: str = ""
     err: str = ""
     failed: str = ""
+    refused: tuple[str, ...] = ()
 
 
 async def run_hook(
@@ -77,8 +83,8 @@ async def _ran(
             if isinstance(sandbox, str):
                 run = await run_supervised(start, hook.seconds, never, capture, errors)
             else:
-                known = await asyncio.to_thread(sandbox.with_programs, _words(hook.command))
-                seen = replace(known, shown=(*known.shown, *shown))
+                holding = await asyncio.to_thread(sandbox.with_programs, _words(hook.command))
+                seen = replace(holding, shown=(*holding.shown, *shown))
                 run = await run_in_sandbox(seen, start, hook.seconds, never, capture, errors)
         finally:
             capture.close()
@@ -89,7 +95,9 @@ async def _ran(
         err.close()
     if run.end is End.TIMEOUT:
         return HookAnswer(failed=f"it took longer than {hook.seconds:g} s and was ended")
-    return HookAnswer(run.shell_code, said, complained)
+    known = await asyncio.to_thread(run.with_refusals_in, f"{said}\n{complained}")
+    use = known.sandbox_use
+    return HookAnswer(run.shell_code, said, complained, refused=use.refused if use is not None else ())
 
 
 def _words(command: str) -> list[str]:
