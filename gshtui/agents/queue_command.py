@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -27,6 +27,14 @@ class QueueParameters(Parameters):
     agent: str = Field("", description="Which agent; empty: the selected one.")
 
 
+def _none_here(elsewhere: Sequence[tuple[str, int]]) -> list[str]:
+    """What is said where none waits: in which conversations of the folder some do."""
+    if not elsewhere:
+        return ["No prompts wait."]
+    each = (f"{number} in {session} (`gsh-tui --resume {session}` opens it)" for session, number in elsewhere)
+    return [f"No prompts wait here, but {', '.join(each)}."]
+
+
 def queue_command(bus: Bus, store: Store, session_of: Callable[[str], str]) -> AnyCommand:
     """The command. `session_of`: the conversation of an agent of this process, or empty."""
 
@@ -38,13 +46,14 @@ def queue_command(bus: Bus, store: Store, session_of: Callable[[str], str]) -> A
                 row = await store.agents.find(agent)
                 agent, session = row.id, row.session
             waiting = await store.queue.find_all(session) if session else []
+            elsewhere = [] if waiting else await store.queue.waiting_in(str(invocation.cwd))
         except StoreError as error:
             raise command_error(error) from error
         if parameters.action == "list":
             lines = [f"{n}. {one_line(literal(one.text), 120)}" for n, one in enumerate(waiting, 1)]
-            return Outcome(msgspec.to_builtins(waiting), "\n".join(lines) or "No prompts wait.")
+            return Outcome(msgspec.to_builtins(waiting), "\n".join(lines or _none_here(elsewhere)))
         if not waiting:
-            raise CommandError("No prompts wait.")
+            raise CommandError(" ".join(_none_here(elsewhere)))
         number = "1 prompt" if len(waiting) == 1 else f"{len(waiting)} prompts"
         if parameters.action == "send":
             bus.publish(QueueReleaseRequested(agent=agent))

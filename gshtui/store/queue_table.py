@@ -54,6 +54,16 @@ def prompts_of(connection: sqlite3.Connection, session: str) -> list[InboxPrompt
     return prompts
 
 
+def waiting_in(connection: sqlite3.Connection, cwd: str) -> list[tuple[str, int]]:
+    """The conversations of a folder in which prompts wait, and how many."""
+    found = connection.execute(
+        "SELECT session, count(*) FROM queued_prompts JOIN sessions ON sessions.id = session WHERE sessions.cwd = ?"
+        " GROUP BY session ORDER BY min(number)",
+        (cwd,),
+    )
+    return [(str(session), int(number)) for session, number in found.fetchall()]
+
+
 class QueueTable(Table):
     """`store.queue`: the prompts that wait."""
 
@@ -68,3 +78,7 @@ class QueueTable(Table):
     async def find_all(self, session: str) -> list[InboxPrompt]:
         """The prompts that wait in a conversation, in their order."""
         return await self._read(lambda connection: prompts_of(connection, session))
+
+    async def waiting_in(self, cwd: str) -> list[tuple[str, int]]:
+        """The conversations of a folder in which prompts wait, and how many."""
+        return await self._read(lambda connection: waiting_in(connection, cwd))

@@ -469,6 +469,13 @@ async def test_the_queue_is_listed_and_dropped(tmp_path: Path, monkeypatch: pyte
             await queued
             await server.sent.wait()
             assert (await hub.run("queue list")).text == "1. Q1\n2. Q2"
+        there = f"No prompts wait here, but 2 in {session} (`gsh-tui --resume {session}` opens it)."
+        ran = await asyncio.to_thread(run_gsh, "run", "queue", cwd=tmp_path)
+        assert (ran.code, ran.out.strip()) == (0, there)
+        async with _hub(tmp_path, "new", "yolo") as (hub, recorder):
+            assert (await hub.run("queue")).text == there
+            with pytest.raises(CommandError, match="No prompts wait here, but 2 in"):
+                await hub.run("queue send")
         async with _hub(tmp_path, session, "yolo") as (hub, recorder):
             assert (await hub.run("queue")).text == "1. Q1\n2. Q2"
             gone = hub.bus.wait_for(PromptWithdrawn, lambda event: event.text == "Q2", timeout=WITHIN)
