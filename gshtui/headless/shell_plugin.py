@@ -172,7 +172,7 @@ def status(*, as_json: bool) -> int:
 def inspect_shells(loaded: Loaded) -> ShellFacts:
     """Collect the facts. Blocks while zsh starts."""
     settings = loaded.settings
-    facts = ShellFacts(plugin=plugin.path(), this_shell=os.environ.get("GSH_SHELL_ID", ""))
+    facts = ShellFacts(plugin=plugin.path(_shell_here()), this_shell=os.environ.get("GSH_SHELL_ID", ""))
     _look_at_this_shell(facts)
     facts.ignore = list(settings.shell.ignore)
     facts.keys = {name: settings.keybindings.get(name, "") for name in plugin_files.KEYS}
@@ -184,6 +184,18 @@ def inspect_shells(loaded: Loaded) -> ShellFacts:
     _look_at_socket(facts, settings.general.socket_path)
     _look_at_spool(facts)
     return facts
+
+
+def _shell_here() -> str:
+    """The shell in which the command was typed, else the person's own; zsh where that has no plugin."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        parents = [process.name().lstrip("-") for process in psutil.Process().parents()]
+        if found := next((name for name in parents if name in plugin.SHELLS), ""):
+            return found
+    name = Path(os.environ.get("SHELL", "")).name
+    return name if name in plugin.SHELLS else "zsh"
 
 
 OUTPUTS_LOST = "not kept in this shell: run it inside tmux, or single commands by `gsh run -- COMMAND`"

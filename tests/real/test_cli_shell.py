@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sqlite3
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.kit.command import command, environment
 from tests.kit.home import Home
 from tests.kit.shells import PLUGIN, zsh
 from tests.kit.warm_program import run_gsh
@@ -109,6 +112,13 @@ def test_status_says_what_is_wrong(home: Home) -> None:
     place.parent.mkdir(mode=0o700, exist_ok=True)
     place.write_text("")
     assert "not a socket" in run_gsh("shell", "status").out
+
+
+@pytest.mark.parametrize(("shell", "file"), [("bash", "gsh.bash"), ("zsh", "gsh.plugin.zsh")])
+def test_status_names_the_plugin_of_the_shell_it_is_typed_in(home: Home, shell: str, file: str) -> None:
+    line = f"{shlex.join(command(['shell', 'status', '--json']))}; true"
+    said = subprocess.run([shell, "-c", line], env=environment(), capture_output=True, check=True, timeout=60)
+    assert Path(json.loads(said.stdout)["plugin"]).name == file
 
 
 def test_run_keeps_what_was_printed(home: Home) -> None:
