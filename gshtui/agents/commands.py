@@ -12,16 +12,21 @@ from gshtui.tools import stored_output
 
 
 def commands(
-    store: Store, settings: Settings, sync_shells: SyncShells, sync_programs: usage_commands.SyncPrograms
+    store: Store,
+    settings: Settings,
+    sync_shells: SyncShells,
+    sync_programs: usage_commands.SyncPrograms,
+    flush_log: SyncShells,
 ) -> list[AnyCommand]:
     """Usage, search and outputs.
 
     Args:
         sync_shells: stores what shells have reported until now.
         sync_programs: records what other programs have used until now.
+        flush_log: writes what happened here until now to the log.
     """
     return [
         *usage_commands.commands(store, sync_programs),
-        *search_commands.commands(store, settings.general.log_dir, sync_shells),
+        *search_commands.commands(store, settings.general.log_dir, sync_shells, flush_log),
         stored_output.command(store.outputs.get, store.outputs.folders, settings.context.max_tool_output_bytes),
     ]

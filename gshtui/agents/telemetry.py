@@ -101,6 +101,10 @@ class Telemetry:
         budgets = self.budgets(agent, store, gate)
         return lambda _: budgets.stop(session_of(agent))
 
+    async def flush_log(self) -> None:
+        """Write what has happened until now to the log. Never raises."""
+        await self._log.flush()
+
     async def close(self) -> None:
         """Write the rest of the log. Never raises."""
         await self._log.close()

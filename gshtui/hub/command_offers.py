@@ -176,10 +176,16 @@ class CommandOffers:
         self.acting: Callable[[AnyCommand], AnyCommand] | None = None
         """Makes of a command one that acts on another machine, if it is such a one; `None`: all act on this one."""
         self._store: Store | None = None
+        self.flush_log: Callable[[], Awaitable[None]] | None = None
+        """Writes what happened here until now to the log; `None`: nothing is logged here."""
         self.mcp_servers: Callable[[], ServerPool] | None = None
         """Gives the MCP servers of the hub; `None`: no hub runs here."""
         self.servers_elsewhere: Callable[[str], Iterable[tuple[str, str]]] = lambda _: ()
         """Server → the agents that have it in processes of their own, with its state there."""
+
+    async def _flush_log(self) -> None:
+        if self.flush_log is not None:
+            await self.flush_log()
 
     def offer_local(self) -> None:
         """The commands that need only the settings."""
@@ -197,7 +203,7 @@ class CommandOffers:
         def logs() -> list[AnyCommand]:
             from gshtui.context.retrieval.log_commands import commands
 
-            return commands(self._settings.general.log_dir, self._sessions_below)
+            return commands(self._settings.general.log_dir, self._sessions_below, self._flush_log)
 
         def hub() -> list[AnyCommand]:
             from gshtui.fleet.keeper_commands import commands
@@ -487,7 +493,7 @@ class CommandOffers:
         def record() -> list[AnyCommand]:
             from gshtui.agents.commands import commands
 
-            return commands(store, self._settings, sync_shells, sync_programs)
+            return commands(store, self._settings, sync_shells, sync_programs, self._flush_log)
 
         def notes() -> list[AnyCommand]:
             from gshtui.shell.log.note_command import commands

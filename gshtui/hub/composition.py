@@ -46,6 +46,7 @@ async def start_store(hub: Hub) -> None:
 
     telemetry = hub.telemetry = Telemetry(hub.bus, hub.settings, hub.environ, hub.carries)
     hub.parts.stops_with("log", telemetry.close)
+    hub.offers.flush_log = telemetry.flush_log
     if not hub.owns_bus:
         hub.parts.stops_with("events", hub.bus.drained)
     hub.store = await Store.open(
@@ -154,7 +155,7 @@ async def start_providers(hub: Hub) -> None:
 
     hub.contexts = make_contexts(
         hub.bus, hub.store, hub.settings.context, models, hub.local_agent, str(hub.options.cwd),
-        hub.telemetry.redactor.redact,
+        hub.telemetry.redactor.redact, hub.options.agent,
     )  # fmt: skip
     mount_contexts(hub, hub.store, hub.contexts)
     hub.offers.offer_contexts(hub.contexts, hub.store, lambda: [state.row.id for state in hub.agent_states.all()])

@@ -209,6 +209,7 @@ class LogKeeper:
         self._every = every
         self._wake = asyncio.Event()
         self._closing = False
+        self._writing = asyncio.Lock()
         self._ending = asyncio.Event()
         self._subscription = bus.subscribe(self._take, *LOGGED, name="log")
         self._task = keep_on(self._serve, "the log")
@@ -224,6 +225,15 @@ class LogKeeper:
             async with time_limit(_CLOSE_WITHIN):
                 await asyncio.shield(self._task)
 
+    async def flush(self) -> None:
+        """Write what has happened until now, for somebody who reads the log next. Never raises."""
+        await self._subscription.drained()
+        await self._write()
+
+    async def _write(self) -> bool:
+        async with self._writing:
+            return await asyncio.to_thread(self._file.write)
+
     def _take(self, batch: Sequence[Event]) -> None:
         for event in batch:
             if self.carried(getattr(event, "agent", "")):
@@ -238,16 +248,16 @@ class LogKeeper:
             await self._wake.wait()
             self._wake.clear()
             if not self._closing:
-                await asyncio.sleep(self._every)
-            if not await asyncio.to_thread(self._file.write):
+                await self._pause(self._every)
+            if not await self._write():
                 if self._closing:
                     break
                 self._wake.set()
-                await self._pause()
+                await self._pause(_AGAIN)
         await asyncio.to_thread(self._file.close)
 
-    async def _pause(self) -> None:
+    async def _pause(self, seconds: float) -> None:
         """Wait before the next attempt, unless it is the last one."""
         with contextlib.suppress(TimeoutError):
-            async with time_limit(_AGAIN):
+            async with time_limit(seconds):
                 await self._ending.wait()

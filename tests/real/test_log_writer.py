@@ -135,6 +135,20 @@ async def test_what_happens_is_written_redacted_and_for_its_owner_alone(tmp_path
     assert stat.S_IMODE(path.stat().st_mode) == 0o600 and stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+async def test_what_has_just_happened_is_written_for_who_reads_it_next(tmp_path: Path) -> None:
+    bus = Bus()
+    keeper = LogKeeper(bus, tmp_path, Redactor().redact, every=60)
+    for _ in range(3):
+        for event in EVERYTHING:
+            bus.publish(event)
+        await asyncio.gather(keeper.flush(), keeper.flush())
+    assert len(lines(tmp_path)) == 3 * len(records(*EVERYTHING))
+    bus.publish(EVERYTHING[0])
+    await keeper.close()
+    await bus.close()
+    assert len(lines(tmp_path)) == 3 * len(records(*EVERYTHING)) + len(records(EVERYTHING[0]))
+
+
 def test_a_file_for_each_day_and_part_and_the_oldest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_writer, "FILE_MOST", 40_000)
     file = LogFile(tmp_path, str)

@@ -95,10 +95,11 @@ class ReadLog(Parameters, Returns[ReadRecords]):
     )
 
 
-def commands(logs: Path, held_below: HeldBelow) -> list[AnyCommand]:
-    """The command, on this folder of logs."""
+def commands(logs: Path, held_below: HeldBelow, flush: Callable[[], Awaitable[None]]) -> list[AnyCommand]:
+    """The command, on this folder of logs. `flush` writes what happened here until now."""
 
     async def wanted(invocation: Invocation, given: FindLogs | ReadLog) -> log_reader.LogQuery:
+        await flush()
         query = log_query(given.query, given.type, given.agent, given.since, given.until)
         try:
             return await of_scope(held_below, project_scope(invocation), query)

@@ -124,8 +124,17 @@ class SearchPast(Parameters, Returns[FoundPast]):
     )
 
 
-def commands(store: Store, logs: Path, sync_shells: SyncShells) -> list[AnyCommand]:
-    """The command, on this record and this folder of logs. `sync_shells` stores what shells have reported until now."""
+async def _nothing() -> None:
+    """The default: nothing waits to be written."""
+
+
+def commands(store: Store, logs: Path, sync_shells: SyncShells, flush_log: SyncShells = _nothing) -> list[AnyCommand]:
+    """The command, on this record and this folder of logs.
+
+    Args:
+        sync_shells: stores what shells have reported until now.
+        flush_log: writes what happened here until now.
+    """
 
     async def search(invocation: Invocation, parameters: SearchPast) -> FoundPast:
         _check(parameters)
@@ -141,6 +150,7 @@ def commands(store: Store, logs: Path, sync_shells: SyncShells) -> list[AnyComma
                     wanted = log_query(p.query, p.event_type, p.agent, p.since, p.until)
                     below = partial(sessions_below, store)
                     wanted = await of_scope(below, _scope(invocation, p.cwd), wanted)
+                    await flush_log()
                     found = await asyncio.to_thread(log_reader.find_records, logs, wanted, p.last_n)
                     return FoundPast(p.source, p.query, records=found)
         except StoreError as error:
