@@ -120,6 +120,11 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     """What would be changed, as a unified diff, where the program tells that."""
 
 
+def without_choices(question: OpenQuestion) -> OpenQuestion:
+    """The same question, to be answered only in its program's terminal."""
+    return msgspec.structs.replace(question, choices=())
+
+
 class ProgramValue(msgspec.Struct, frozen=True, omit_defaults=True):
     """One value that an option of a program can have. `name` is for people; empty: the value itself."""
 
@@ -244,6 +249,11 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def machine(self) -> str:
         """The machine of the configuration that it works on, wherever its process is; empty: this one."""
         return self.host or self.place.partition(":")[0]
+
+    @property
+    def screen_is_guessed(self) -> bool:
+        """Only its screen says what it does, and the rules about that were never seen to hold for its version."""
+        return bool(self.version_seen) and self.status_source.removesuffix("?") not in ("protocol", "record", "hook")
 
     @property
     def speaks_events(self) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, SpawnRequest, without_choices
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet import agent_tables
 from gshtui.fleet.ports import AgentStart, FleetError, Kind
@@ -333,6 +333,8 @@ class Programs:
         if not status or (status == row.status and asks == row.question):
             return {}
         needs_you = status == "waiting"
+        if row.version_seen and source == "screen":
+            source, asks = "screen?", None if asks is None else without_choices(asks)
         return {"status": status, "status_source": source, "doing": doing, "needs_you": needs_you, "question": asks}
 
 

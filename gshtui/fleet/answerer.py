@@ -7,8 +7,9 @@ from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, OpenQuestion
+from gshtui.bus.agent_data import AgentRow, OpenQuestion, without_choices
 from gshtui.fleet.agent_programs import Programs, from_session_error
+from gshtui.fleet.agent_tables import program_words
 from gshtui.fleet.fleet_context import FleetContext
 from gshtui.fleet.native.direct_line import direct_line
 from gshtui.fleet.own_questions import OwnQuestions
@@ -35,7 +36,8 @@ class Answerer:
                 return own.question(now)
         session = await self._session(row)
         try:
-            return await session.writer.open_question()
+            asked = await session.writer.open_question()
+            return without_choices(asked) if row.screen_is_guessed else asked
         except SessionError as error:
             if error.kind != "waiting":
                 raise from_session_error(error) from error
@@ -52,6 +54,11 @@ class Answerer:
                 return await own.answer(now, choice, question, reason)
         if reason:
             raise FleetError("invalid", f"{row.name} ({row.id}) takes no reason.", hint="Choose one of its answers.")
+        if row.screen_is_guessed:
+            said = f"Only the screen of {row.name} ({row.id}) says what it asks, and it is {program_words(row)}."
+            raise FleetError(
+                "invalid", f"{said} Nothing was pressed.", hint=f"Answer in its terminal: `agent attach {row.id}`."
+            )
         session = await self._session(row)
         profile, data = await self._programs.profile(row), self._context.options.data
 

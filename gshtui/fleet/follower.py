@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, cast
 
-import msgspec
-
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, Status, TurnFinished
@@ -26,7 +24,7 @@ from gshtui.fleet.program_usage import ProgramUsage
 from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.evidence import QUIET, WORKING
 from gshtui.programs.hook_reports import HookFeed
-from gshtui.programs.profile import LoadedProfiles
+from gshtui.programs.profile import LoadedProfiles, Profile
 from gshtui.programs.status import KnownStatus
 from gshtui.programs.status_watcher import CliStatus, Pacer
 from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
@@ -100,7 +98,9 @@ class AgentFollower:
             self._context.bus.publish(Noticed(level="warning", text=problem, about="profiles"))
         for key, status in self._statuses.items():
             if status is not None and (row := self._context.rows.get(key[0])) is not None:
-                status.use(self._programs.chosen(loaded, row))
+                profile = self._programs.chosen(loaded, row)
+                status.use(profile)
+                self._take_version(key, row, profile, row.version)
 
     async def _follow(self, key: _Key, row: AgentRow) -> None:
         server = self._context.terminals.server(row.socket)
@@ -128,19 +128,30 @@ class AgentFollower:
             if status.answer and status.answer != row.report:
                 self._answered(row.id, status.answer, "report")  # while nobody was there to hear it
             if not row.version:
-                self._start_answer(self._find_version(key, row), row)
+                self._start_answer(self._find_version(key, row, profile), row)
 
-    async def _find_version(self, key: _Key, row: AgentRow) -> None:
+    async def _find_version(self, key: _Key, row: AgentRow, profile: Profile) -> None:
         """Find out the version of a program where its start, or the hub that saw it, could not tell it at once."""
         fields = await self._programs.version(row)
+        status = self._statuses.get(key)
+        self._take_version(
+            key, row, profile, (status.version if status is not None else "") or fields.get("version", "")
+        )
         now = self._context.rows.get(row.id)
-        if not fields or now is None or key not in self._statuses:
-            return
-        self._context.rows.change_soon(row.id, fields)
-        if self._context.options.everywhere:
+        if now is None or self._context.options.everywhere:
             return  # nobody would see what the keeper says of it: the next start does
-        if (notice := await self._programs.version_notice(msgspec.structs.replace(now, **fields))) is not None:
+        if (notice := await self._programs.version_notice(now)) is not None:
             self._context.bus.publish(notice)
+
+    def _take_version(self, key: _Key, row: AgentRow, profile: Profile, version: str) -> None:
+        """Note the version, and whether the profile knows it."""
+        now, status = self._context.rows.get(row.id), self._statuses.get(key)
+        if not version or status is None or now is None or now.pid != row.pid:
+            return
+        fields = self._programs.version_fields(profile, version)
+        if fields != {name: getattr(now, name) for name in fields}:
+            self._context.rows.change_soon(row.id, fields)
+        status.know_version(unseen=bool(fields["version_seen"]))
 
     async def _leave(self, key: _Key) -> None:
         self._ends.pop(key)()
@@ -168,6 +179,8 @@ class AgentFollower:
             )
         )
         self._start_count(key, row)
+        if (status := self._statuses.get(key)) is not None and status.version:
+            self._take_version(key, row, status.profile, status.version)  # as its own record has it
         rests = known.status == "idle" and known.sure
         if rests or known.status == QUIET:  # by its transcript it may be known that it rests
             self._start_answer(self._bind(row), row)

@@ -89,6 +89,8 @@ class StatusFacts:
     """It has been idle before."""
     front: Foreground | None = None
     """What has the terminal, of a program that does not think."""
+    unseen: bool = False
+    """The rules about its screen were never seen to hold for its version: what they say is a guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,8 @@ def decide(profile: Profile, evidences: Sequence[Evidence], facts: StatusFacts, 
     if facts.front is not None and (known := _by_front(profile, facts, facts.front)) is not None:
         return known
     seen = _by_screen(profile, facts, now)
+    if facts.unseen and seen is not None:
+        seen = dataclasses.replace(seen, sure=False)
     moves = _by_movement(profile, facts, now)
     told = sorted((each for each in evidences if each.status), key=lambda each: -each.rank)
     every = (*told, *((_as_evidence(seen, Rank.SCREEN, facts, now),) if seen is not None else ()))
@@ -273,7 +277,8 @@ def _against_work(
     if seen is not None and seen.source != "activity":
         lasted = now - max(seen.at, told.at)
         # A question is the costliest to miss; the end of a turn counts only where the source may have missed it.
-        counts = seen.status == "waiting" or (seen.status == "idle" and told.rank <= Rank.HOOK and seen.at > told.at)
+        over = seen.status == "idle" and seen.sure and told.rank <= Rank.HOOK and seen.at > told.at
+        counts = seen.status == "waiting" or over
         if counts:
             return seen if lasted >= profile.timing.veto else _said(told, again=profile.timing.veto - lasted)
     if told.rank > Rank.HOOK:
@@ -409,8 +414,8 @@ def _shows_rest(profile: Profile, facts: StatusFacts) -> bool:
         here = facts.front
         return profile.name != GENERIC or here is None or bool(here.reads) or here.program in profile.programs
     since = facts.prompted
-    ended = bool(facts.reading.ended) and facts.ended >= since
-    return profile.rest.input or ended or (facts.fresh and not since) or facts.rested > since
+    ended = profile.rest.input or (bool(facts.reading.ended) and facts.ended >= since)
+    return (ended and not facts.unseen) or (facts.fresh and not since) or facts.rested > since
 
 
 def _entered(facts: StatusFacts, now: float) -> KnownStatus | None:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_data import AgentRow, without_choices
 from gshtui.programs.evidence import WORKING, Evidence, LiveSource, Rank
 from gshtui.programs.foreground import Foreground, front
 from gshtui.programs.hook_reports import HookFeed
@@ -155,7 +155,9 @@ class CliStatus:
         self._conversation: str = row.external_id
         self._hook: HookEvent | None = None
         fresh = row.status == "starting" and row.status_source == "spawn"
-        self._facts: StatusFacts = StatusFacts(started=started, moved=started, since=started, fresh=fresh)
+        self._facts: StatusFacts = StatusFacts(
+            started=started, moved=started, since=started, fresh=fresh, unseen=bool(row.version_seen)
+        )
         self._lines: tuple[str, ...] = ()
         self._news = ScreenNews()
         self._stirred = asyncio.Event()
@@ -203,6 +205,18 @@ class CliStatus:
     def takes_code(self) -> bool:
         """It is a shell or an interpreter."""
         return takes_code(self._profile)
+
+    @property
+    def profile(self) -> Profile:
+        """The profile that it is read by."""
+        return self._profile
+
+    def know_version(self, *, unseen: bool) -> None:
+        """Whether the rules about its screen were never seen to hold for its version."""
+        if unseen != self._facts.unseen:
+            self._facts = dataclasses.replace(self._facts, unseen=unseen)
+            self._at_once.set()
+            self._stirred.set()
 
     def use(self, profile: Profile) -> None:
         """Go by this profile from now on, and look again."""
@@ -540,7 +554,9 @@ class CliStatus:
         before, known = self.known, decide(self._profile, self.evidences(), self._facts, now)
         read = self._facts.reading.read
         if known.status == "waiting" and read is not None and known.question is None:
-            known = dataclasses.replace(known, question=read.question)
+            # Where its version is unknown to the rules, its choices count only if it says itself that it waits.
+            alone = self._facts.unseen and not any(each.status == "waiting" for each in self.evidences())
+            known = dataclasses.replace(known, question=without_choices(read.question) if alone else read.question)
         self._remember(known)
         if known.source in _BY_ITSELF and known.status in ("idle", "waiting"):
             self.idle.set()

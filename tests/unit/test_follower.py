@@ -14,6 +14,7 @@ from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.fleet import follower
 from gshtui.programs.status import KnownStatus
 from gshtui.programs.transcripts.transcript_readers import TurnText
+from gshtui.system.tasks import cancel_and_wait
 from tests.kit.native_agents import EventLog
 
 ROW: Any = SimpleNamespace(id="a", pid=1, pane="%1", socket="", external_id="c", profile="")
@@ -25,6 +26,9 @@ class OneProgram:
 
     def __init__(self, *, over: bool) -> None:
         self.turn = TurnText("m", time.time(), "do it", ("I make the file.",), "I make the file.", over)
+
+    def watch(self, _: object) -> Any:
+        return cancel_and_wait
 
     async def session(self, *_: object) -> Any:
         return SimpleNamespace(last_input="do it", forget_input=lambda: None)

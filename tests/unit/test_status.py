@@ -192,3 +192,30 @@ def test_an_animation_alone_is_rest_after_a_while_and_said_to_be_a_guess(name: s
     rest = status(40)
     assert (rest.status, rest.source, rest.sure, rest.doing) == ("quiet", "activity", False, "only an animation moves")
     assert status(40, moved=40).doing == "", "nothing moves at all"
+
+
+def _unseen(status: str, **given: float | bool | str) -> StatusFacts:
+    return replace(facts(status, **given), unseen=True)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("status", ["thinking", "tool", "waiting", "idle"])
+@pytest.mark.parametrize("program", ["claude", "codex", "aider", "gemini"])
+def test_what_only_the_screen_of_an_unseen_version_says_is_a_guess(program: str, status: str) -> None:
+    profile = LOADED.get(program)
+    known = decide(profile, None, replace(_unseen(status, over=True), prompted=NOW - 200), NOW)
+    assert not known.sure
+    assert known.status == ("quiet" if status == "idle" else status), "it is no evidence of rest"
+    titled = decide(profile, None, replace(_unseen(status), title="⠂ Working"), NOW)
+    assert not titled.sure
+
+
+def test_the_screen_of_an_unseen_version_does_not_end_what_a_hook_tells() -> None:
+    known = decide(CLAUDE, hook("tool", 25, "Bash make"), _unseen("idle", since=20, moved=0.2, over=True), NOW)
+    assert (known.status, known.source, known.sure) == ("tool", "hook", False)
+    rests = decide(CLAUDE, hook("idle", 25), _unseen("idle", since=20), NOW)
+    assert (rests.status, rests.source, rests.sure) == ("idle", "hook", True)
+
+
+def test_a_program_of_an_unseen_version_that_was_given_nothing_rests_by_a_guess() -> None:
+    known = decide(CLAUDE, None, replace(_unseen("idle"), fresh=True), NOW)
+    assert (known.status, known.source, known.sure) == ("idle", "screen", False)
