@@ -17,6 +17,7 @@ from gshtui.fleet.agent_states import AgentState
 from gshtui.fleet.ports import RecoveredAgents, RecoveryPlan, RevivedAgent
 
 if TYPE_CHECKING:
+    from gshtui.programs.status import KnownStatus
     from gshtui.tools.setup_record import SetupRecord
 
 FLEET_PARTS = frozenset({"store", "fleet"})
@@ -168,6 +169,19 @@ class RecoveryReport:
     """`None`: it was no dry run."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExplainedStatus:
+    """An agent's status, and what every source of it says."""
+
+    row: AgentRow
+    known: KnownStatus | None
+    """`None`: it has none but its own events, or does not run."""
+    followed: bool = False
+    """As it is followed in this process; else by one look of its own."""
+    silent: tuple[tuple[str, str], ...] = ()
+    """Sources that say nothing, each with the reason."""
+
+
 class ListAgents(Parameters, Returns[AgentList]):
     """List this folder's agents with their status, its source and its age."""
 
@@ -192,6 +206,16 @@ class ShowAgent(_ForAgent, Returns[AgentReport]):
     SHELL = _shell(waiting="Looking at the agent", by_keeper=True)
 
     answer: bool = Field(default=False, description="Print only what it said last in its last turn.")
+
+
+class ExplainAgent(_ForAgent, Returns[ExplainedStatus]):
+    """Explain an agent's status: what each source says, since when and on which grounds, and which one was taken.
+
+    Also the program's version, and up to which versions the rules about its screen were seen to hold.
+    """
+
+    WORD: ClassVar[str] = "explain"
+    SHELL = _shell(waiting="Looking at the agent", by_keeper=True)
 
 
 class AttachAgent(_ForAgent, Returns[Attachment]):

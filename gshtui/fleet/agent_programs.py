@@ -26,7 +26,7 @@ from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileErr
 from gshtui.programs.profile_folder import OnProfiles, ProfileFolder
 from gshtui.programs.program_versions import kept_versions
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
-from gshtui.programs.transcripts.transcript_readers import LastTurns, TurnText, conversation_state, home_of
+from gshtui.programs.transcripts.transcript_readers import READERS, LastTurns, TurnText, conversation_state, home_of
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -69,6 +69,32 @@ class Programs:
         """The same of these profiles."""
         own = loaded.profiles.get(row.profile) if row.profile != GENERIC else None
         return own or loaded.for_argv(row.argv)
+
+    async def silent_sources(self, row: AgentRow, telling: set[str]) -> list[tuple[str, str]]:
+        """The sources of a status that this program could have and that say nothing, each with the reason.
+
+        `telling`: those that say something.
+        """
+        from gshtui.programs.acp.acp_commands import KNOWN
+        from gshtui.programs.hooks import state
+
+        profile = await self.profile(row)
+        found: list[tuple[str, str]] = []
+        if "protocol" not in telling and profile.name in KNOWN:
+            found.append(("protocol", f"not connected; `agent spawn --acp {profile.name}` drives it by one"))
+        if row.host:
+            found.append(("record", f"its files are on {row.host}"))
+        elif profile.record and "record" not in telling:
+            found.append(("record", "this version keeps none with its status, or has not begun it"))
+        if profile.hooks.kind and "hook" not in telling:
+            absent = await asyncio.to_thread(state, profile) == "absent"
+            install = f"not installed; `program_hooks install {profile.name}` does that for new starts"
+            found.append(("hook", install if absent else "nothing was reported since its start"))
+        if not row.host and "transcript" not in telling and (profile.hooks.kind or profile.name) in READERS:
+            found.append(("transcript", "no turn is written down as finished" if row.external_id else "not known yet"))
+        if not telling & {"screen", "title"}:
+            found.append(("screen", "no rule of its profile fits" if profile.rules else "there are no rules for it"))
+        return found
 
     async def version(self, row: AgentRow, *, at_once: bool = False) -> dict[str, str]:
         """The fields of the row about its program's version; empty where nothing tells that, or it has none.

@@ -38,6 +38,7 @@ from gshtui.fleet.agent_lifecycle import AgentLifecycle
 from gshtui.fleet.agent_messages import AgentMessages
 from gshtui.fleet.agent_outcomes import AgentOutcomes, about_agent
 from gshtui.fleet.agent_states import AgentState
+from gshtui.fleet.explained_status import explained_status
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.fleet_context import from_store_error
 from gshtui.fleet.ports import FleetError, RevivedAgent
@@ -47,8 +48,8 @@ from gshtui.text.sanitise import one_line, visible
 from gshtui.text.similar_names import known_names
 
 ACTIONS = (
-    "ls", "show", "attach", "send", "answer", "option", "wait", "interrupt", "restart", "fork", "rename", "kill",
-    "undo", "recover", "archive", "unarchive", "remove", "unsaved", "seen",
+    "ls", "show", "explain", "attach", "send", "answer", "option", "wait", "interrupt", "restart", "fork", "rename",
+    "kill", "undo", "recover", "archive", "unarchive", "remove", "unsaved", "seen",
 )  # fmt: skip
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for by default."""
@@ -65,7 +66,8 @@ class AgentParameters(Parameters):
     SHELL = calls.AGENT_GROUP
     action: Annotated[str, synonyms(calls.AGENT_SYNONYMS)] = Field(
         "ls",
-        description="ls, show, attach, send, answer, option, wait, interrupt, restart, fork, rename, kill, undo, "
+        description="ls, show, explain (its status), attach, send, answer, option, wait, interrupt, restart, fork, "
+        "rename, kill, undo, "
         "recover, archive, unarchive, remove, unsaved, seen (marks it as read).",
     )
     target: str = Field("", description="Number or name of the agent; `all` for recover.")
@@ -149,7 +151,7 @@ def _bindings(given: AgentParameters) -> Parameters:
 
 
 _BY_NAME: dict[str, Callable[..., Parameters]] = {
-    "attach": calls.AttachAgent, "interrupt": calls.InterruptAgent,
+    "attach": calls.AttachAgent, "explain": calls.ExplainAgent, "interrupt": calls.InterruptAgent,
     "restart": calls.RestartAgent, "undo": calls.UndoKill, "archive": calls.ArchiveAgent,
     "unarchive": calls.UnarchiveAgent, "remove": calls.RemoveAgent, "unsaved": calls.FindUnsaved,
     "seen": calls.MarkAgentRead,
@@ -233,6 +235,10 @@ class _Family:
                 _action(
                     calls.ShowAgent, calls.AgentReport, self._show, outcomes.report, access=shared, effect=read,
                     where=_on("agents.report", calls.ShowAgent, _any),
+                ),
+                _action(
+                    calls.ExplainAgent, calls.ExplainedStatus, self._explain, explained_status, access=shared,
+                    effect=read,
                 ),
                 _action(calls.AttachAgent, calls.Attachment, self._attach, agent_outcomes.attachment, shows=_terminal),
                 _action(
@@ -366,6 +372,9 @@ class _Family:
         report = await self._fleet.show(row.id)
         self._fleet.seen(row.id)
         return calls.AgentReport(AgentState(row), report, setup=await self._fleet.setup_of(row))
+
+    async def _explain(self, _invocation: Invocation, parameters: calls.ExplainAgent) -> calls.ExplainedStatus:
+        return await self._fleet.explain(parameters.agent)
 
     async def _find_in_windows(self, wanted: str) -> AgentState | None:
         """The one agent of a window with this name, or whose conversation's id begins like this."""

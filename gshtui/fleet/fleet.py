@@ -52,6 +52,7 @@ from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
+    from gshtui.fleet.agent_calls import ExplainedStatus
     from gshtui.fleet.answer_feed import AnswerFeed
     from gshtui.fleet.answerer import Answerer
     from gshtui.fleet.follower import AgentFollower
@@ -271,6 +272,20 @@ class Fleet:
         if is_away(row):
             raise out_of_reach(row)
         return await self._reports.screen(row)
+
+    async def explain(self, id: str) -> ExplainedStatus:
+        """The agent's status with what every source of it says."""
+        from gshtui.fleet.agent_calls import ExplainedStatus
+
+        row = await self.find(id)
+        if is_away(row):
+            raise out_of_reach(row)
+        if row.kind != "cli" or is_over(row) or not row.pane:
+            return ExplainedStatus(row, None)
+        known = await self._follower.explained(row)
+        silent = await self._programs.silent_sources(row, {one.source for one in known.evidences} if known else set())
+        now = self._context.rows.get(row.id) or row
+        return ExplainedStatus(now, known, self._follower.is_followed(row), tuple(silent))
 
     async def setup_of(self, row: AgentRow) -> SetupRecord | None:
         """What became of the set-up command of the agent's worktree; `None` where there was none."""

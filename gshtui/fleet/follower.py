@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import AgentStatusChanged, Status, TurnFinished
+from gshtui.bus.events.agent_events import AgentStatusChanged, SourcesDisagreed, Status, TurnFinished
 from gshtui.bus.events.fleet_events import MessageSubmitted, MessageTyped
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_programs import Programs
@@ -30,6 +30,7 @@ from gshtui.programs.status_watcher import CliStatus, Pacer
 from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux.watcher import PaneChange
 
 _LOOKS, _LOOK_EVERY = 15, 1.0
@@ -42,6 +43,8 @@ _COUNT_EVERY, _COUNTED_AFTER = 1.0, 3
 """Seconds between two looks at what a working program has used, and how many follow once it rests."""
 _SOON = 0.1
 """Seconds until the first look at a command in a shell; each further interval doubles."""
+_LOOK_WITHIN = 10.0
+"""Seconds for one look at a program that is not followed here."""
 _Key = tuple[str, str, int]
 """(agent, pane, process): a new process gets a new follower."""
 
@@ -107,21 +110,14 @@ class AgentFollower:
         self._statuses[key] = None
         self._ends[key] = server.watcher.watch(row.pane, self._changed)
         if row.kind == "cli":
-            told = functools.partial(self._said, key, row)
-            bound = functools.partial(self._bound, row.id)
             profile = await self._programs.profile(row)
-            loading = await self._programs.loading(row)
-            sources = await self._programs.live_sources(row, functools.partial(self._context.rows.get, row.id))
-            status = CliStatus(
-                server,
+            status = await self._watcher(
                 row,
                 profile,
-                told,
-                feed=self._feed,
-                bound=bound,
-                pace=self._pace,
-                loading=loading,
-                sources=sources,
+                functools.partial(self._said, key, row),
+                self._feed,
+                bound=functools.partial(self._bound, row.id),
+                disagreed=functools.partial(self._disagreed, row.id),
             )
             self._statuses[key] = status
             await status.start()
@@ -129,6 +125,56 @@ class AgentFollower:
                 self._answered(row.id, status.answer, "report")  # while nobody was there to hear it
             if not row.version:
                 self._start_answer(self._find_version(key, row, profile), row)
+
+    async def _watcher(
+        self,
+        row: AgentRow,
+        profile: Profile,
+        told: Callable[[KnownStatus], None],
+        feed: HookFeed,
+        *,
+        bound: Callable[[str], None] | None = None,
+        disagreed: Callable[[str], None] | None = None,
+    ) -> CliStatus:
+        """What follows the status of a program, not yet started."""
+        return CliStatus(
+            self._context.terminals.server(row.socket),
+            row,
+            profile,
+            told,
+            feed=feed,
+            bound=bound,
+            pace=self._pace,
+            loading=await self._programs.loading(row),
+            sources=await self._programs.live_sources(row, functools.partial(self._context.rows.get, row.id)),
+            disagreed=disagreed,
+        )
+
+    async def explained(self, row: AgentRow) -> KnownStatus | None:
+        """The status of a program with what each of its sources says: as it is followed here, else by one look."""
+        if (status := self._statuses.get((row.id, row.pane, row.pid))) is not None:
+            return status.known
+        feed = HookFeed(self._context.options.data)
+        status = await self._watcher(row, await self._programs.profile(row), _unheard, feed)
+        try:
+            async with time_limit(_LOOK_WITHIN):
+                await status.start()
+                await status.looked.wait()
+        except TimeoutError:
+            return None
+        finally:
+            await status.stop()
+            await feed.close()
+        return status.known
+
+    def is_followed(self, row: AgentRow) -> bool:
+        """Whether the status of the agent's program is followed here."""
+        return self._statuses.get((row.id, row.pane, row.pid)) is not None
+
+    def _disagreed(self, agent: str, sentence: str) -> None:
+        now = self._context.rows.get(agent)
+        version = f", {now.profile} {now.version}".rstrip() if now is not None else ""
+        self._context.bus.publish(SourcesDisagreed(agent=agent, text=f"{sentence}{version}"))
 
     async def _find_version(self, key: _Key, row: AgentRow, profile: Profile) -> None:
         """Find out the version of a program where its start, or the hub that saw it, could not tell it at once."""
@@ -347,6 +393,10 @@ class AgentFollower:
 
     def _bound(self, agent: str, conversation: str) -> None:
         self._context.rows.change_soon(agent, {"external_id": conversation})
+
+
+def _unheard(_known: KnownStatus) -> None:
+    """Nobody follows it."""
 
 
 def _goes_on(status: str, done: bool) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _LARGEST = 64 * 1024
 """Bytes of a crash report."""
+_PARTED = 100
+"""Most lines about sources of a status that parted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,8 @@ async def _composed(session: str) -> str:
     ]
     if crash := await asyncio.to_thread(_newest_crash, paths.logs_dir(create=False)):
         parts.append(f"## The newest crash report\n\n```\n{crash}\n```")
+    if parted := await asyncio.to_thread(_disagreements, paths.logs_dir(create=False)):
+        parts.append(f"## Where sources of a program's status parted\n\n```\n{parted}\n```")
     if session:
         parts.append(f"## The conversation\n\n{await _conversation(loaded, session, redact)}")
     home = str(Path.home())
@@ -104,6 +109,20 @@ def _newest_crash(folder: Path) -> str:
             return file.read(_LARGEST).decode("utf-8", "replace").strip()
     except OSError:
         return ""
+
+
+def _disagreements(folder: Path) -> str:
+    """The newest lines of the log about sources of a status that parted, oldest first; empty: there are none."""
+    from gshtui.store.log_reader import LogQuery, find_records
+    from gshtui.store.log_records import DISAGREEMENT
+
+    found = find_records(folder, LogQuery(query=DISAGREEMENT, type="warning"), _PARTED)
+    kept = [record for record in found if record.get("kind") == DISAGREEMENT]
+    times = [time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record["at"])) for record in kept]
+    lines = [
+        f"{at}  {record.get('agent', '')}  {record.get('message', '')}" for at, record in zip(times, kept, strict=True)
+    ]
+    return "\n".join(reversed(lines))
 
 
 async def _conversation(loaded: Loaded, session: str, redact: Callable[[str], str]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gshtui.bus.agent_data import AgentRow, without_choices
+from gshtui.programs.disagreements import Disagreements
 from gshtui.programs.evidence import WORKING, Evidence, LiveSource, Rank
 from gshtui.programs.foreground import Foreground, front
 from gshtui.programs.hook_reports import HookFeed
@@ -113,6 +114,7 @@ class CliStatus:
         bound: called with the conversation's id whenever the program reports a new one.
         acted: called with the time at which the program reports that it accepted a prompt.
         pace: shared with other programs' watchers, so that they do not all look at once.
+        disagreed: called with a sentence when two of its sources part for longer than a moment.
         loading: whether it has yet to read the conversation that it was started with.
         sources: what else tells its status while it runs; they are started and stopped here.
     """
@@ -130,6 +132,7 @@ class CliStatus:
         pace: Pacer | None = None,
         loading: ConversationLoading | None = None,
         sources: Sequence[LiveSource] = (),
+        disagreed: Callable[[str], None] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         started = _started(row)
@@ -149,6 +152,10 @@ class CliStatus:
         self._pace = pace or Pacer()
         self._loading = loading
         self._sources = tuple(sources)
+        self._disagreed = disagreed
+        self._disagreements = Disagreements()
+        self.looked = asyncio.Event()
+        """Set once its screen has been read."""
         self._clock = clock
         self._ticks = (clock(), time.monotonic())
         """The clock at the last look at it, and how long this machine had been awake then."""
@@ -404,6 +411,7 @@ class CliStatus:
             deaf = not self._listen()
             await self._check_screen()
             self._judge()
+            self.looked.set()
             if deaf and self._listen():  # by what was just seen; what came between the two, another look shows
                 self._stirred.set()
 
@@ -564,6 +572,11 @@ class CliStatus:
             self.idle.clear()
         if known.status in ("thinking", "tool") and not known.doing and before.status == known.status:
             known = dataclasses.replace(known, doing=before.doing)
+        if self._disagreed is not None:
+            said, left = self._disagreements.news(known.evidences, now)
+            known = dataclasses.replace(known, again=min(known.again or left, left)) if left else known
+            for sentence in said:
+                self._disagreed(sentence)
         self.known = known
         if (known.status, known.source, known.sure) != (before.status, before.source, before.sure):
             self._same_since = time.monotonic()

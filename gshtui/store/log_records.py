@@ -15,6 +15,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     PromptSubmitted,
     ProviderRetried,
+    SourcesDisagreed,
     ToolFinished,
     ToolStarted,
     TurnFinished,
@@ -42,6 +43,7 @@ LOGGED = (
     BudgetReached,
     TurnFinished,
     ProviderRetried,
+    SourcesDisagreed,
     Noticed,
     PartFailed,
     FaultReported,
@@ -50,6 +52,8 @@ LOGGED = (
 """Events that produce a record."""
 assert PromptSubmitted not in LOGGED  # a prompt counts once its turn starts
 
+DISAGREEMENT = "disagreement"
+"""The kind of a warning that two sources of a program's status have parted."""
 LONGEST = 4_000
 """Bytes kept of a text: half from its beginning, half from its end."""
 _EXIT = re.compile(r"\[exit code: (\d{1,3})[\],]")
@@ -157,6 +161,8 @@ def _error(event: Event) -> Record | None:
             return _of("error", event, where=f"context {event.kind}", message=event.why, hint=event.hint)
         case ProviderRetried():
             return _of("warning", event, where=event.provider, kind="retried", message=event.why, attempt=event.attempt)
+        case SourcesDisagreed():
+            return _of("warning", event, where="status", kind=DISAGREEMENT, message=event.text)
         case PartFailed():
             return _of("error", event, where=event.part, message=event.why, hint=event.hint)
         case FaultReported():

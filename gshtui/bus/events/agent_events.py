@@ -140,6 +140,13 @@ class AgentStatusChanged(Event, frozen=True, kw_only=True):
         return ("AgentStatusChanged", self.agent)
 
 
+class SourcesDisagreed(Event, frozen=True, kw_only=True):
+    """Two sources of a program's status have parted for longer than a moment. It is only written to the log."""
+
+    agent: str
+    text: str
+
+
 class QuestionAnswered(Event, frozen=True, kw_only=True):
     """Intent: a person chose one of a program's own answers. No socket of a hub accepts it."""
 
