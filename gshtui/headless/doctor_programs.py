@@ -182,7 +182,7 @@ async def examine_agents() -> list[Finding]:
 async def _examine_agent(profile: Profile, versions: ProgramVersions) -> Finding | None:
     """One program; `None` if it is not installed."""
     from gshtui.programs.hooks import state
-    from gshtui.programs.profile import is_untested
+    from gshtui.programs.profile import STATUS_RECORDS, is_untested
 
     path = next(filter(None, map(shutil.which, profile.programs)), None)
     if path is None:
@@ -197,6 +197,8 @@ async def _examine_agent(profile: Profile, versions: ProgramVersions) -> Finding
     unseen = "; what only its screen says is marked with `?`" if version else ""
     hooked = await asyncio.to_thread(state, profile) in ("installed", "outdated")
     exact = "; its hooks report its status" if hooked else ""
+    if profile.record in STATUS_RECORDS:
+        exact = f"; its own record tells its status{' and its hooks report it' if hooked else ''}"
     fix = "" if hooked or not profile.hooks.kind else f"gsh-tui run 'program_hooks install {profile.name}'"
     detail = f"{where}; its screen rules were seen with {_seen(profile)}{exact}{unseen}"
     return Finding(AGENTS, profile.name, "note", detail, fix)

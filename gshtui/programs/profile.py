@@ -30,6 +30,8 @@ GENERIC = "repl"
 Status = Literal["starting", "thinking", "tool", "waiting", "idle"]
 HookKind = Literal["", "claude", "codex", "gemini", "opencode"]
 RecordKind = Literal["", "claude", "qwen"]
+STATUS_RECORDS = frozenset({"claude"})
+"""The kinds of records that tell a status; others tell only the conversation and the version."""
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=3600)]
 T = TypeVar("T")
 _READS, _PATTERN = "reads", "pattern"

@@ -212,6 +212,11 @@ def test_the_version_of_a_program_is_told_where_it_was_never_seen(project: Path,
     assert [bool(row["version_seen"]) for row in rows] == [True, True, True, False]
     listed = run_gsh("agent", "ls", cwd=project).out
     assert "claude 99.0.1 (rules seen to " in listed and f"claude 0.1.2 (rules seen from {seen})" in listed
+    explained = run_gsh("agent", "explain", "1", "--json", cwd=project).json
+    assert (explained["version"], explained["program"], explained["sure"]) == ("99.0.1", "claude", False)
+    assert {"hook", "record", "screen"} <= {one["source"] for one in explained["silent"]}
+    assert [one["source"] for one in explained["sources"] if one["taken"]] == [explained["source"]]
+    assert "Program: claude 99.0.1 (rules seen to " in run_gsh("agent", "explain", "1", cwd=project).out
 
 
 def test_what_has_ended_is_spoken_to_no_more_and_can_be_removed(project: Path) -> None:
