@@ -39,6 +39,7 @@ COVERS = (
     "gshtui.fleet.agent_messages",
     "gshtui.fleet.agent_outcomes",
     "gshtui.fleet.commands",
+    "gshtui.fleet.explained_status",
     "gshtui.fleet.spawn_command",
     "gshtui.headless.agent_menu",
     "gshtui.headless.declared_command",
@@ -213,7 +214,7 @@ def test_the_version_of_a_program_is_told_where_it_was_never_seen(project: Path,
     listed = run_gsh("agent", "ls", cwd=project).out
     assert "claude 99.0.1 (rules seen to " in listed and f"claude 0.1.2 (rules seen from {seen})" in listed
     explained = run_gsh("agent", "explain", "1", "--json", cwd=project).json
-    assert (explained["version"], explained["program"], explained["sure"]) == ("99.0.1", "claude", False)
+    assert (explained["version"], explained["program"], explained["agent"]) == ("99.0.1", "claude", "0001")
     assert {"hook", "record", "screen"} <= {one["source"] for one in explained["silent"]}
     assert [one["source"] for one in explained["sources"] if one["taken"]] == [explained["source"]]
     assert "Program: claude 99.0.1 (rules seen to " in run_gsh("agent", "explain", "1", cwd=project).out
