@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -155,6 +155,15 @@ class ProgramCommand(msgspec.Struct, frozen=True, omit_defaults=True):
     """What to write behind the name; empty: nothing needs to be."""
 
 
+class ProgramMode(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The mode that another vendor's program is in: how much it does unasked."""
+
+    name: str
+    """As the program calls it."""
+    like: GuardMode | Literal[""] = ""
+    """Our mode that allows as much; empty: unknown."""
+
+
 class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One agent of the roster, as it is on disk. `id` is what every event calls it."""
 
@@ -239,6 +248,10 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     version_seen: str = ""
     """The nearest version with which the rules of its profile about its screen were seen to hold, where `version` is
     outside of those; empty: it is one of them."""
+    held_to: GuardMode | Literal[""] = ""
+    """The mode that another vendor's program was started in, or put into since; empty: it has its own."""
+    program_mode: ProgramMode | None = None
+    """The mode that it shows to be in; `None`: it has shown none yet."""
 
     @property
     def host(self) -> str:
@@ -254,6 +267,22 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def screen_is_guessed(self) -> bool:
         """Only its screen says what it does, and the rules about that were never seen to hold for its version."""
         return bool(self.version_seen) and self.status_source.removesuffix("?") not in ("protocol", "record", "hook")
+
+    @property
+    def exceeds(self) -> bool:
+        """Its program shows a mode in which it does more unasked than it was started to do."""
+        modes = get_args(GuardMode)
+        now = self.program_mode.like if self.program_mode is not None else ""
+        return bool(now and self.held_to) and modes.index(now) > modes.index(self.held_to)
+
+    @property
+    def mode_words(self) -> str:
+        """The mode of another vendor's program, in its own words; `!` where it does more unasked than it should."""
+        if self.program_mode is None:
+            return f"{self.held_to} mode?" if self.held_to else ""
+        name, like = self.program_mode.name, self.program_mode.like
+        own = self.held_to if not like else ""
+        return f"{name}, not {self.held_to}!" if self.exceeds else f"{name}, {own}" if own else name
 
     @property
     def speaks_events(self) -> bool:

@@ -7,20 +7,22 @@ folder), never into our arguments. The fleet uses it as its launcher.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.ports import AgentStart, FleetError, LaunchTerms, OwnWorktree, SetupPlan
 from gshtui.guard.child_environment import named_variables
+from gshtui.guard.modes import inherited, strictest
 from gshtui.system.environment import program_environment
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 
 _RESUMED = "resumed its conversation"
+_UNKNOWN: tuple[GuardMode, ...] = ("ask",)
+"""What another vendor's program that shows no mode may at most have others do."""
 
 
 class CommandLines:
@@ -57,6 +61,31 @@ class CommandLines:
         self._hub = hub
         self._consent = consent
         self._notice = notice
+
+    async def agreed(self, request: SpawnRequest, above: Mapping[str, AgentRow | None]) -> SpawnRequest:
+        """The request with the mode that it comes to. Raises `FleetError`."""
+        limit = await asyncio.to_thread(self._limit, above) if above else ""
+        if request.cli or request.profile:
+            environ = program_environment(os.environ, "") | named_variables(request.env)
+            mode = await self._programs.mode(request, environ, limit=limit, start=inherited(self._terms.mode_of("")))
+            return msgspec.structs.replace(request, mode=mode)
+        return msgspec.structs.replace(request, mode=strictest(request.mode or limit, limit)) if limit else request
+
+    def _limit(self, above: Mapping[str, AgentRow | None]) -> GuardMode:
+        """The strictest mode of these agents, at most `auto`. Blocks for a moment."""
+        from gshtui.fleet.native.spec import SpecError, read_spec, spec_path
+
+        modes: list[GuardMode] = []
+        for id, row in above.items():
+            if row is not None and row.kind == "cli":
+                shown = row.program_mode.like if row.program_mode is not None else ""
+                known: list[GuardMode] = [mode for mode in (row.held_to, shown) if mode]
+                modes += known or list(_UNKNOWN)
+                continue
+            modes.append(self._terms.mode_of(id))
+            with contextlib.suppress(SpecError):
+                modes.append(read_spec(spec_path(self._data, id)).mode)
+        return inherited(strictest(*modes))
 
     async def start(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """For a new agent. Raises `FleetError`."""
@@ -228,7 +257,11 @@ class CommandLines:
     async def _program(self, row: AgentRow, request: SpawnRequest, *, again: bool) -> AgentStart:
         # What this machine's variables say holds on no other.
         environ = named_variables(row.env) if row.host else _environment(row)
-        return await self._programs.start(row, request, self._data, environ, again=again)
+        mode = row.held_to
+        if again and mode in ("", "yolo"):  # that one is given for one start
+            above = {request.parent: None} if request.parent else {}
+            mode = (await self.agreed(msgspec.structs.replace(request, mode=""), above)).mode
+        return await self._programs.start(row, request, self._data, environ, again=again, mode=mode)
 
 
 def _environment(row: AgentRow) -> dict[str, str]:

@@ -13,11 +13,11 @@ import shutil
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, SpawnRequest, without_choices
+from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, SpawnRequest, without_choices
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet import agent_tables
 from gshtui.fleet.ports import AgentStart, FleetError, Kind
@@ -27,6 +27,7 @@ from gshtui.programs.profile_folder import OnProfiles, ProfileFolder
 from gshtui.programs.program_versions import kept_versions
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import READERS, LastTurns, TurnText, conversation_state, home_of
+from gshtui.text.similar_names import known_names
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -184,11 +185,90 @@ class Programs:
 
         return {**os.environ, **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
 
+    async def mode(
+        self,
+        request: SpawnRequest,
+        environ: Mapping[str, str],
+        *,
+        limit: GuardMode | Literal[""] = "",
+        start: GuardMode = "ask",
+    ) -> GuardMode | Literal[""]:
+        """Our mode that a program is to be started in; empty: its own, which nothing can be said about.
+
+        Args:
+            limit: the widest, where an agent starts it, or it is a copy; empty: a person starts it.
+            start: where none is asked for.
+
+        Raises:
+            FleetError: it has no mode like the one that is asked for, or cannot be held to the limit.
+        """
+        from gshtui.guard.modes import strictest
+        from gshtui.programs import program_modes
+
+        profile, argv = await self._requested(request)
+        asked = request.mode
+        if asked and (why := program_modes.refusal(profile, asked, argv)):
+            raise FleetError("invalid", why, hint=_mode_hint(profile))
+        if program_modes.chosen(profile, argv):
+            own = program_modes.mode_of_argv(profile, argv)
+            if limit and (own is None or strictest(own, limit) != own):
+                said = f"The command line of {profile.title} chooses a mode by itself; it may be no wider than {limit}."
+                raise FleetError("limit", said, hint="Leave that out: it is started in yours.")
+            return ""
+        offered = program_modes.offered(profile)
+        if not offered:
+            return ""
+        wanted = strictest(asked or limit or start, limit or "yolo")
+        if asked and asked == wanted and not await self._has_mode(profile, argv, asked, request, environ):
+            said = f"The {profile.title} that is installed here has no mode like {asked}."
+            raise FleetError("invalid", said, hint=_mode_hint(profile))
+        for mode in program_modes.within(profile, wanted):
+            if mode == asked or await self._has_mode(profile, argv, mode, request, environ):
+                return mode
+        if limit:
+            raise FleetError("limit", f"{profile.title} has no mode that is as strict as {limit}, which holds for it.")
+        return offered[0]
+
+    async def _has_mode(
+        self, profile: Profile, argv: Sequence[str], mode: GuardMode, request: SpawnRequest, environ: Mapping[str, str]
+    ) -> bool:
+        """Whether this version of a program has the mode, by its help where not every one has."""
+        from gshtui.programs import launch, program_modes
+        from gshtui.text.linear_regex import compile_linear
+
+        rule = program_modes.rule_for(profile, mode)
+        if not rule.help or request.host:
+            return True
+        words = (await asyncio.to_thread(find_program, argv[0], Path(request.cwd or ".")), *argv[1:])
+        said = await launch.help_text(words, environ)
+        return not said or any(compile_linear(rule.help).search(line) for line in said.split("\n"))
+
+    async def _requested(self, request: SpawnRequest) -> tuple[Profile, tuple[str, ...]]:
+        """The profile and the command line as they are asked for. Raises `FleetError`."""
+        loaded = await self._folder.current()
+        try:
+            profile = loaded.get(request.profile) if request.profile else loaded.for_argv(request.cli)
+        except ProfileError as error:
+            raise FleetError("invalid", str(error), hint="`profiles` lists them.") from error
+        argv = request.cli or profile.argv
+        if not argv:
+            raise FleetError(
+                "invalid", f"The profile {profile.name} does not name a program.", hint="Name it with `cli`."
+            )
+        return profile, tuple(argv)
+
     async def start(
-        self, row: AgentRow, request: SpawnRequest, data: Path, environ: Mapping[str, str], *, again: bool
+        self,
+        row: AgentRow,
+        request: SpawnRequest,
+        data: Path,
+        environ: Mapping[str, str],
+        *,
+        again: bool,
+        mode: GuardMode | Literal[""] = "",
     ) -> AgentStart:
-        """What to run. Raises `FleetError`."""
-        from gshtui.programs import launch
+        """What to run. `mode`: one that the program has. Raises `FleetError`."""
+        from gshtui.programs import launch, program_modes
 
         profile, argv = await self._command(row, request)
         if row.host:
@@ -205,8 +285,16 @@ class Programs:
             if made.blank:
                 raise FleetError("blank", f"It cannot go on from the original's conversation: {made.why}.")
         prompt = "" if again else request.prompt
-        env = made.environment(environ)
-        return AgentStart(made.argv, env, prompt, made.blank, made.external_id, profile.name, made.how)
+        env, words = made.environment(environ), made.argv
+        shown: ProgramMode | None = None
+        if mode:
+            rule = program_modes.rule_for(profile, mode)
+            words = program_modes.with_mode(rule, words)
+            # What a person has set in the environment is a choice too, where none is asked for.
+            env |= {name: value for name, value in rule.environment.items() if request.mode or name not in environ}
+            if not any(each.shown for each in profile.modes.each):
+                shown = ProgramMode(rule.name, mode)
+        return AgentStart(words, env, prompt, made.blank, made.external_id, profile.name, made.how, mode, shown)
 
     async def plan(self, row: AgentRow, request: SpawnRequest, environ: Mapping[str, str]) -> AgentStart:
         """What a restart would make of its conversation, with nothing to run. Raises `FleetError`."""
@@ -225,18 +313,9 @@ class Programs:
 
     async def _command(self, row: AgentRow, request: SpawnRequest) -> tuple[Profile, tuple[str, ...]]:
         """The profile and the whole command line. Raises `FleetError`."""
-        loaded = await self._folder.current()
-        try:
-            profile = loaded.get(request.profile) if request.profile else loaded.for_argv(request.cli)
-        except ProfileError as error:
-            raise FleetError("invalid", str(error), hint="`profiles` lists them.") from error
-        argv = request.cli or profile.argv
-        if not argv:
-            raise FleetError(
-                "invalid", f"The profile {profile.name} does not name a program.", hint="Name it with `cli`."
-            )
+        profile, argv = await self._requested(request)
         if row.host:
-            return profile, tuple(argv)  # whether there is such a program, its terminal there says
+            return profile, argv  # whether there is such a program, its terminal there says
         return profile, (await asyncio.to_thread(find_program, argv[0], Path(row.cwd)), *argv[1:])
 
     async def booted(self, server: TmuxServer, row: AgentRow) -> str:
@@ -356,15 +435,25 @@ class Programs:
         if session.takes_code:
             status, doing, source = by_foreground(seen.profile, seen.reading, seen.front) or (status, doing, "process")
         asks = seen.reading.read.question if status == "waiting" and seen.reading.read is not None else None
+        shown = seen.reading.mode
+        mode = {"program_mode": shown} if shown is not None and shown != row.program_mode else {}
         if not status or (status == row.status and asks == row.question):
-            return {}
+            return mode
         needs_you = status == "waiting"
         if row.version_seen and source == "screen":
             source, asks = "screen?", None if asks is None else without_choices(asks)
-        return {"status": status, "status_source": source, "doing": doing, "needs_you": needs_you, "question": asks}
+        known = {"status": status, "status_source": source, "doing": doing, "needs_you": needs_you, "question": asks}
+        return mode | known
 
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+def _mode_hint(profile: Profile) -> str:
+    """Which modes it does have."""
+    from gshtui.programs import program_modes
+
+    return known_names("modes", offered) if (offered := program_modes.offered(profile)) else "Leave the mode out."
 
 
 def from_session_error(error: SessionError) -> FleetError:

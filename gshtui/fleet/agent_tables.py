@@ -51,6 +51,9 @@ def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
         "profile": row.profile,
         "version": row.version,
         "version_seen": row.version_seen,
+        "mode": (row.program_mode.like if row.program_mode is not None else "") or row.held_to,
+        "program_mode": row.program_mode.name if row.program_mode is not None else "",
+        "held_to": row.held_to,
         "worktree": row.worktree,
         "account": row.account,
         "group": row.group,
@@ -131,6 +134,7 @@ def _table_row(state: AgentState, attach: Sequence[str]) -> tuple[str, ...]:
     row = state.row
     kind = program_words(row) or row.persona or ("local" if state.is_local else row.kind)
     kind = f"{kind} on {row.machine}" if row.machine else kind
+    kind = f"{kind} · {one_line(words, 60)}" if (words := row.mode_words) else kind
     status = f"needs you · {status_words(row)}" if row.needs_you else status_words(row)
     where = f"`{shlex.join(attach)}`" if attach else one_line(state.held_by, 80)
     return (row.id, row.name, kind, status, state.label or row.model, f"{row.context:,}", cost_words(row), where)
@@ -157,6 +161,7 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
         ("agent", f"{who}, {row.kind}, {row.runtime}{f', {made_of}' if made_of else ''}"),
         ("status", status_words(row)),
         ("program", one_line(shlex.join(row.argv), 120)),
+        ("mode", one_line(row.mode_words, 80)),
         ("host", row.machine),
         ("folder", row.place.partition(":")[2] or row.cwd),
         ("worktree", row.worktree),

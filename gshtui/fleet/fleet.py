@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, AnswerSource, OpenQuestion, ProgramOption, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, AnswerSource, GuardMode, OpenQuestion, ProgramOption, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed, WaitReported
 from gshtui.bus.letter import Letter
@@ -348,8 +348,14 @@ class Fleet:
         if request.parent:
             depth = parent.depth + 1 if parent is not None else 1
             request = msgspec.structs.replace(request, depth=max(depth, request.depth))
+        around = await self.agent_around() if by_person else None
         row = await self._starter.spawn(
-            request, parent_session=session, spawn=spawn, limited=not by_person, setup=setup
+            request,
+            parent_session=session,
+            spawn=spawn,
+            limited=not by_person,
+            setup=setup,
+            around=around.id if around is not None else "",
         )
         self._reconciler.check_now()
         if self._context.options.visiting:
@@ -516,6 +522,15 @@ class Fleet:
                 now = await ProgramOptions(line.bus, lambda _: True).set(row, found, wanted)
         shown = one_line(literal(wanted.name or wanted.value), 80)
         return now, f"{row.name} ({row.id}): {one_line(literal(found.name or found.id), 60)} is {shown}."
+
+    async def change_mode(self, id: str, mode: GuardMode | Literal["next"]) -> AgentRow:
+        """Put another vendor's program into one of its modes; the agent, with the one that it shows then."""
+        from gshtui.fleet.program_mode import change_mode, next_of
+
+        row = await self._alive(id)
+        wanted = next_of(await self._programs.profile(row), row) if mode == "next" else mode
+        shown = await change_mode(self._programs, self.terminals.server(row.socket), row, wanted)
+        return await self._change(row, held_to=wanted, program_mode=shown)
 
     async def interrupt(self, id: str) -> None:
         """Stop what the agent is doing, but keep the agent."""

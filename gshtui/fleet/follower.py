@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, cast
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource
+import msgspec
+
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource, ProgramMode
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, SourcesDisagreed, Status, TurnFinished
 from gshtui.bus.events.fleet_events import MessageSubmitted, MessageTyped
@@ -117,6 +119,7 @@ class AgentFollower:
                 functools.partial(self._said, key, row),
                 self._feed,
                 bound=functools.partial(self._bound, row.id),
+                moded=functools.partial(self._moded, row),
                 disagreed=functools.partial(self._disagreed, row.id),
             )
             self._statuses[key] = status
@@ -134,6 +137,7 @@ class AgentFollower:
         feed: HookFeed,
         *,
         bound: Callable[[str], None] | None = None,
+        moded: Callable[[ProgramMode], None] | None = None,
         disagreed: Callable[[str], None] | None = None,
     ) -> CliStatus:
         """What follows the status of a program, not yet started."""
@@ -144,6 +148,7 @@ class AgentFollower:
             told,
             feed=feed,
             bound=bound,
+            moded=moded,
             pace=self._pace,
             loading=await self._programs.loading(row),
             sources=await self._programs.live_sources(row, functools.partial(self._context.rows.get, row.id)),
@@ -240,6 +245,18 @@ class AgentFollower:
             if status is not None and status.takes_code:
                 return  # what was entered there is followed until it has run
             self._start_answer(self._answer(key, row, began), row)
+
+    def _moded(self, row: AgentRow, mode: ProgramMode) -> None:
+        """Its program shows this mode. If it does more unasked than it was started to do, a person hears that once."""
+        before = self._context.rows.get(row.id)
+        if before is None or before.program_mode == mode:
+            return
+        self._context.rows.change_soon(row.id, {"program_mode": mode})
+        if msgspec.structs.replace(before, program_mode=mode).exceeds and not before.exceeds:
+            shown = f"{before.name} ({row.id}) shows {mode.name!r}"
+            text = f"{shown}, in which it does more unasked than in {before.held_to}."
+            hint = f"`mode {before.held_to} {row.id}` puts it back."
+            self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=row.id))
 
     def _start_count(self, key: _Key, row: AgentRow) -> None:
         """Something happens that may use tokens, or has just used some."""

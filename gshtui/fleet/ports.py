@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, SpawnRequest
 from gshtui.system.expected_error import ExpectedError
 
 if TYPE_CHECKING:
-    from gshtui.bus.agent_data import GuardMode
     from gshtui.guard.approval import Respondent
     from gshtui.guard.sandbox.sandboxes import Sandboxes
 
@@ -87,6 +86,10 @@ class AgentStart:
     """Name of the program's profile."""
     how: str = ""
     """What a restart makes of its conversation, as words about the agent: `resumed its conversation`."""
+    mode: GuardMode | Literal[""] = ""
+    """The mode that another vendor's program is started in; empty: its own."""
+    program_mode: ProgramMode | None = None
+    """The mode that it is in then, where its screen does not show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,14 @@ class SetupPlan:
 
 class Launcher(Protocol):
     """Makes the command line of an agent."""
+
+    async def agreed(self, request: SpawnRequest, above: Mapping[str, AgentRow | None]) -> SpawnRequest:
+        """The request with the mode that it comes to, before anything is made.
+
+        `above`: the agents that it may not exceed, by id: its starter, and the one that it is a copy of. Raises
+        `FleetError` where it cannot be held to that.
+        """
+        ...
 
     async def start(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """For a new agent. Raises `FleetError`."""

@@ -131,8 +131,13 @@ class Starter:
         spawn: str = "",
         limited: bool = True,
         setup: bool = False,
+        around: str = "",
     ) -> AgentRow:
-        """A new agent, running in its terminal. `setup`: a person agreed to the set-up command of its worktree.
+        """A new agent, running in its terminal.
+
+        Args:
+            setup: a person agreed to the set-up command of its worktree.
+            around: the agent in whose terminal a command asks for it.
 
         Raises:
             FleetError: it goes too far (`limit`), or could not be started.
@@ -142,6 +147,7 @@ class Starter:
                 request = await self._forks.completed(request)
             else:
                 request = self._context.accounts.completed(request)
+            request = await self._agreed(request, around)
             row = await self._new_row(request, parent_session, limited)
             try:
                 row = await self._first(row, request, setup)
@@ -241,6 +247,19 @@ class Starter:
         """Give up what is still to be typed, and to be taken back."""
         await cancel_and_wait(*self._briefings, *self._removals)
 
+    async def _agreed(self, request: SpawnRequest, around: str) -> SpawnRequest:
+        """The request with the mode that it comes to: of what is asked for, its starter's, and the original's of a
+        fork, the strictest. Raises `FleetError`, before anything is made.
+        """
+        rows, above = self._context.rows, dict[str, AgentRow | None]()
+        for id in filter(None, (request.parent, around)):
+            above[id] = rows.get(id)
+        original = rows.get(request.fork) if request.fork else None
+        if original is not None and original.kind == "cli":
+            request = msgspec.structs.replace(request, mode=original.held_to or request.mode)
+            above[original.id] = original
+        return await self._context.launcher.agreed(request, above)
+
     async def _new_row(self, request: SpawnRequest, parent_session: str, limited: bool) -> AgentRow:
         options, rows = self._context.options, self._context.rows
         socket, cwd, place = await self._place(request)
@@ -270,6 +289,7 @@ class Starter:
             group=request.group,
             fork=request.fork,
             created=now,
+            held_to=request.mode if request.cli or request.profile else "",
         )
         async with self._row_at_a_time:
             await rows.load()
@@ -348,7 +368,7 @@ class Starter:
             "killed": False, "killed_at": 0.0, "archived": 0.0, "version": "", "version_seen": "",
         }  # fmt: skip
         if row.kind == "cli":
-            fields["external_id"] = start.external_id
+            fields |= {"external_id": start.external_id, "held_to": start.mode, "program_mode": start.program_mode}
         if start.profile:
             fields["profile"] = start.profile
         try:

@@ -37,14 +37,14 @@ from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
 
 Wanted = Literal["plan", "ask", "edit", "auto", "yolo", "next"]
-_OTHER_PROGRAM = "{name} is another program, with permissions of its own."
 
 
 @dataclass(frozen=True, slots=True)
 class ModeList:
     """The modes of the agents here, by name."""
 
-    modes: dict[str, GuardMode]
+    modes: dict[str, str]
+    """Another vendor's program has words of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,8 @@ class ChangedMode:
     mode: GuardMode
     passed: str = ""
     """Why `auto` was passed by."""
+    shown: str = ""
+    """What another vendor's program calls it."""
 
 
 class ShowModes(Parameters, Returns[ModeList]):
@@ -95,12 +97,14 @@ class ModePort:
         agents: the agents of this folder, without those that have ended.
         unproven: why commands in a folder cannot be sandboxed, as the end of a sentence; empty: they can.
         send: gives an agent of another process its new mode, and records it for its next start.
+        program: puts another vendor's program into a mode of its own; the agent then. Raises `CommandError`.
     """
 
     modes: AgentModes
     agents: Callable[[], list[AgentRow]]
     unproven: Callable[[Path], Awaitable[str]]
     send: Callable[[str, GuardMode], Awaitable[None]]
+    program: Callable[[str, Wanted], Awaitable[AgentRow]]
 
 
 def mode_command(port: ModePort) -> AnyCommand:
@@ -113,18 +117,24 @@ def mode_command(port: ModePort) -> AnyCommand:
         if row is None:
             there = known_names("agents", (one_line(one.name, 40) for one in agents))
             raise CommandError(f"There is no agent {one_line(name, 40)!r}.", hint=there)
-        if row.kind == "cli":
-            raise CommandError(_OTHER_PROGRAM.format(name=row.name), hint="Change them there.")
         return row
 
     async def show(_invocation: Invocation, _wanted: ShowModes) -> ModeList:
-        native = [row for row in port.agents() if row.kind == "native"]
-        return ModeList({row.name: port.modes.mode_of(row.id) for row in native})
+        modes = {row.name: row.mode_words if row.kind == "cli" else port.modes.mode_of(row.id) for row in port.agents()}
+        return ModeList({name: mode for name, mode in modes.items() if mode})
 
     async def change(invocation: Invocation, wanted: ChangeMode) -> ChangedMode:
         row = find(wanted.agent or invocation.addressed)
         if wanted.mode == "yolo" and not wanted.agreed:
             raise Unconfirmed(f"In yolo mode, {row.name} runs everything unasked and outside the sandbox.")
+        if row.kind == "cli":
+            if wanted.leaving:
+                raise CommandError(
+                    f"{row.name} is another vendor's program, whose plans are approved in its own words."
+                )
+            async with one_at_a_time:
+                row = await port.program(row.id, wanted.mode)
+            return ChangedMode(row.name, row.held_to or "ask", shown=row.mode_words)
         if wanted.leaving and (now := port.modes.mode_of(row.id)) != wanted.leaving:
             return ChangedMode(row.name, now)
         folder = invocation.project if row.runtime == "local" else Path(row.cwd)
@@ -160,7 +170,7 @@ def mode_command(port: ModePort) -> AnyCommand:
         return ToastView(_said(changed), 2.5)
 
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
-        names = [*MODES, "next"] if parameter == "mode" else [row.name for row in port.agents() if row.kind == "native"]
+        names = [*MODES, "next"] if parameter == "mode" else [row.name for row in port.agents()]
         return [name for name in names if name.startswith(prefix)]
 
     family = Family[ModeParameters](
@@ -187,6 +197,8 @@ def _bind(given: ModeParameters) -> ShowModes | ChangeMode:
 
 
 def _said(changed: ChangedMode) -> str:
+    if changed.shown:
+        return f"{one_line(changed.agent, 40)}: {changed.mode} mode, which it calls {one_line(changed.shown, 60)!r}."
     passed = f" ({changed.passed})" if changed.passed else ""
     return f"{one_line(changed.agent, 40)}: {changed.mode} mode: {ABOUT[changed.mode]}{passed}."
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Literal
 
 from gshtui.bus.agent_data import AgentRow, GuardMode
 from gshtui.bus.events.approval_events import ModeChangeRequested
@@ -69,9 +70,19 @@ def offer_modes(hub: Hub, gate: Gate) -> None:
             await asyncio.to_thread(with_mode, hub.journal.folder, agent, mode)
         hub.bus.publish(ModeChangeRequested(agent=agent, mode=mode))
 
+    async def program(agent: str, mode: GuardMode | Literal["next"]) -> AgentRow:
+        from gshtui.commands.command_errors import command_error
+        from gshtui.fleet.ports import FleetError
+
+        assert hub.fleet is not None  # else there is no such agent
+        try:
+            return await hub.fleet.change_mode(agent, mode)
+        except FleetError as error:
+            raise command_error(error) from error
+
     def make() -> list[AnyCommand]:
         from gshtui.guard.mode_commands import ModePort, mode_command
 
-        return [mode_command(ModePort(gate.modes, agents, lambda folder: unproven(hub, folder), send))]
+        return [mode_command(ModePort(gate.modes, agents, lambda folder: unproven(hub, folder), send, program))]
 
     hub.offers.offer_modes(make)

@@ -300,6 +300,11 @@ async def _offers(profile: Profile, argv: Sequence[str], environ: Mapping[str, s
     """Whether the program's help mentions the argument that the profile wants to pass."""
     if not profile.offered or profile.offered[0] in argv:
         return False
+    return profile.offered[0] in await help_text(argv, environ)
+
+
+async def help_text(argv: Sequence[str], environ: Mapping[str, str]) -> str:
+    """What the program says of its arguments; empty if it says nothing in time."""
     try:
         process = await processes.start_child(
             argv[0],
@@ -310,10 +315,10 @@ async def _offers(profile: Profile, argv: Sequence[str], environ: Mapping[str, s
             stderr=asyncio.subprocess.DEVNULL,
         )
     except OSError:
-        return False
+        return ""
     try:
         output, _ = await asyncio.wait_for(process.communicate(), _HELP_WITHIN)
     except TimeoutError:
         await processes.kill_child(process)
-        return False
-    return profile.offered[0].encode() in output
+        return ""
+    return output.decode("utf-8", "replace")

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from gshtui.bus.agent_data import AT_WORK, OpenQuestion
+from gshtui.bus.agent_data import AT_WORK, OpenQuestion, ProgramMode
 from gshtui.programs.choice_presser import ChoicePresser, Otherwise
 from gshtui.programs.pane_view import PaneView, Seen, SessionError, Trouble
 from gshtui.programs.screen_reading import conversation, same_question
@@ -35,6 +35,8 @@ _BETWEEN_KEYS = 0.3
 """Seconds: two keys in one instant count as one in some programs."""
 _CLEAR_EVERY, _CLEARS = 0.15, 40
 """Seconds between two attempts to empty the input, and how many there are."""
+_MODES = 12
+"""Most of its modes that a program is taken through."""
 _GIVEN_BACK = 1.5
 """Seconds within which a text is in the input again that a program did not take: a command that it does not know, or an
 Enter that came while it was painting everything anew."""
@@ -231,6 +233,39 @@ class PaneWriter:
                 await self._send(seen, self._server.send_keys, key)
                 done.append(key)
         return Pressed(tuple(done), keys[len(done) :])
+
+    async def change_mode(self, keys: tuple[str, ...], reached: Callable[[ProgramMode], bool]) -> ProgramMode:
+        """Press the program's own keys for its modes, at rest, until its screen shows one that is reached; that one.
+
+        Raises:
+            SessionError: what prevented it. Where none is reached, it is in the one that it was in before.
+        """
+        name = self.view.name
+        async with self._turn():
+            seen = await self.view.read_drawn()
+            if trouble := self.view.obstacle(seen, behind=True):
+                raise trouble
+            began = now = seen.reading.mode
+            if began is None or now is None:
+                raise SessionError("busy", f"{name} does not show its mode now.", _LOOK_AT)
+            for _ in range(_MODES):
+                if reached(now):
+                    return now
+                for key in keys:
+                    await self._send(seen, self._server.send_keys, key)
+                before = now
+                moved = await self.view.wait_until(lambda look, was=before: _other_mode(look, was))
+                if moved is None or moved.dead or moved.reading.mode is None:
+                    raise SessionError("unsure", f"{name} did not change from {before.name!r} by its key.", _LOOK_AT)
+                seen, now = moved, moved.reading.mode
+                if moved.reading.status == "waiting":
+                    asked = f"{name} asks something before it changes its mode; it shows {now.name!r}."
+                    raise SessionError("unsure", asked, _LOOK_AT, moved.question)
+                if now == began:
+                    break
+        raise SessionError(
+            "unfit", f"{name} does not come to that mode by its key.", "It is in the one that it was in."
+        )
 
     async def answer(self, question: str, choice: str, otherwise: Otherwise = lambda _: False) -> OpenQuestion | None:
         """Choose one of the answers of an open question by its keys, and see that the question is gone.
@@ -514,6 +549,11 @@ def _alike(now: str, before: str) -> bool:
     one, other = " ".join(now.split()), " ".join(before.split())
     size = min(len(one), len(other), _HEAD) - 1
     return one == other or (size > 1 and (one[:size] == other[:size] or one in other))
+
+
+def _other_mode(seen: Seen, was: ProgramMode) -> bool:
+    """Whether it shows another mode, or something in front of that."""
+    return seen.reading.status == "waiting" or (seen.reading.mode is not None and seen.reading.mode != was)
 
 
 def _another(seen: Seen, question: str) -> bool:

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_type_hi
 
 import msgspec
 
+from gshtui.bus.agent_data import GuardMode
 from gshtui.programs.profile_overlay import EXTENDS, OverlayError, overlaid
 from gshtui.settings import paths, plugins
 from gshtui.settings.toml_file import load_toml, read_bytes
@@ -243,6 +244,39 @@ class HookRules(_Table, frozen=True, kw_only=True):
     """What a person has to do once after the installation."""
 
 
+class ProgramModeRule(_Table, frozen=True, kw_only=True):
+    """One of the program's own modes."""
+
+    name: Reads[str]
+    """As the program calls it."""
+    like: GuardMode | Literal[""] = ""
+    """Our mode that allows as much. Empty: none does, or its name alone does not tell."""
+    arguments: tuple[str, ...] = ()
+    """Start the program in it."""
+    environment: dict[str, str] = {}
+    """Variables that do, or help."""
+    help: Shape = ""
+    """Pattern of a line of its `--help` by which this version has it. Empty: every version has."""
+    shown: tuple[Pattern, ...] = ()
+    """Patterns of a line beside the input, any of which says that the program is in it."""
+
+
+class ModeRules(_Table, frozen=True, kw_only=True):
+    """How the program is told how much it may do unasked, and shows it."""
+
+    each: tuple[ProgramModeRule, ...] = ()
+    """Of those that are like the same one of ours, the first is the one that is passed."""
+    chosen: Shape = ""
+    """Pattern of arguments, separated by blanks, by which a command line chooses by itself, or is for something that
+    has no mode."""
+    keys: tuple[str, ...] = ()
+    """Take it at rest to the next of its modes. Empty: it keeps the one that it was started in."""
+    above: Reads[int] = 0
+    """Lines above the input in which a mode may be shown, besides those below."""
+    none: str = ""
+    """What it does, where it has no modes; the end of a sentence."""
+
+
 class Profile(_Table, frozen=True, kw_only=True):
     """One program."""
 
@@ -282,6 +316,7 @@ class Profile(_Table, frozen=True, kw_only=True):
     keys: ProfileKeys = ProfileKeys()
     conversation: ConversationRules = ConversationRules()
     hooks: HookRules = HookRules()
+    modes: ModeRules = ModeRules()
     record: RecordKind = ""
     """The kind of the file that tells of its session while it runs (`programs/session_record.py`); empty: none."""
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gshtui.bus.agent_data import ProgramMode
 from gshtui.programs.profile import Profile, StatusRule
 from gshtui.programs.question_reading import ReadQuestion, read_question, title_of
 from gshtui.text.linear_regex import RegexMatch, compile_linear
@@ -109,6 +110,9 @@ class ScreenReading:
     echo: str = ""
     """The row with the last prompt above the input, as far as one is to be seen."""
 
+    mode: ProgramMode | None = None
+    """The mode that is shown beside the input."""
+
     @property
     def why(self) -> str:
         """On which grounds, for people."""
@@ -139,6 +143,21 @@ def read_screen(
         width: of the terminal, in columns; 0: unknown.
     """
     text, place = _located(profile, lines, cursor)
+    found = _by_rules(profile, lines, text, place, title, cursor, width)
+    if place is None or not profile.modes.each or found.status == "starting":
+        return found  # one that starts may show a mode before it has read its arguments
+    return dataclasses.replace(found, mode=_mode(profile, text, place))
+
+
+def _by_rules(
+    profile: Profile,
+    lines: Sequence[str],
+    text: Sequence[str],
+    place: int | None,
+    title: str,
+    cursor: tuple[int, int] | None,
+    width: int,
+) -> ScreenReading:
     draft = _draft(profile, undimmed(lines), text, place) if place is not None else ""
     for number, rule in enumerate(profile.rules, 1):
         matched = match_rule(profile, rule, text, place, title, cursor)
@@ -304,6 +323,16 @@ def _stands_on(profile: Profile, text: Sequence[str], place: int) -> bool:
         return True
     end = _input_rows(profile, text, place)[-1] + 1
     return end < len(text) and search(profile.input.below, text[end]) is not None
+
+
+def _mode(profile: Profile, text: Sequence[str], place: int) -> ProgramMode | None:
+    """The mode that the lines beside the input show; what is typed in it shows none, unless it has its mode inside."""
+    inside = place if profile.input.block else _input_rows(profile, text, place).stop
+    beside = [*text[max(0, place - profile.modes.above) : place], *text[inside:]]
+    for rule in profile.modes.each:
+        if any(search(pattern, line) for pattern in rule.shown for line in beside):
+            return ProgramMode(rule.name, rule.like)
+    return None
 
 
 def _draft(profile: Profile, typed: Sequence[str], text: Sequence[str], place: int) -> str:

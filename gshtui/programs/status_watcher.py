@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from gshtui.bus.agent_data import AgentRow, without_choices
+from gshtui.bus.agent_data import AgentRow, ProgramMode, without_choices
 from gshtui.programs.disagreements import Disagreements
 from gshtui.programs.evidence import WORKING, Evidence, LiveSource, Rank
 from gshtui.programs.foreground import Foreground, front
@@ -113,6 +113,7 @@ class CliStatus:
         changed: called with every status that differs by more than its age.
         bound: called with the conversation's id whenever the program reports a new one.
         acted: called with the time at which the program reports that it accepted a prompt.
+        moded: called with each mode in which its screen shows the program to be.
         pace: shared with other programs' watchers, so that they do not all look at once.
         disagreed: called with a sentence when two of its sources part for longer than a moment.
         loading: whether it has yet to read the conversation that it was started with.
@@ -129,6 +130,7 @@ class CliStatus:
         feed: HookFeed | None = None,
         bound: Callable[[str], None] | None = None,
         acted: Callable[[float], None] | None = None,
+        moded: Callable[[ProgramMode], None] | None = None,
         pace: Pacer | None = None,
         loading: ConversationLoading | None = None,
         sources: Sequence[LiveSource] = (),
@@ -149,6 +151,8 @@ class CliStatus:
         self._feed = feed
         self._bound = bound
         self._acted = acted
+        self._moded = moded
+        self._mode: ProgramMode | None = None
         self._pace = pace or Pacer()
         self._loading = loading
         self._sources = tuple(sources)
@@ -504,6 +508,10 @@ class CliStatus:
         self._handle_event(info, False)
         place = (info.cursor_x, info.cursor_y)
         reading = read_screen(self._profile, lines, info.title, place, info.width)
+        if reading.mode is not None and reading.mode != self._mode:
+            self._mode = reading.mode
+            if self._moded is not None:
+                self._moded(reading.mode)
         if reading.status == "idle" and self._loading is not None and self._loading.possible:
             reading = await unless_loading(reading, self._loading, lines)
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None

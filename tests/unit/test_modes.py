@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, ModelChanged, UsageReported
 from gshtui.bus.events.approval_events import (
@@ -202,7 +202,7 @@ class Around:
             AgentRow(id="0001", name="fix", cwd="/p"),
             AgentRow(id="0002", name="claude", kind="cli"),
         ]
-        self.command = mode_command(ModePort(self.modes, lambda: self.rows, self.unproven, self.send))
+        self.command = mode_command(ModePort(self.modes, lambda: self.rows, self.unproven, self.send, self.program))
         self.registry = Registry([self.command])
 
     async def unproven(self, _folder: Path) -> str:
@@ -210,6 +210,12 @@ class Around:
 
     async def send(self, agent: str, mode: GuardMode) -> None:
         self.sent.append((agent, mode))
+
+    async def program(self, agent: str, mode: str) -> AgentRow:
+        if mode == "edit":
+            raise CommandError("It has no mode like edit.")
+        shown = ProgramMode("plan mode", "plan")
+        return AgentRow(id=agent, name="claude", kind="cli", held_to="plan", program_mode=shown)
 
     async def run(self, line: str, caller: Caller | None = None) -> Any:
         here = Invocation(caller or Caller(), Path("/p"), Path("/p"), agent="main")
@@ -223,8 +229,10 @@ async def test_the_command_changes_one_agent() -> None:
     assert (await here.run("mode plan fix"))["agent"] == "fix"
     assert here.sent == [("0001", "plan")] and here.modes.mode_of("main") == "auto"
     assert (await here.run("mode"))["modes"] == {"main": "auto", "fix": "ask"}
-    with pytest.raises(CommandError, match="another program"):
+    with pytest.raises(CommandError, match="no mode like edit"):
         await here.run("mode edit claude")
+    assert (await here.run("mode plan claude")) == {"agent": "claude", "mode": "plan", "passed": ""}
+    assert here.sent == [("0001", "plan")], "another vendor's program is not one of ours"
     with pytest.raises(CommandError, match="no agent 'nobody'"):
         await here.run("mode edit nobody")
     await here.bus.close()

@@ -297,7 +297,7 @@ def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
     if waits := agent.queued + len(agent.messages):
         what = "message" if agent.terminal else "prompt"
         lines.append(Content.styled(f"1 {what} waiting" if waits == 1 else f"{waits} {what}s waiting", "$warning"))
-    mode = f"{agent.mode} mode" if agent.mode not in (None, "ask") else ""
+    mode = _clean(agent.row.mode_words) or (f"{agent.mode} mode" if agent.mode not in (None, "ask") else "")
     model = _clean(agent.model)
     kinds = [
         " · ".join(word for word in (_clean(agent.made_of), name, mode) if word) for name in (model, _short_name(model))
@@ -305,6 +305,8 @@ def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
     kind = kinds[0]
     if full and kind:
         lines.append(Content.styled(_longest_that_fits(kinds, width), _MUTED))
+    if agent.row.exceeds and not agent.ended:
+        lines.insert(1, Content.styled(mode, "bold $warning"))
     spent = spending(agent)
     if full:
         spent = _longest_that_fits((spent, spending(agent, window=False)), width)

@@ -84,6 +84,8 @@ def title_line(agent: TabAgent, title: str, command: str, width: int, now: float
     if agent.status:
         parts += [(f"{sign} {agent.status}", colour), (f" · by {agent.source}{since}  ", _MUTED)]
     parts.append((one_line(agent.row.name, 40), "bold"))
+    if (mode := one_line(agent.row.mode_words, 60)) and not agent.row.ended:
+        parts.append((f" · {mode}", "$warning" if agent.row.exceeds else _MUTED))
     if agent.killed:
         parts.append((" · killed" if agent.status in ENDED_STATUSES else " · killed, can be undone", "$warning"))
     doing = one_line(agent.doing or title, 80)

@@ -185,7 +185,7 @@ class WorkbenchScreen(Screen[None]):
             agent,
             view.row.name if view is not None else "",
             view.thinks if view is not None else "",
-            view.mode or "" if view is not None else "",
+            view.row.mode_words or view.mode or "" if view is not None else "",
             mail=agent != front,
             program=view is not None and not view.row.speaks_events,
             call=pane.call if pane is not None else "",

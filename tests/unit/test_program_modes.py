@@ -1,0 +1,149 @@
+"""Modes of other vendors' programs: which arguments stand for ours, what is refused, what their screens show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, SpawnRequest
+from gshtui.fleet.agent_command_lines import CommandLines
+from gshtui.fleet.ports import FleetError, LaunchTerms
+from gshtui.guard.modes import MODES
+from gshtui.programs import profile as profiles
+from gshtui.programs import program_modes
+from gshtui.programs.screen_reading import read_screen
+
+LOADED = profiles.load(Path("/nonexistent"))
+RULE = "─" * 80
+SHOWN: list[tuple[str, Sequence[str], str, str]] = [
+    ("claude", (RULE, "❯ ", RULE, "  ⏵⏵ auto mode on (shift+tab to cycle) · esc to interrupt"), "auto mode", "auto"),
+    ("claude", (RULE, "❯ ", RULE, "  ⏸ plan mode on (shift+tab to cycle) · ← for agents"), "plan mode", "plan"),
+    ("claude", (RULE, "❯ ", RULE, "  ⏸ manual mode on · ? for shortcuts"), "manual mode", "ask"),
+    ("claude", (RULE, "❯ ", RULE, "  ? for shortcuts · ← for agents"), "manual mode", "ask"),
+    ("claude", (RULE, "❯ ", RULE, "  esc to interrupt"), "manual mode", "ask"),
+    ("claude", (RULE, "❯ ", RULE, "  ⏵⏵ accept edits on (shift+tab to cycle)"), "accept edits", "edit"),
+    ("claude", (RULE, "❯ ", RULE, "  ⏵⏵ bypass permissions on (shift+tab to cycle)"), "bypass permissions", "yolo"),
+    ("claude", (RULE, "❯ ", RULE, "  ⏵⏵ don't ask on (shift+tab to cycle)"), "don't ask", ""),
+    ("qwen", (RULE, ">   Type your message", RULE, "  ➜ a · fake", "  Auto mode (shift + tab to cycle)"), "auto mode",
+     "auto"),
+    ("qwen", (RULE, ">   Type your message", RULE, "  ⏸ Ask permissions (shift + tab to cycle)"), "ask permissions",
+     "ask"),
+    ("qwen", (RULE, ">   Type your message", RULE, "  ? for shortcuts"), "ask permissions", "ask"),
+    ("qwen", (RULE, "*   Type your message", RULE, "  YOLO mode (shift + tab to cycle)"), "YOLO mode", "yolo"),
+    ("gemini", (RULE, " plan Shift+Tab to manual", "", " >   Type your message or @path/to/file"), "plan", "plan"),
+    ("gemini", (RULE, " Shift+Tab to accept edits", "", " >   Type your message or @path/to/file"), "manual", "ask"),
+    ("gemini", (RULE, " auto-accept edits Shift+Tab to plan", "", " >   Type your message"), "auto-accept edits", "edit"),
+    ("gemini", (RULE, " YOLO Ctrl+Y", "", " *   Type your message or @path/to/file"), "YOLO", "yolo"),
+    ("vibe", ("─" * 60 + " ask ─", ">", RULE), "ask", "ask"),
+    ("vibe", ("─" * 60 + " accept edits ─", ">", RULE), "accept edits", "edit"),
+    ("vibe", ("─" * 60 + " auto approve ─", ">", RULE), "auto approve", "yolo"),
+    ("opencode", ("  ┃", '  ┃  Ask anything… "Fix a TODO"', "  ┃", "  ┃  Plan · fake Loop", "  ╹▀▀▀▀"), "plan", "plan"),
+    ("opencode", ("  ┃", "  ┃  Build · fake Loop", "  ╹▀▀▀▀"), "build", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "rows", "mode", "like"), SHOWN)
+def test_a_screen_shows_the_mode(name: str, rows: Sequence[str], mode: str, like: str) -> None:
+    shown = read_screen(LOADED.get(name), ["Some words.", "", *rows]).mode
+    assert shown == ProgramMode(mode, msgspec.convert(like, GuardMode) if like else "")
+
+
+def test_what_is_said_or_typed_shows_none() -> None:
+    """A model or a draft that writes a footer's words is not the footer."""
+    claude = LOADED.get("claude")
+    footer = "  ⏵⏵ bypass permissions on"
+    for rows in (
+        (footer, RULE, "❯ ", RULE, "  ? for shortcuts"),
+        (RULE, f"❯ one\n{footer}", RULE, "  ? for shortcuts"),
+    ):
+        lines = "\n".join(rows).split("\n")
+        assert read_screen(claude, lines).mode == ProgramMode("manual mode", "ask"), lines
+
+
+def test_one_that_starts_shows_none_yet() -> None:
+    """Vibe shows its default until it has read its arguments."""
+    rows = [" ⢰ Initializing…", "", "─" * 60 + " accept edits ─", ">", RULE]
+    assert read_screen(LOADED.get("vibe"), rows).mode is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "asked", "modes"),
+    [
+        ("plan", "yolo", "plan"), ("ask", "", "ask"), ("edit", "plan", "plan"), ("auto", "yolo", "auto"),
+        ("auto", "", "auto"), ("ask", "auto", "ask"),
+    ],
+)  # fmt: skip
+async def test_of_starter_and_wish_the_strictest_holds(
+    tmp_path: Path, limit: GuardMode, asked: GuardMode, modes: str
+) -> None:
+    """Whoever starts it: one of ours, or another vendor's program, by what it was started in or shows."""
+    request = SpawnRequest(cli=("claude",), mode=asked, host="elsewhere")
+    starters = (
+        AgentRow(id="0001", name="a", kind="cli", held_to=limit),
+        AgentRow(id="0001", name="a", kind="cli", held_to="auto", program_mode=ProgramMode("its own", limit)),
+    )
+    for row in starters:
+        agreed = await CommandLines(tmp_path, LaunchTerms()).agreed(request, {"0001": row})
+        assert agreed.mode == modes
+    terms = LaunchTerms(mode_of=lambda _: limit)
+    assert (await CommandLines(tmp_path, terms).agreed(request, {"main": None})).mode == modes
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", sorted(LOADED.profiles))
+async def test_a_mode_is_passed_or_refused_in_a_sentence(tmp_path: Path, name: str, mode: GuardMode) -> None:
+    profile = LOADED.get(name)
+    lines = CommandLines(tmp_path, LaunchTerms())
+    request = SpawnRequest(cli=profile.argv or (name,), profile=name, mode=mode, host="elsewhere")
+    has = any(rule.like == mode and (rule.arguments or rule.environment) for rule in profile.modes.each)
+    if has:
+        assert (await lines.agreed(request, {})).mode == mode
+        return
+    with pytest.raises(FleetError) as refused:
+        await lines.agreed(request, {})
+    assert refused.value.message.endswith(".")
+    assert mode in refused.value.message or "has no modes" in refused.value.message
+    # Where none is asked for, it starts, in what it has that is no wider than ours, or as it is.
+    default = (await lines.agreed(msgspec.structs.replace(request, mode=""), {})).mode
+    assert default in ("", "ask")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "claude --permission-mode auto", "claude --permission-mode=plan", "claude --dangerously-skip-permissions",
+        "codex -s workspace-write", "codex -c approval_policy=never", "codex --yolo", "qwen -y",
+        "gemini --approval-mode auto_edit", "opencode --agent build", "vibe --agent mine", "codex login",
+    ],
+)  # fmt: skip
+async def test_a_command_line_that_chooses_is_left_alone_and_no_agent_may(tmp_path: Path, line: str) -> None:
+    argv = tuple(line.split())
+    lines = CommandLines(tmp_path, LaunchTerms())
+    assert (await lines.agreed(SpawnRequest(cli=argv), {})).mode == ""
+    with pytest.raises(FleetError, match="chooses"):
+        await lines.agreed(SpawnRequest(cli=argv, mode="plan"), {})
+    if "=plan" not in line:
+        with pytest.raises(FleetError, match="no wider than plan"):
+            await lines.agreed(
+                SpawnRequest(cli=argv, parent="0001"),
+                {"0001": AgentRow(id="0001", name="a", held_to="plan", kind="cli")},
+            )
+
+
+def test_arguments_go_before_a_double_dash() -> None:
+    rule = program_modes.rule_for(LOADED.get("claude"), "plan")
+    assert program_modes.with_mode(rule, ("claude", "--", "x")) == ("claude", "--permission-mode", "plan", "--", "x")
+
+
+def test_a_row_says_that_more_is_done_unasked_than_asked_for() -> None:
+    row = AgentRow(id="1", name="a", kind="cli", held_to="ask")
+    assert (row.mode_words, row.exceeds) == ("ask mode?", False)
+    row = msgspec.structs.replace(row, program_mode=ProgramMode("auto mode", "auto"))
+    assert (row.mode_words, row.exceeds) == ("auto mode, not ask!", True)
+    row = msgspec.structs.replace(row, program_mode=ProgramMode("plan mode", "plan"))
+    assert (row.mode_words, row.exceeds) == ("plan mode", False)
+    row = msgspec.structs.replace(row, program_mode=ProgramMode("build"))
+    assert (row.mode_words, row.exceeds) == ("build, ask", False)
