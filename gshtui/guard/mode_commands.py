@@ -101,7 +101,7 @@ class ModePort:
     """
 
     modes: AgentModes
-    agents: Callable[[], list[AgentRow]]
+    agents: Callable[[], Awaitable[list[AgentRow]]]
     unproven: Callable[[Path], Awaitable[str]]
     send: Callable[[str, GuardMode], Awaitable[None]]
     program: Callable[[str, Wanted], Awaitable[AgentRow]]
@@ -111,8 +111,8 @@ def mode_command(port: ModePort) -> AnyCommand:
     """The command."""
     one_at_a_time = asyncio.Lock()
 
-    def find(name: str) -> AgentRow:
-        agents = port.agents()
+    async def find(name: str) -> AgentRow:
+        agents = await port.agents()
         row = next((row for row in agents if name in (row.id, row.name, row.id.lstrip("0"))), None)
         if row is None:
             there = known_names("agents", (one_line(one.name, 40) for one in agents))
@@ -120,11 +120,13 @@ def mode_command(port: ModePort) -> AnyCommand:
         return row
 
     async def show(_invocation: Invocation, _wanted: ShowModes) -> ModeList:
-        modes = {row.name: row.mode_words if row.kind == "cli" else port.modes.mode_of(row.id) for row in port.agents()}
+        modes = {
+            row.name: row.mode_words if row.kind == "cli" else port.modes.mode_of(row.id) for row in await port.agents()
+        }
         return ModeList({name: mode for name, mode in modes.items() if mode})
 
     async def change(invocation: Invocation, wanted: ChangeMode) -> ChangedMode:
-        row = find(wanted.agent or invocation.addressed)
+        row = await find(wanted.agent or invocation.addressed)
         if wanted.mode == "yolo" and not wanted.agreed:
             raise Unconfirmed(f"In yolo mode, {row.name} runs everything unasked and outside the sandbox.")
         if row.kind == "cli":
@@ -155,7 +157,7 @@ def mode_command(port: ModePort) -> AnyCommand:
     async def asks(invocation: Invocation, wanted: ChangeMode) -> Question | None:
         if wanted.mode != "yolo" or wanted.agreed:
             return None
-        row = find(wanted.agent or invocation.addressed)
+        row = await find(wanted.agent or invocation.addressed)
         return Question(
             ChangeMode(mode="yolo", agent=row.id, agreed=True),
             "Run everything unasked?",
@@ -170,7 +172,7 @@ def mode_command(port: ModePort) -> AnyCommand:
         return ToastView(_said(changed), 2.5)
 
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
-        names = [*MODES, "next"] if parameter == "mode" else [row.name for row in port.agents()]
+        names = [*MODES, "next"] if parameter == "mode" else [row.name for row in await port.agents()]
         return [name for name in names if name.startswith(prefix)]
 
     family = Family[ModeParameters](

@@ -59,8 +59,10 @@ async def prove_auto(hub: Hub, gate: Gate) -> None:
 def offer_modes(hub: Hub, gate: Gate) -> None:
     """Offer the command `mode`, where questions are answered."""
 
-    def agents() -> list[AgentRow]:
+    async def agents() -> list[AgentRow]:
         fleet = [] if hub.fleet is None else hub.fleet.rows(everywhere=False)
+        if hub.fleet is not None and hub.options.visiting:  # it is linked to no agent of ours in a terminal
+            fleet = [row for row in await hub.fleet.refresh() if row.kind == "cli"]
         return [*(state.row for state in hub.agent_states.local()), *(row for row in fleet if not row.ended)]
 
     async def send(agent: str, mode: GuardMode) -> None:

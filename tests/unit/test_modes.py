@@ -202,7 +202,7 @@ class Around:
             AgentRow(id="0001", name="fix", cwd="/p"),
             AgentRow(id="0002", name="claude", kind="cli"),
         ]
-        self.command = mode_command(ModePort(self.modes, lambda: self.rows, self.unproven, self.send, self.program))
+        self.command = mode_command(ModePort(self.modes, self.agents, self.unproven, self.send, self.program))
         self.registry = Registry([self.command])
 
     async def unproven(self, _folder: Path) -> str:
@@ -210,6 +210,9 @@ class Around:
 
     async def send(self, agent: str, mode: GuardMode) -> None:
         self.sent.append((agent, mode))
+
+    async def agents(self) -> list[AgentRow]:
+        return self.rows
 
     async def program(self, agent: str, mode: str) -> AgentRow:
         if mode == "edit":

@@ -35,7 +35,7 @@ SHOWN: list[tuple[str, Sequence[str], str, str]] = [
     ("qwen", (RULE, "*   Type your message", RULE, "  YOLO mode (shift + tab to cycle)"), "YOLO mode", "yolo"),
     ("gemini", (RULE, " plan Shift+Tab to manual", "", " >   Type your message or @path/to/file"), "plan", "plan"),
     ("gemini", (RULE, " Shift+Tab to accept edits", "", " >   Type your message or @path/to/file"), "manual", "ask"),
-    ("gemini", (RULE, " auto-accept edits Shift+Tab to plan", "", " >   Type your message"), "auto-accept edits", "edit"),
+    ("gemini", (RULE, " auto-accept edits Shift+Tab to plan", "", " >   Type"), "auto-accept edits", "edit"),
     ("gemini", (RULE, " YOLO Ctrl+Y", "", " *   Type your message or @path/to/file"), "YOLO", "yolo"),
     ("vibe", ("─" * 60 + " ask ─", ">", RULE), "ask", "ask"),
     ("vibe", ("─" * 60 + " accept edits ─", ">", RULE), "accept edits", "edit"),
