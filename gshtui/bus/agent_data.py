@@ -252,6 +252,10 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The mode that another vendor's program was started in, or put into since; empty: it has its own."""
     program_mode: ProgramMode | None = None
     """The mode that it shows to be in; `None`: it has shown none yet."""
+    unsent: OpenQuestion | None = None
+    """Asked about a prompt that its program was not seen to take; part of `question` while the program asks nothing."""
+    held_up: str = ""
+    """What keeps the next message from being typed, as a sentence."""
 
     @property
     def host(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentKind, AgentRow, Runtime
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentKind, AgentRow, OpenQuestion, Runtime
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentAdded,
@@ -22,6 +22,7 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.context_events import ContextCut, CutUndone
+from gshtui.bus.events.fleet_events import MessagesHeldUp, PromptUnsent
 from gshtui.bus.events.session_events import SessionOpened
 
 ROW_EVENTS: tuple[type[Event], ...] = (
@@ -32,8 +33,10 @@ ROW_EVENTS: tuple[type[Event], ...] = (
     ContextAssembled,
     ContextCut,
     CutUndone,
+    MessagesHeldUp,
     ModelChanged,
     ProgramSessionChanged,
+    PromptUnsent,
     ProviderRetried,
     SessionOpened,
     TurnFinished,
@@ -82,6 +85,10 @@ def apply_event(row: AgentRow, event: Event) -> AgentRow:
             return replace(row, doing=f"retry {event.attempt} in {event.wait:.0f} s: {event.why}")
         case TurnFinished() if report := (event.text or event.error)[:REPORT_LENGTH]:
             return replace(row, report=report, session=event.session or row.session)
+        case PromptUnsent():
+            return _asked_about(row, event.question)
+        case MessagesHeldUp():
+            return replace(row, held_up=event.why)
         case ApprovalRequested():
             return replace(row, needs_you=True)
         case ApprovalSettled():
@@ -103,15 +110,24 @@ def differences(before: AgentRow, after: AgentRow) -> dict[str, Any]:
 def _with_status(row: AgentRow, event: AgentStatusChanged) -> AgentRow:
     if row.ended or row.killed:
         return row
-    said = replace(row, status_source=event.source, doing=event.doing, question=event.question)
+    asked = event.question if event.status == "waiting" else event.question or row.unsent
+    said = replace(row, status_source=event.source, doing=event.doing, question=asked)
     if event.status != row.status or not row.status_at:
         said = replace(said, status=event.status, status_at=event.at)
     if row.runtime == "tmux" and event.status in ENDED_STATUSES and event.status != "lost":
         # An agent in a terminal ends when its process does, and the check of its terminal reports that.
         return replace(said, status=row.status, status_at=row.status_at)
     if event.status == "waiting" or row.status == "waiting" or row.kind == "cli":
-        return replace(said, needs_you=event.status == "waiting")
+        return replace(said, needs_you=event.status == "waiting" or row.unsent is not None)
     return said
+
+
+def _asked_about(row: AgentRow, unsent: OpenQuestion | None) -> AgentRow:
+    """With what is asked about a prompt that was not taken; what the program itself asks comes first."""
+    if row.ended or row.killed:
+        return replace(row, unsent=None)
+    asked = row.question if row.status == "waiting" else unsent
+    return replace(row, unsent=unsent, question=asked, needs_you=row.status == "waiting" or unsent is not None)
 
 
 def _with_usage(row: AgentRow, event: UsageReported) -> AgentRow:

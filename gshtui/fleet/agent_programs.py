@@ -435,13 +435,14 @@ class Programs:
         if session.takes_code:
             status, doing, source = by_foreground(seen.profile, seen.reading, seen.front) or (status, doing, "process")
         asks = seen.reading.read.question if status == "waiting" and seen.reading.read is not None else None
+        asks = asks if status == "waiting" else row.unsent
         shown = seen.reading.mode
         mode = {"program_mode": shown} if shown is not None and shown != row.program_mode else {}
         if not status or (status == row.status and asks == row.question):
             return mode
-        needs_you = status == "waiting"
         if row.version_seen and source == "screen":
-            source, asks = "screen?", None if asks is None else without_choices(asks)
+            source, asks = "screen?", without_choices(asks) if asks is not None and status == "waiting" else asks
+        needs_you = status == "waiting" or row.unsent is not None
         known = {"status": status, "status_source": source, "doing": doing, "needs_you": needs_you, "question": asks}
         return mode | known
 

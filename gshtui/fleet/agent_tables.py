@@ -65,6 +65,7 @@ def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
         "unread": row.unread,
         "needs_you": row.needs_you,
         "question": question_json(row.question) if row.question is not None and row.needs_you else None,
+        "held_up": row.held_up,
         "killed": row.killed,
         "owner": row.owner,
         "attach": shlex.join(attach),
@@ -91,7 +92,8 @@ def status_words(row: AgentRow) -> str:
     """The status with the agent's activity and age, and who says so, unless the agent does itself."""
     doing = f" · {one_line(row.doing, 60)}" if row.doing else ""
     source = "" if row.status_source == "event" else f"{row.status_source}, "
-    return f"{row.status}{doing} ({source}{status_age(row):.0f} s)"
+    waits = f" · a message waits: {one_line(row.held_up, 100)}" if row.held_up else ""
+    return f"{row.status}{doing} ({source}{status_age(row):.0f} s){waits}"
 
 
 def presence_words(row: AgentRow) -> str:

@@ -34,6 +34,8 @@ class Answerer:
         if row.speaks_events:
             async with self._own(row) as (own, now):
                 return own.question(now)
+        if row.unsent is not None and row.status != "waiting":
+            return row.unsent
         session = await self._session(row)
         try:
             asked = await session.writer.open_question()
@@ -60,6 +62,11 @@ class Answerer:
                 "invalid", f"{said} Nothing was pressed.", hint=f"Answer in its terminal: `agent attach {row.id}`."
             )
         session = await self._session(row)
+        if row.unsent is not None and question in ("", row.unsent.id) and (question or row.status != "waiting"):
+            from gshtui.fleet.mail import unsent_prompts
+
+            await unsent_prompts.answer(self._context.bus, self._context.store, session, row, choice)
+            return None
         profile, data = await self._programs.profile(row), self._context.options.data
 
         def by_hook(asked: OpenQuestion) -> bool:

@@ -106,7 +106,11 @@ def without_program(state: OpenApprovals, agent: str) -> OpenApprovals:
 
 def _with_row(state: OpenApprovals, row: AgentRow) -> OpenApprovals:
     """The state with exactly the question that this program asks now, if it asks one."""
-    asks = row.question if row.status == "waiting" and not row.ended and not row.killed else None
+    asks = (
+        row.question
+        if (row.status == "waiting" or row.unsent is not None) and not row.ended and not row.killed
+        else None
+    )
     before = state.rows.get(row.id)
     if asks is None:
         return state if before is None else without_program(state, row.id)

@@ -15,17 +15,21 @@ from typing import Literal, TypeVar
 
 from gshtui.bus.agent_data import AT_WORK, OpenQuestion, ProgramMode
 from gshtui.programs.choice_presser import ChoicePresser, Otherwise
-from gshtui.programs.pane_view import PaneView, Seen, SessionError, Trouble
+from gshtui.programs.foreground import input_taken
+from gshtui.programs.pane_view import LOOK, PaneView, Seen, SessionError, Trouble
 from gshtui.programs.screen_reading import conversation, same_question
 from gshtui.programs.text_wording import misunderstood, unfit, worded
-from gshtui.programs.typing_record import TypingRecord, text_key
+from gshtui.programs.typing_record import TypedText, TypingRecord, text_key
 from gshtui.settings import paths
 from gshtui.system.face_mark import face_in_terminal
 from gshtui.system.file_lock import LockHeld, file_lock
 from gshtui.tmux.marker import Marker
+from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.tmux_errors import TmuxError
 
 State = Literal["typed", "submitted"]
+Whereabouts = Literal["input", "elsewhere", "unknown"]
+"""input: it stands there. elsewhere: the input is to be seen without it. unknown: something is in front of that."""
 T = TypeVar("T")
 _HEAD = 24
 """Characters of a text by which it is known again in the input."""
@@ -35,6 +39,12 @@ _BETWEEN_KEYS = 0.3
 """Seconds: two keys in one instant count as one in some programs."""
 _CLEAR_EVERY, _CLEARS = 0.15, 40
 """Seconds between two attempts to empty the input, and how many there are."""
+_ENTERS = 3
+"""Most times that Enter is pressed for one text."""
+_STANDING_LOOKS, _RESTS, _REPAINTED = 20, 3, 4
+"""Looks before it is pressed again, at how many of them the program must be at rest, or have painted other things."""
+_SHOWN_ROWS = 6
+"""Rows of a text that must be on the screen when it is."""
 _MODES = 12
 """Most of its modes that a program is taken through."""
 _GIVEN_BACK = 1.5
@@ -138,8 +148,10 @@ class PaneWriter:
             except SessionError as error:
                 if error.kind == "terminal" and typed:
                     error = SessionError("unsure", error.message, _LOOK_AT)
-                if error.kind != "unsure" or not self._server.host:
-                    record.drop()  # else the next text takes out what a broken connection left in the input
+                if error.kind != "unsure":
+                    record.drop()
+                elif not self._server.host:  # else the next text takes out what a broken connection left in the input
+                    record.left()
                 raise error
             except BaseException:
                 record.drop()
@@ -168,6 +180,49 @@ class PaneWriter:
             # Of an Enter nobody knows what came of it, even if the text still stands there.
             return "taken_back" if back and was.step == "typing" else "unknown"
 
+    async def whereabouts(self, text: str) -> Whereabouts:
+        """Where a text is that was typed and not seen to be taken. Raises `SessionError` (busy, terminal)."""
+        async with self._turn() as record:
+            return self._whereabouts(record.read(), text, await self.view.read_screen())
+
+    async def enter_again(self, text: str) -> bool:
+        """Enter a text that is still in the input, for a person; whether it was taken. Raises `SessionError`."""
+        async with self._turn() as record:
+            was, seen = record.read(), await self.view.read_screen()
+            self._still_free(seen)
+            if was is None or self._whereabouts(was, text, seen) != "input":
+                raise SessionError("waiting", f"The text is no longer in the input of {self.view.name}.", "Look there.")
+            said = tuple(await self.view.conversation())
+            if not await self._press_enter(seen):
+                raise SessionError("waiting", f"The input of {self.view.name} changed.", "Nothing was pressed.")
+            taken = await self._left(seen, was.words, said) is not None
+            if taken:
+                record.drop()
+            return taken
+
+    async def take_out(self, text: str) -> bool:
+        """Remove such a text from the input, for a person; whether it is out of it now. Raises `SessionError`."""
+        async with self._turn() as record:
+            seen = await self.view.read_screen()
+            self._still_free(seen)
+            gone = self._whereabouts(record.read(), text, seen) != "input" or await self._clear(seen)
+            if gone:
+                record.drop()
+            return gone
+
+    async def was_said(self, text: str) -> bool:
+        """Whether the conversation on the screen has a text that the input has no longer. Raises `SessionError`."""
+        seen = await self.view.read_screen()
+        return seen.reading.input and not seen.draft and _said(seen, worded(seen.profile, text)) > 0
+
+    @staticmethod
+    def _whereabouts(was: TypedText | None, text: str, seen: Seen) -> Whereabouts:
+        if was is None or was.key != text_key(text) or was.step == "accepted":
+            return "elsewhere"
+        if was.is_draft(seen.draft):
+            return "input"
+        return "elsewhere" if seen.reading.input and not seen.dead else "unknown"
+
     async def unread(self) -> SessionError | None:
         """What prevents the next text while the program has yet to read the one before. Raises as `take_back` does."""
         async with self._turn() as record:
@@ -192,7 +247,9 @@ class PaneWriter:
     async def _take_back(self, record: TypingRecord, seen: Seen) -> bool:
         """Clear the input if nothing is in it but what a killed process typed; returns whether it did."""
         was = record.read()
-        if was is None or seen.dead or seen.reading.status == "waiting" or not was.is_draft(seen.draft):
+        if was is None or was.step == "left" or seen.dead or seen.reading.status == "waiting":
+            return False
+        if not was.is_draft(seen.draft):
             return False
         if seen.info.in_mode and seen.info.attached:
             return False
@@ -400,7 +457,9 @@ class PaneWriter:
             raise SessionError("unsure", f"{seen.front.program} came to the front of {self.view.name}.", _LOOK_AT)
 
     async def _enter(self, sent: Sent, words: str, record: TypingRecord) -> Sent:
-        """Press Enter once, and verify that the text was accepted. Raises `SessionError` (untaken, unsure)."""
+        """Press Enter, and verify that the text was accepted; again while exactly the text stands in the input of a
+        program that has read all that was typed. Raises `SessionError` (untaken, unsure).
+        """
         ready = await self.view.read_screen()
         if ready.dead:
             raise SessionError("ended", f"{self.view.name} ended during the typing.")
@@ -410,6 +469,11 @@ class PaneWriter:
         at = time.time()
         try:
             taken = await self._left(ready, words, sent.before)
+            for _ in range(_ENTERS - 1):
+                if taken is not None or (stands := await self._stands(ready, record)) is None:
+                    break
+                if await self._press_enter(stands):
+                    taken = await self._left(stands, words, sent.before)
         except SessionError as error:
             if not _is_gone(error):
                 raise SessionError("unsure", error.message, _LOOK_AT) from error
@@ -438,9 +502,44 @@ class PaneWriter:
             if command:
                 return None
 
+    async def _stands(self, entered: Seen, record: TypingRecord) -> Seen | None:
+        """The look at exactly the text in the input of a program that has read the Enter and done nothing about it; one
+        that it has yet to read would count twice, the second time for what the first leads to. `None`: it is not so.
+        """
+        was, rests, screens = record.read(), 0, set[tuple[str, ...]]()
+        for _ in range(_STANDING_LOOKS):
+            seen = await self.view.read_screen()
+            free = not seen.dead and seen.reading.status != "waiting" and seen.front.own == entered.front.own
+            if not (free and entered.profile.ai and was is not None and was.is_draft(seen.draft)):
+                return None
+            if (taken := await asyncio.to_thread(input_taken, seen.info.local_pid)) == "":
+                return None
+            rests = rests + 1 if taken == "rests" else 0
+            screens.add(seen.lines)
+            if rests >= _RESTS or len(screens) >= _REPAINTED:
+                return seen
+            await asyncio.sleep(LOOK)
+        return None
+
+    async def _press_enter(self, seen: Seen) -> bool:
+        """Press Enter only while the rows with the text are on the screen; whether it was pressed."""
+        await self._refuse_face(seen)
+        lines = {" ".join(line.split()) for line in seen.draft.split("\n")}
+        rows = [row for row in seen.marker().rows if any(line and line in " ".join(row.split()) for line in lines)]
+        try:
+            shown = [ShownRow(row) for row in rows[-_SHOWN_ROWS:]]
+            return bool(shown) and await self._server.press_where_shown(self._pane, "Enter", shown)
+        except TmuxError as error:
+            kind: Trouble = "unsure" if error.kind in ("timeout", "unreachable") else "terminal"
+            raise SessionError(kind, error.message, error.hint) from error
+
     async def _take_out(self, entered: Seen, sent: Sent, words: str) -> None:
         """The Enter was not taken: leave the input as it was found. Always raises `SessionError`."""
         name, profile = self.view.name, entered.profile
+        taken = await asyncio.to_thread(input_taken, entered.info.local_pid)
+        if profile.ai and not self._server.host and taken == "":
+            # A key behind the Enter that it has yet to read would be read after that.
+            raise SessionError("unsure", f"{name} has not read the Enter yet; the text is in its input.", _LOOK_AT)
         cleared = await self._clear(entered)
         if cleared and profile.ai:
             said = await self.view.conversation()

@@ -21,11 +21,15 @@ from gshtui.system.struct_types import learned
 _LIMIT = 1024 * 1024
 _SURE = 100
 """Characters at the end of a text by which it is known, where the input does not show all of it."""
-Step = Literal["typing", "entering", "accepted"]
+Step = Literal["typing", "entering", "accepted", "left"]
 
 
 class TypedText(msgspec.Struct, frozen=True):
-    """A text, and how far its typing went. `entering`: Enter was pressed, and nobody has seen what came of it."""
+    """A text, and how far its typing went.
+
+    `entering`: Enter was pressed, and nobody has seen what came of it. `left`: it may still be in the input, and a
+    person is asked about that.
+    """
 
     key: str
     """Tells the text that was to be sent from others."""
@@ -67,6 +71,10 @@ class TypingRecord:
     def entering(self) -> None:
         """Note that Enter is about to be pressed."""
         self._advance(step="entering")
+
+    def left(self) -> None:
+        """Note that it may still be in the input: nobody but a person takes it out."""
+        self._advance(step="left")
 
     def accepted(self) -> None:
         """Note that the program took it; the text is no longer kept."""

@@ -48,6 +48,8 @@ class Fake:
         self.blinked = ""
         self.back_at = 0.0
         self.quitting = 0.0
+        self.ignored = 0
+        self.stalled_at = 0.0
         self.turns = 0
 
     def draw(self) -> None:
@@ -74,6 +76,9 @@ class Fake:
     def enter(self) -> None:
         """What stands in the input is entered, if the program is in the mood."""
         if time.monotonic() - self.pasted_at < self.options.swallow or self.options.deaf:
+            return
+        if self.draft and self.ignored < self.options.ignore:
+            self.ignored += 1
             return
         if self.options.blink and not self.blinked and self.draft:
             self.blinked, self.draft = self.draft, ""
@@ -152,6 +157,10 @@ class Fake:
             key, data = data[:1], data[1:]
             if not self.key(key):
                 return False
+        if self.options.stall and self.pasted_at > self.stalled_at:
+            self.draw()
+            time.sleep(self.options.stall)
+            self.stalled_at = time.monotonic()
         return True
 
 
@@ -170,6 +179,8 @@ def main() -> None:
     parser.add_argument("--swallow", type=float, default=0.0, help="seconds after a paste in which Enter is lost")
     parser.add_argument("--work", type=float, default=0.5, help="seconds that an answer takes")
     parser.add_argument("--deaf", action="store_true", help="never take an Enter")
+    parser.add_argument("--ignore", type=int, default=0, help="Enters behind a text that do nothing")
+    parser.add_argument("--stall", type=float, default=0.0, help="seconds for which nothing is read after a paste")
     parser.add_argument("--blink", type=float, default=0.0, help="seconds for which the first Enter empties the input")
     parser.add_argument("--heard", default="", help="a file for the last line of each prompt that it accepts")
     parser.add_argument("--transcript", default="", help="a file for the prompts that it accepts, as a transcript")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Literal
 
-from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, OpenQuestion, SpawnRequest
 from gshtui.bus.event import Event
 
 MessageState = Literal["queued", "held", "typed", "submitted", "acted", "dropped"]
@@ -108,6 +108,22 @@ class MessageHeld(Event, frozen=True, kw_only=True):
     text: str = ""
     state: MessageState = "held"
     why: str = ""
+
+
+class PromptUnsent(Event, frozen=True, kw_only=True):
+    """A message was typed into an agent's program and not taken, which the person is asked about; or is no longer."""
+
+    agent: str
+    question: OpenQuestion | None = None
+    """`None`: the program took it, or the person has decided."""
+
+
+class MessagesHeldUp(Event, frozen=True, kw_only=True):
+    """Something in an agent's terminal keeps its next message from being typed; or does so no longer."""
+
+    agent: str
+    why: str = ""
+    """A sentence; empty: nothing does."""
 
 
 class MessageTyped(Event, frozen=True, kw_only=True):

@@ -16,12 +16,14 @@ from typing import Literal
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptEdited, PromptWithdrawn, TurnFinished, TurnStarted
-from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, MessagePosted
+from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, MessagePosted, MessagesHeldUp
 from gshtui.bus.events.hub_events import WaitReported
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.letter import Letter
 from gshtui.fleet.mail.delivery_state import Answered, DeliveryState, no_call
 from gshtui.fleet.mail.transports import DeliveryUnsure, MailTransports, NotDeliverable, RecipientGone, Route
+from gshtui.fleet.mail.unsent_prompts import LOOK_EVERY as UNSENT_EVERY
+from gshtui.fleet.mail.unsent_prompts import UnsentPrompts
 from gshtui.programs.pane_view import BLOCKS, SessionError
 from gshtui.store.store import Store
 from gshtui.store.store_errors import PASSING, StoreError
@@ -64,6 +66,13 @@ class Delivery:
         self._not_before: dict[str, float] = {}
         self._trouble: dict[str, SessionError] = {}
         """Agent → what prevented its last message."""
+        self._held_up: dict[str, float] = {}
+        """Agent → since when its next message cannot be typed."""
+        self._told_held_up: dict[str, str] = {}
+        """Agent → what was said of that."""
+        self._unsent = UnsentPrompts(bus, store, carriers, self.progress)
+        self._looked = 0.0
+        """When unsent prompts were looked at last."""
         self._waits: dict[str, float] = {}
         """Agent → the pause before its message is tried again, in seconds."""
         self._revision = -1
@@ -82,6 +91,7 @@ class Delivery:
         try:
             await self._store.mail.delete_old(KEPT_DAYS)
             await self._take_over()
+            await self._unsent.load()
         except StoreError as error:
             if error.kind not in PASSING:
                 raise
@@ -147,12 +157,16 @@ class Delivery:
                 if revision != self._revision:
                     self._revision = revision
                     await self._begin_deliveries()
+                if self._unsent.open and time.monotonic() >= self._looked + UNSENT_EVERY:
+                    self._looked = time.monotonic()
+                    await self._unsent.check()
             except StoreError:
                 self._revision = -1  # busy or full: the next look tries again
             waits = [until - time.monotonic() for until in self._not_before.values()]
             with contextlib.suppress(TimeoutError):
                 told = self._store.changes.works and self._revision >= 0
                 every = until_calm_look() if told else LOOK_EVERY
+                every = min(every, UNSENT_EVERY) if self._unsent.open else every
                 async with time_limit(max(0.05, min([every, *waits]))):
                     await self._stirred.wait()
             self._stirred.clear()
@@ -166,6 +180,9 @@ class Delivery:
         waiting: dict[str, list[Letter]] = {}
         for letter in await self._store.mail.find_all(("queued",)):
             waiting.setdefault(letter.recipient, []).append(letter)
+        for agent in [agent for agent in self._held_up if agent not in waiting]:
+            del self._held_up[agent]  # it was dropped, or is held
+            self._tell_held_up(agent, "")
         self._waiting = bool(waiting)
         now = time.monotonic()
         self._not_before = {who: until for who, until in self._not_before.items() if who in waiting and until > now}
@@ -233,6 +250,8 @@ class Delivery:
             progress.forget(letter)
             await self._store.mail.release(letter.id)
             await progress.held(letter, str(error))
+            if route.row is not None and not route.inbox:
+                await self._unsent.ask(letter, route.row)
         except RecipientGone as error:
             progress.forget(letter)
             await self._store.mail.release(letter.id)
@@ -246,6 +265,8 @@ class Delivery:
             await progress.held(letter, f"{fault.failure('Its delivery')} {fault.details}".rstrip())
         else:
             self._trouble.pop(letter.recipient, None)
+            self._held_up.pop(letter.recipient, None)
+            self._tell_held_up(letter.recipient, "")
             await progress.submitted(letter)
             if await self._carriers.is_shell(route):
                 await progress.taken_up(letter)  # it left the prompt, so it is run
@@ -265,6 +286,15 @@ class Delivery:
         self._waits[letter.recipient] = wait
         self._not_before[letter.recipient] = time.monotonic() + wait
         self._trouble[letter.recipient] = trouble
+        since = self._held_up.setdefault(letter.recipient, time.monotonic())
+        if trouble.kind in BLOCKS and time.monotonic() - since >= BLOCKED_FOR:
+            self._tell_held_up(letter.recipient, trouble.message)
+
+    def _tell_held_up(self, agent: str, why: str) -> None:
+        """Say what keeps an agent's next message from being typed, or that nothing does, once."""
+        if why != self._told_held_up.get(agent, ""):
+            self._told_held_up[agent] = why
+            self._bus.publish(MessagesHeldUp(agent=agent, why=why))
 
     async def _take_over(self) -> None:
         """Handle messages of a hub that died: find out from the record, where possible, whether they were typed."""

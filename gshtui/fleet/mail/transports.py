@@ -22,6 +22,7 @@ from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.inbox import framed_letter
 from gshtui.programs.cli_session import CliSession
 from gshtui.programs.pane_view import PASSES, SessionError
+from gshtui.programs.pane_writer import Whereabouts
 from gshtui.programs.status import ANIMATED
 from gshtui.programs.transcripts.transcript_readers import READERS
 from gshtui.store.store import Store
@@ -179,6 +180,22 @@ class MailTransports:
         except SessionError:
             return "unknown"
         return "accepted" if fate == "unknown" and await self._is_on_record(row, text, letter.created) else fate
+
+    async def whereabouts(self, letter: Letter, row: AgentRow) -> Whereabouts:
+        """Where a message is that was typed into a program and not seen to be taken. Raises `SessionError`."""
+        session = await self._programs.session(self._terminals.server(row.socket), row)
+        return await session.writer.whereabouts(framed_letter(letter, replies=False, as_code=session.takes_code))
+
+    async def is_taken(self, letter: Letter, row: AgentRow) -> bool:
+        """Whether the program has such a message, by its transcript or, where it keeps none, by its screen."""
+        text = framed_letter(letter, replies=False)
+        if row.profile in READERS:
+            return await self._is_on_record(row, text, letter.created)
+        session = await self._programs.session(self._terminals.server(row.socket), row)
+        try:
+            return await session.writer.was_said(text)
+        except SessionError:
+            return False
 
     async def is_shell(self, route: Route) -> bool:
         """Whether it is typed at a shell's prompt."""

@@ -296,7 +296,8 @@ def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
         lines.append(Content(doing))
     if waits := agent.queued + len(agent.messages):
         what = "message" if agent.terminal else "prompt"
-        lines.append(Content.styled(f"1 {what} waiting" if waits == 1 else f"{waits} {what}s waiting", "$warning"))
+        why = f": {_clean(agent.row.held_up)}" if agent.row.held_up else ""
+        lines.append(Content.styled(f"{waits} {what}{'s' if waits > 1 else ''} waiting{why}", "$warning"))
     mode = _clean(agent.row.mode_words) or (f"{agent.mode} mode" if agent.mode not in (None, "ask") else "")
     model = _clean(agent.model)
     kinds = [
