@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
+import msgspec
 from acp.schema import ConfigOptionUpdate, PromptResponse
 
 from gshtui.acp_server import session_updates
@@ -27,8 +28,10 @@ from gshtui.bus.events.agent_events import (
     ModelChanged,
     PromptSubmitted,
     PromptWithdrawn,
+    TextDelta,
     ToolFinished,
     ToolOutput,
+    ToolStarted,
     TurnFinished,
     TurnStarted,
 )
@@ -80,6 +83,7 @@ class AcpSession:
         self._prompts: dict[str, str] = {}
         """Turn → the prompt that it answers."""
         self._asking: dict[str, asyncio.Task[None]] = {}
+        self._runs = session_updates.TextRuns()
         self._printed: dict[str, str] = {}
         """What the calls in progress have printed so far."""
         self._filled = (0, 0)
@@ -175,6 +179,15 @@ class AcpSession:
 
     async def _tell(self, batch: Sequence[Event]) -> None:
         for event in batch:
+            match event:
+                case TurnStarted():
+                    self._runs.begin()
+                case ToolStarted():
+                    self._runs.call()
+                case TextDelta():
+                    event = msgspec.structs.replace(event, text=self._runs.text(event.text))
+                case _:
+                    pass
             with contextlib.suppress(ConnectionError, OSError):  # the client has gone: the record has it all
                 for update in (*session_updates.updates_of(event, self._hub.options.cwd), *await self._state(event)):
                     await self._client.session_update(self.id, update)

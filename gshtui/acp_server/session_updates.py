@@ -68,6 +68,27 @@ STOPS: dict[str, StopReason] = {
 DENY = "deny"
 
 
+class TextRuns:
+    """Sets the texts of a turn apart: clients put chunks together, and those around a call would run into one."""
+
+    def __init__(self) -> None:
+        self._said = False
+        self._apart = False
+
+    def begin(self) -> None:
+        """A turn, or what a person says."""
+        self._said = self._apart = False
+
+    def call(self) -> None:
+        """A call comes between."""
+        self._apart = self._said
+
+    def text(self, text: str) -> str:
+        """The next piece of text, with an empty line in front of it where it is the first behind a call."""
+        apart, self._apart, self._said = self._apart, False, True
+        return f"\n\n{text.lstrip(chr(10))}" if apart else text
+
+
 def updates_of(event: Event, cwd: Path) -> list[Update]:
     """The updates that tell an event; empty for what clients are not told."""
     match event:
@@ -94,15 +115,18 @@ def updates_of(event: Event, cwd: Path) -> list[Update]:
 
 def replayed(past: Sequence[Message], cwd: Path) -> Iterator[Update]:
     """A conversation of the past."""
+    runs = TextRuns()
     for message in past:
         for block in message.blocks:
             if isinstance(block, Text) and message.role == "user":
+                runs.begin()
                 yield acp.update_user_message_text(block.text)
             elif isinstance(block, Text):
-                yield acp.update_agent_message_text(block.text)
+                yield acp.update_agent_message_text(runs.text(block.text))
             elif isinstance(block, Thinking) and block.text:
                 yield acp.update_agent_thought_text(block.text)
         for call in message.calls:
+            runs.call()
             subject = next((str(value) for value in call.arguments.values() if isinstance(value, str)), "")
             yield acp.start_tool_call(
                 call.id, _title(call.name, subject), kind=_KINDS.get(call.name, "other"), status="pending",

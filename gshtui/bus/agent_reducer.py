@@ -116,6 +116,8 @@ def _with_status(row: AgentRow, event: AgentStatusChanged) -> AgentRow:
         said = replace(said, status=event.status, status_at=event.at)
     if row.runtime == "tmux" and event.status in ENDED_STATUSES and event.status != "lost":
         # An agent in a terminal ends when its process does, and the check of its terminal reports that.
+        if event.status == "failed":  # only its turn has: it takes the next one
+            return replace(said, status="idle", status_at=event.at)
         return replace(said, status=row.status, status_at=row.status_at)
     if event.status == "waiting" or row.status == "waiting" or row.kind == "cli":
         return replace(said, needs_you=event.status == "waiting" or row.unsent is not None)

@@ -492,7 +492,9 @@ class CallService:
     async def post_answer(self, letter: Letter) -> None:
         """Say in the call what an agent answered there. Raises nothing: what cannot be said now is said at a start."""
         with contextlib.suppress(StoreError):
-            text = letter.answer.strip()
+            failed = letter.answer_source == "error"
+            text = "" if failed else letter.answer.strip()
+            nothing = f"could not answer: {one_line(letter.answer, 500)}" if failed else "is done and said nothing."
             call = await self._store.calls.find(letter.call)
             # Its own turn is over, and with it what that was held to: what it asks for is still no more than that.
             mode = inherited(strictest(self._post.mode_of(letter.recipient), letter.limit or "auto"))
@@ -505,7 +507,7 @@ class CallService:
                 author=who.id,
                 author_name=who.name,
                 role="assistant" if text else "system",
-                text=text or f"{who.name} is done and said nothing.",
+                text=text or f"{who.name} {nothing}",
                 in_reply_to=letter.call_seq,
                 tokens=text_tokens(text),
                 asks=tuple(CallAsk(member.member, new_id()) for member in asked),

@@ -35,9 +35,9 @@ class AgentOutcomes:
         data = [agent_tables.state_json(agent, self._fleet.attach_words(agent.row)) for agent in found.agents]
         if not data:
             there = "1 is" if found.elsewhere == 1 else f"{found.elsewhere} are"
-            what = (
-                f"{there} in other folders: `agent ls --all` lists them." if found.elsewhere else "`spawn` starts one."
-            )
+            what = f"{there} in other folders: `agent ls --all` lists them."
+            if not found.elsewhere:  # whoever has filtered our environment hears where it was looked
+                what = f"`spawn` starts one. Looked in the data folder {visible(str(self._fleet.data))}."
             return Outcome([], f"There are no agents here. {what}")
         table = agent_tables.agents_table(found.agents, self._fleet.attach_words)
         return Outcome(data, table, plain=bare_columns(table))

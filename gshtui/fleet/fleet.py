@@ -329,6 +329,11 @@ class Fleet:
     # What is done to them
 
     @property
+    def data(self) -> Path:
+        """The data folder, in which the record is."""
+        return self._context.options.data
+
+    @property
     def grace(self) -> float:
         """Seconds during which a kill can be undone."""
         return self._context.options.grace

@@ -52,6 +52,8 @@ def error_code(error: CommandError) -> int:
 
     if isinstance(error, Unconfirmed):
         return exits.DENIED
+    if error.data == {"kind": "unreachable"}:
+        return exits.UNREACHABLE
     return exits.USAGE if isinstance(error, UsageError) else exits.ERROR
 
 

@@ -149,7 +149,7 @@ async def test_a_whole_turn_with_a_question_a_diff_and_thoughts(tmp_path: Path) 
         client = at.client
         full = client.of("usage_update")[-1]
         assert 0 < full.used < full.size
-        assert client.text == "I write it. It is written."
+        assert client.text == "I write it. \n\nIt is written.", "set apart, since clients put them together"
         assert client.of("agent_thought_chunk")[0].content.text.startswith("A file")
         ((call, options),) = client.asked
         assert (call.kind, call.title) == ("edit", "write made.txt")

@@ -14,6 +14,7 @@ from gshtui.bus.events.fleet_events import MessageEditRequested, MessageHoldRequ
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.mail import outbox
+from gshtui.providers.port import ProviderError
 from gshtui.system.ids import new_id
 from tests.kit.home import Home
 from tests.kit.mail_harness import open_mail
@@ -123,6 +124,14 @@ async def test_talk_gives_what_the_other_one_says_last(path: Path) -> None:
         assert answer.data["answer"] == "It is 42."
         assert "> It is 42." in answer.text
         assert "waits for your answer" in m.published(TurnStarted)[0].text
+
+
+async def test_a_turn_that_fails_is_no_answer(path: Path) -> None:
+    async with open_mail(path, [ProviderError("network", "The model cannot be reached.", hint="Start it.")]) as m:
+        with pytest.raises(CommandError, match="main could not answer: The model cannot be reached"):
+            await m.run("talk", "0001", to="main", text="what is it?", timeout_s=8)
+        (letter,) = await m.store.mail.find_all()
+        assert (letter.answered, letter.answer_source) == (True, "error")
 
 
 async def test_talk_ends_without_an_answer_and_agents_do_not_wait_for_each_other(path: Path) -> None:

@@ -76,3 +76,11 @@ def test_what_else_events_say() -> None:
     assert differences(LOCAL, LOCAL) == {}
     model = apply_event(LOCAL, ModelChanged(agent="main", provider="p", model="m", window=9))
     assert (model.provider, model.model, model.window) == ("p", "m", 9)
+
+
+def test_an_agent_in_a_terminal_whose_turn_has_failed_rests() -> None:
+    """Its process is there, and takes the next prompt; that it ended would be told by its terminal."""
+    row = AgentRow(id="0001", name="fix", status="thinking", status_at=1.0)
+    event = AgentStatusChanged(agent="0001", status="failed", source="event", doing="the model cannot be reached")
+    after = apply_event(row, event)
+    assert (after.status, after.doing) == ("idle", "the model cannot be reached")

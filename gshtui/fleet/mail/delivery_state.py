@@ -149,8 +149,10 @@ class DeliveryState:
                 self._over.add(typed.id)
             await self._store.mail.release(id := typed.id)
         if id is not None:
-            answer = (event.text or event.error)[:ANSWER]
-            await self._note_answer(id, answer, event.source)
+            if event.text or not event.error:
+                await self._note_answer(id, event.text[:ANSWER], event.source)
+            else:
+                await self._note_answer(id, f"{event.error} {event.hint}".strip()[:ANSWER], "error")
 
     async def _note_answer(self, id: str, answer: str, source: AnswerSource = "") -> None:
         letter = await self._store.mail.change(id, answered=True, answer=answer, answer_source=source)
