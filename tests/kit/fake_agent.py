@@ -159,7 +159,7 @@ class Fake:
                 return False
         if self.options.stall and self.pasted_at > self.stalled_at:
             self.draw()
-            time.sleep(self.options.stall)
+            select.select((), (), (), self.options.stall)
             self.stalled_at = time.monotonic()
         return True
 

@@ -16,7 +16,6 @@ from gshtui.programs import profile as profiles
 from gshtui.programs import program_modes
 from gshtui.programs.screen_reading import read_screen
 
-COVERS = ("gshtui.fleet.program_mode",)
 LOADED = profiles.load(Path("/nonexistent"))
 RULE = "─" * 80
 SHOWN: list[tuple[str, Sequence[str], str, str]] = [
