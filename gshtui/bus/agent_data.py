@@ -15,10 +15,9 @@ GuardMode = Literal["plan", "ask", "edit", "auto", "yolo"]
 """How much an agent may do before a person is asked; strictest first. `guard/modes.py` says what each means."""
 EffortChoice = Literal["", "low", "medium", "high"]
 """How hard a model is told to think; empty: its provider decides."""
-AnswerSource = Literal["", "report", "transcript", "screen", "error"]
+AnswerSource = Literal["", "report", "transcript", "screen"]
 """Where the text of an answer comes from. Empty: from the agent's own events. report: its program reported it (hooks).
 transcript: its program's own record of the conversation. screen: what its terminal showed, which may be more or less.
-error: there is none, and it is why the turn failed.
 """
 ENDED_STATUSES: tuple[str, ...] = ("done", "failed", "lost")
 """Statuses in which nothing is running. `lost` can be recovered, the other two restarted."""

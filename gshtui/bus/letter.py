@@ -52,6 +52,8 @@ class Letter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     answer: str = ""
     """The last thing said in that turn."""
     answer_source: AnswerSource = ""
+    failed: bool = False
+    """Its turn failed; the answer is why."""
 
     @property
     def limit(self) -> GuardMode | Literal[""]:

@@ -492,7 +492,7 @@ class CallService:
     async def post_answer(self, letter: Letter) -> None:
         """Say in the call what an agent answered there. Raises nothing: what cannot be said now is said at a start."""
         with contextlib.suppress(StoreError):
-            failed = letter.answer_source == "error"
+            failed = letter.failed
             text = "" if failed else letter.answer.strip()
             nothing = f"could not answer: {one_line(letter.answer, 500)}" if failed else "is done and said nothing."
             call = await self._store.calls.find(letter.call)

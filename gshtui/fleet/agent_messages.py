@@ -75,7 +75,7 @@ class AgentMessages:
             why = letter.why or "It ended before it answered."
             raise CommandError(f"{row.name} ({row.id}) did not answer: {why}", hint="`mail ls` lists its messages.")
         self._fleet.seen(row.id)
-        if letter.answer_source == "error":
+        if letter.failed:
             text = f"{row.name} ({row.id}) could not answer: {one_line(letter.answer, 500)}"
             raise CommandError(text, data={"kind": "unreachable"})
         return calls.SentMessage(row, letter.id, waits=False, answer=letter.answer, source=letter.answer_source)

@@ -81,7 +81,7 @@ async def wait_for_answer(store: Store, letter: Letter, timeout: float) -> Outco
     if not now.answered:
         text = f"{to} has not answered in time; the message is {now.state}."
         return Outcome(_answer_json(now), text, timed_out=True)
-    if now.answer_source == "error":
+    if now.failed:
         raise CommandError(f"{to} could not answer: {one_line(now.answer, 500)}", data={"kind": "unreachable"})
     if not now.answer.strip():
         text = f"{to} is done and printed nothing."

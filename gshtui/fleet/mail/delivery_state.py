@@ -149,13 +149,13 @@ class DeliveryState:
                 self._over.add(typed.id)
             await self._store.mail.release(id := typed.id)
         if id is not None:
-            if event.text or not event.error:
-                await self._note_answer(id, event.text[:ANSWER], event.source)
-            else:
-                await self._note_answer(id, f"{event.error} {event.hint}".strip()[:ANSWER], "error")
+            failed = bool(event.error and not event.text)
+            answer = f"{event.error} {event.hint}".strip() if failed else event.text
+            await self._note_answer(id, answer[:ANSWER], event.source, failed=failed)
 
-    async def _note_answer(self, id: str, answer: str, source: AnswerSource = "") -> None:
-        letter = await self._store.mail.change(id, answered=True, answer=answer, answer_source=source)
+    async def _note_answer(self, id: str, answer: str, source: AnswerSource = "", *, failed: bool = False) -> None:
+        fields = {"answer": answer, "answer_source": source, "failed": failed}
+        letter = await self._store.mail.change(id, answered=True, **fields)
         if letter.call:
             await self._answered(letter)
 
