@@ -26,6 +26,7 @@ from pathlib import Path
 from gshtui.programs import report_hook
 
 PASTE, PASTED = b"\x1b[200~", b"\x1b[201~"
+_STALLED_LOOK = 0.05
 _STYLE = re.compile(r"\x1b\[[0-9;:]*m")
 
 
@@ -49,7 +50,7 @@ class Fake:
         self.back_at = 0.0
         self.quitting = 0.0
         self.ignored = 0
-        self.stalled_at = 0.0
+        self.stalled = False
         self.turns = 0
 
     def draw(self) -> None:
@@ -157,10 +158,11 @@ class Fake:
             key, data = data[:1], data[1:]
             if not self.key(key):
                 return False
-        if self.options.stall and self.pasted_at > self.stalled_at:
+        if self.options.stall and self.pasted_at and not self.stalled:
+            self.stalled = True
             self.draw()
-            select.select((), (), (), self.options.stall)
-            self.stalled_at = time.monotonic()
+            while not Path(self.options.stall).exists():
+                select.select((), (), (), _STALLED_LOOK)
         return True
 
 
@@ -180,7 +182,7 @@ def main() -> None:
     parser.add_argument("--work", type=float, default=0.5, help="seconds that an answer takes")
     parser.add_argument("--deaf", action="store_true", help="never take an Enter")
     parser.add_argument("--ignore", type=int, default=0, help="Enters behind a text that do nothing")
-    parser.add_argument("--stall", type=float, default=0.0, help="seconds for which nothing is read after a paste")
+    parser.add_argument("--stall", default="", help="nothing is read after the first paste until this file is there")
     parser.add_argument("--blink", type=float, default=0.0, help="seconds for which the first Enter empties the input")
     parser.add_argument("--heard", default="", help="a file for the last line of each prompt that it accepts")
     parser.add_argument("--transcript", default="", help="a file for the prompts that it accepts, as a transcript")

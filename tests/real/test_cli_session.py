@@ -188,23 +188,28 @@ async def test_an_enter_that_does_nothing_is_pressed_again_while_the_text_stands
 async def test_a_program_that_has_yet_to_read_the_enter_gets_no_other_key(tmux: TmuxServer, tmp_path: Path) -> None:
     """A second Enter would answer what the first one leads to, and whatever clears would clear another text."""
     heard = tmp_path / "heard"
-    session = CliSession(tmux, await started(tmux, "--heard", str(heard), "--stall", "4"), QUICK)
+    go_on = tmp_path / "go-on"
+    session = CliSession(tmux, await started(tmux, "--heard", str(heard), "--stall", str(go_on)), QUICK)
     await session.start()
     with pytest.raises(SessionError, match="has not read the Enter yet") as unsure:
         await session.send("do:ask")
     assert unsure.value.kind == "unsure"
     assert await session.writer.whereabouts("do:ask") == "input"
+    go_on.touch()
     await eventually(session.read_screen, until=lambda seen: seen.reading.status == "waiting")
     assert heard.read_text() == "do:ask\n"
 
 
 @pytest.mark.parametrize("sent", [True, False])
-async def test_what_is_left_in_the_input_is_entered_or_cleared_for_a_person(tmux: TmuxServer, sent: bool) -> None:
-    row = await started(tmux, "--ignore", "1", "--stall", "3")
+async def test_what_is_left_in_the_input_is_entered_or_cleared_for_a_person(
+    tmux: TmuxServer, tmp_path: Path, sent: bool
+) -> None:
+    row = await started(tmux, "--ignore", "1", "--stall", str(tmp_path / "go-on"))
     session = CliSession(tmux, row, QUICK)
     await session.start()
     with pytest.raises(SessionError, match="has not read the Enter yet"):
         await session.send("hello")
+    (tmp_path / "go-on").touch()
     await eventually(lambda: asyncio.to_thread(input_taken, row.pid))
     assert await session.writer.whereabouts("hello") == "input"
     with pytest.raises(SessionError, match="without submitting it"):

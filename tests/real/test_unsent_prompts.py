@@ -69,12 +69,13 @@ async def withdrawn(m: MailHarness) -> None:
 async def test_it_goes_away_when_the_program_takes_it(path: Path, tmux: TmuxServer, tmp_path: Path) -> None:
     async with open_mail(path, server=tmux) as m:
         heard = tmp_path / "heard"
-        row = await stand_in(m, tmux, "--stall", "6", "--heard", str(heard))
+        row = await stand_in(m, tmux, "--stall", str(tmp_path / "go-on"), "--heard", str(heard))
         letter = await m.send(row.id, "Mend the parser.", sender="person")
         row = await asked(m, row, "Your prompt is in helper's input but was not sent")
         assert row.unsent is not None and row.unsent.detail == "Mend the parser."
         assert [one.label for one in row.unsent.choices] == ["Send it", "Clear it"]
         assert (await m.store.mail.find(letter.id)).state == "held"
+        (tmp_path / "go-on").touch()
         await withdrawn(m)
         await m.wait_for_state(letter.id, "submitted", "acted")
         assert heard.read_text() == "Mend the parser.\n"
@@ -84,10 +85,11 @@ async def test_it_goes_away_when_the_program_takes_it(path: Path, tmux: TmuxServ
 async def test_a_person_decides(path: Path, tmux: TmuxServer, tmp_path: Path, choice: str, state: str) -> None:
     async with open_mail(path, server=tmux) as m:
         heard = tmp_path / "heard"
-        row = await stand_in(m, tmux, "--stall", "3", "--ignore", "1", "--heard", str(heard))
+        row = await stand_in(m, tmux, "--stall", str(tmp_path / "go-on"), "--ignore", "1", "--heard", str(heard))
         letter = await m.send(row.id, "Mend the parser.", sender="person")
         row = await asked(m, row, "is in helper's input")
         session = await m.service.programs.session(tmux, row)
+        (tmp_path / "go-on").touch()
         # Until it has read what was typed, nothing more is.
         await eventually(lambda: asyncio.to_thread(input_taken, row.pid))
         await unsent_prompts.answer(m.main.bus, m.store, session, row, choice)
