@@ -14,7 +14,7 @@ MOST_ATTACHED = 20
 """Files that go with one prompt."""
 _LONGEST = 4_096
 """Characters of a path."""
-_MENTION = re.compile(rf"(?:^|(?<=[\s(\[{{,;:]))@(?:({QUOTED})|\"([^\"\n]+)\"|([^\s\"]+))")
+_MENTION = re.compile(rf"(?:^|(?<=[\s(\[{{,;:]))@(?:({QUOTED})|\"([^\"\n]+)\"|'([^'\n]+)'|([^\s\"]+))")
 TRAILING = ".,;:!?)]}"
 """At the end of a mention that is not quoted, these belong to the sentence."""
 
@@ -22,7 +22,8 @@ TRAILING = ".,;:!?)]}"
 def mentions(text: str) -> list[str]:
     """The text after each `@` at the start of a word, in order, without duplicates."""
     found = (
-        read_name(name) if name else quoted or bare.rstrip(TRAILING) for name, quoted, bare in _MENTION.findall(text)
+        read_name(name) if name else double or single or bare.rstrip(TRAILING)
+        for name, double, single, bare in _MENTION.findall(text)
     )
     return list(dict.fromkeys(name for name in found if name))
 

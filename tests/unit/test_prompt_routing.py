@@ -127,6 +127,7 @@ def test_a_line_with_a_hash_is_a_note() -> None:
     [
         ("look at @a.py and @b/c.py.", ["a.py", "b/c.py"]),
         ('see @"my file.png", please', ["my file.png"]),
+        ("see @'two words.txt', please", ["two words.txt"]),
         ("(@x.md) @x.md", ["x.md"]),
         ("me@example.org", []),
         ("@", []),
