@@ -15,6 +15,10 @@ def open_window(opening: Opening) -> int:
     from gshtui.system.face_mark import mark_face
     from gshtui.ui.window.first_frame import paint
 
+    if allowed := _too_little_memory():
+        said = f"gsh-tui: a program may use {allowed} MB of addresses here (ulimit -v), and a window needs {_NEEDED}; "
+        os.write(2, f"{said}`ulimit -v unlimited` lifts the limit.\n".encode())
+        return 1
     cwd = current_folder()
     if not cwd:
         os.write(2, b"gsh-tui: the current folder is gone; change to one that exists.\n")
@@ -43,6 +47,18 @@ def open_window(opening: Opening) -> int:
         # Also if the import fails: its message must not vanish with the frame.
         if first_frame is not None:
             first_frame.abandon()
+
+
+_NEEDED = 512
+"""Megabytes of addresses without which libraries of a window crash instead of saying so."""
+
+
+def _too_little_memory() -> int:
+    """The megabytes that this process may use, where those are too few; 0: enough."""
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return 0 if soft == resource.RLIM_INFINITY or soft >= _NEEDED << 20 else max(1, soft >> 20)
 
 
 def current_folder() -> str:
