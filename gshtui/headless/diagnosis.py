@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from gshtui.providers.candidates import ProviderCandidate
 
 GROUP = "Record"
+LONGEST_SOCKET = 107 if sys.platform == "linux" else 103
+"""Bytes that the path of a socket may have."""
 LITTLE = 200 * 1024 * 1024
 """Less free disk space than this, in bytes, is a problem."""
 
@@ -49,10 +51,15 @@ async def examine_record(loaded: Loaded) -> list[Finding]:
     return findings
 
 
+def _nearest(folder: Path) -> Path:
+    """It, or what it would be made in."""
+    while not os.path.exists(folder) and folder != folder.parent:  # noqa: PTH110 - also of a path that is refused
+        folder = folder.parent
+    return folder
+
+
 def _folder(name: str, folder: Path) -> Finding:
-    existing = folder
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
+    existing = _nearest(folder)
     if not existing.is_dir():
         return Finding(GROUP, name, "problem", f"{existing} is not a folder", f"mv {existing} {existing}.old", True)
     if not os.access(existing, os.W_OK | os.X_OK):
@@ -83,9 +90,7 @@ def _answers() -> Finding:
 
 
 def _room(folder: Path) -> Finding:
-    existing = folder
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
+    existing = _nearest(folder)
     try:
         free = shutil.disk_usage(existing).free
     except OSError as error:
@@ -97,7 +102,7 @@ def _room(folder: Path) -> Finding:
 
 
 async def _file(file: Path, loaded: Loaded) -> list[Finding]:
-    if not file.exists():
+    if not os.path.exists(file):  # noqa: PTH110 - also of a path that is refused
         return [Finding(GROUP, "record", "ok", f"{file} will be created when it is needed", needed=True)]
     from gshtui.store.store import Store
     from gshtui.store.store_errors import StoreError
@@ -183,6 +188,11 @@ def examine_terminal(environ: Mapping[str, str]) -> list[Finding]:
     else:
         fix = "export LANG=C.UTF-8, or the UTF-8 locale of your language"
         findings.append(Finding(group, "encoding", "problem", f"{encoding}, not UTF-8", fix))
+    socket = Path(environ.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}" / "gsh"
+    if len(os.fsencode(socket)) > LONGEST_SOCKET:
+        fix = "set TMUX_TMPDIR to a folder with a shorter path"
+        said = f"the path of tmux's socket would be too long ({socket.parent.parent})"
+        findings.append(Finding(group, "TMUX_TMPDIR", "problem", said, fix))
     if os.isatty(1):
         columns, rows = shutil.get_terminal_size()
         fits = columns >= 80 and rows >= 24

@@ -290,9 +290,8 @@ def _bash_version() -> str:
 def _said_by(*argv: str) -> str | None:
     """What a shell prints; `None` if it does not run or does not end."""
     try:
-        return subprocess.run(
-            argv, capture_output=True, text=True, timeout=_WITHIN, check=False, stdin=subprocess.DEVNULL
-        ).stdout
+        ran = subprocess.run(argv, capture_output=True, timeout=_WITHIN, check=False, stdin=subprocess.DEVNULL)
+        return ran.stdout.decode("utf-8", "replace")
     except (OSError, subprocess.TimeoutExpired):
         return None
 
@@ -340,6 +339,6 @@ def _look_at_spool(facts: ShellFacts) -> None:
             size = file.lstat().st_size
             facts.spool_files += bool(size)
             facts.spool_bytes += size
-    nearest = next((part for part in (folder, *folder.parents) if part.exists()), folder)
+    nearest = next((part for part in (folder, *folder.parents) if os.path.exists(part)), folder)  # noqa: PTH110
     if not os.access(nearest, os.W_OK):
         facts.problems.append(f"cannot write to {nearest}, so commands run while no window is open are not recorded.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import re
 import sqlite3
 from collections import Counter
@@ -223,7 +224,7 @@ class NotAtuin(Exception):
 def read_atuin(file: Path) -> Iterator[ShellRecord]:
     """The commands, oldest first, without those that were deleted. Raises `NotAtuin`."""
     try:
-        with contextlib.closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as connection:
+        with contextlib.closing(sqlite3.connect(f"file:{quote(os.fsencode(file))}?mode=ro", uri=True)) as connection:
             columns = {str(row[1]) for row in connection.execute("PRAGMA table_info(history)")}
             if not {"id", "timestamp", "command"} <= columns:
                 raise NotAtuin("it does not have Atuin's table `history`")

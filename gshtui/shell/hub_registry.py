@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import socket
 import stat
@@ -136,7 +137,7 @@ def identity(path: Path) -> tuple[int, int]:
 def announce(entry: HubEntry) -> None:
     """Write the hub's entry beside its socket, whole or not at all. Raises `OSError`."""
     target = Path(entry.socket).with_suffix(".json")
-    private_files.write_whole(target, msgspec.json.encode(entry))
+    private_files.write_whole(target, json.dumps(msgspec.to_builtins(entry)).encode("ascii"))
 
 
 def withdraw(socket_path: Path) -> None:
@@ -150,8 +151,8 @@ def hubs(where: Path) -> list[HubEntry]:
     found: list[HubEntry] = []
     with contextlib.suppress(OSError):
         for file in where.glob("hub-*.json"):
-            with contextlib.suppress(OSError, msgspec.DecodeError, RecursionError):
-                entry = msgspec.json.decode(_read(file), type=learned(HubEntry))
+            with contextlib.suppress(OSError, ValueError, msgspec.DecodeError, RecursionError):
+                entry = msgspec.convert(json.loads(_read(file)), learned(HubEntry))  # paths may have undecodable bytes
                 if entry.socket == str(file.with_suffix(".sock")):
                     found.append(entry)
     return sorted(found, key=lambda entry: entry.since, reverse=True)

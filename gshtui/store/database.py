@@ -167,7 +167,7 @@ def _open_copy(path: Path, log: Path) -> sqlite3.Connection:
 
 def _connect_readonly(path: Path, mode: str) -> sqlite3.Connection:
     """Connect, and prove by reading that the file and its log are readable."""
-    connection = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, isolation_level=None)
+    connection = sqlite3.connect(f"file:{quote(os.fsencode(path))}?{mode}", uri=True, isolation_level=None)
     try:
         migrations.version_of(connection)
     except BaseException:

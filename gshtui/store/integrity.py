@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sqlite3
 import time
 from urllib.parse import quote
@@ -106,8 +107,12 @@ class IntegrityChecker:
 
     def _open(self) -> sqlite3.Connection:
         mode = "mode=ro&immutable=1" if self._database.opened.readonly else "mode=ro"
+        path = quote(os.fsencode(self._database.path))
         return sqlite3.connect(
-            f"file:{quote(str(self._database.path))}?{mode}", uri=True, isolation_level=None, check_same_thread=False
+            f"file:{path}?{mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
         )
 
 

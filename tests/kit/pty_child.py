@@ -114,3 +114,10 @@ def frame_child(cwd: Path, *arguments: str, columns: int = 100, rows: int = 30) 
     """`tests/kit/frame_child.py` with these arguments."""
     argv = [sys.executable, "-m", "tests.kit.frame_child", *arguments]
     return PtyChild(argv, cwd, columns, rows)
+
+
+def window_of(folder: Path, *arguments: str) -> PtyChild:
+    """The window in this folder, started."""
+    child = PtyChild([sys.executable, "-m", "gshtui", *arguments], folder, columns=110, rows=40)
+    child.go()
+    return child

@@ -156,6 +156,12 @@ def test_problems_of_the_configuration_and_the_terminal(home: Home, tmp_path: Pa
     assert finding(ran, "encoding")["status"] == "problem"
 
 
+def test_a_path_that_is_too_long_for_tmux_s_socket_is_a_problem(home: Home, tmp_path: Path) -> None:
+    place = "/tmp/" + "x" * 100
+    found = finding(run_gsh("doctor", "--json", cwd=tmp_path, env={"TMUX_TMPDIR": place}), "TMUX_TMPDIR")
+    assert found["status"] == "problem" and place in found["detail"]
+
+
 @pytest.mark.parametrize(
     ("release", "command"),
     [

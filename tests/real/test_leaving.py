@@ -51,7 +51,7 @@ from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say
 from tests.kit.loopback.server import Asked, Loopback
-from tests.kit.pty_child import PtyChild
+from tests.kit.pty_child import PtyChild, window_of
 from tests.kit.record import latest_session, texts_of
 from tests.kit.scripted_provider import Recorder
 from tests.kit.storms import FULL
@@ -391,14 +391,8 @@ WINDOW_ENDS = {
 }
 
 
-def _window(folder: Path, *arguments: str) -> PtyChild:
-    child = PtyChild([sys.executable, "-m", "gshtui", *arguments], folder, columns=110, rows=40)
-    child.go()
-    return child
-
-
 def _fill_queue(folder: Path, mode: str, end: Callable[[PtyChild], None]) -> None:
-    child = _window(folder, "--mode", mode)
+    child = window_of(folder, "--mode", mode)
     try:
         child.read_until(lambda: b"\x1b[?2004h" in child.output)
         child.write(b"NOW\r")
@@ -421,7 +415,7 @@ def _drafts() -> list[Path]:
 
 
 def _come_back(folder: Path, server: Loopback, draft: bytes) -> None:
-    child = _window(folder, "-c")
+    child = window_of(folder, "-c")
     try:
         child.read_until(lambda: b"3 held" in child.output and draft in child.output)
         child.write(b"\x15/queue send\r")

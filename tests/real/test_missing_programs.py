@@ -14,6 +14,7 @@ import pytest
 from gshtui.settings import paths
 from tests.kit.command import CommandResult
 from tests.kit.home import Home
+from tests.kit.pty_child import window_of
 from tests.kit.storms import FULL
 from tests.kit.warm_program import run_gsh
 
@@ -118,6 +119,24 @@ def test_a_program_that_is_not_there_is_named_where_it_is_needed_and_nowhere_els
         if face in ("prompt", "a command of an agent"):
             said = ended.err.strip().split("\n") if ended.err else []
             assert ended.code == 0 and len(said) <= 1 and all(program in line for line in said), (face, ended)
+
+
+@pytest.mark.parametrize("program", PROGRAMS if FULL else PROGRAMS[:1])
+def test_a_window_works_without_a_program(
+    program: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(path_without(program, tmp_path / "bin")))
+    child = window_of(project)
+    try:
+        child.read_until(lambda: b"\x1b[?2004h" in child.output)
+        child.write(b"find hello\r")
+        child.read_until(lambda: b"a.py" in child.output)
+        child.write(b"\x11")
+        assert child.wait() == 0
+    finally:
+        child.close()
+    assert not crash_reports()
+    assert not re.search(rb"inside gsh-tui|internal error|Traceback", child.output)
 
 
 def _break(folder: Path, name: str, text: str) -> None:

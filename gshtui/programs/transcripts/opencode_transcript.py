@@ -157,7 +157,7 @@ def _in_database(path: Path, id: str, folders: set[str], since: float) -> str:
 def _opened(path: Path) -> sqlite3.Connection:
     # Without a log nobody writes; opened as immutable, SQLite makes no file beside it.
     mode = "mode=ro" if path.with_name(path.name + "-wal").exists() else "mode=ro&immutable=1"
-    return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=2.0)
+    return sqlite3.connect(f"file:{quote(os.fsencode(path))}?{mode}", uri=True, timeout=2.0)
 
 
 def read(place: OpenCodeFiles, most: int = MOST_BYTES) -> ProgramTranscript:
