@@ -16,7 +16,7 @@ from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import ModelChangeRequested
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.commands.declaration import Invocation
+from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.commands.execution import call
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.settings import paths
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from gshtui.python.interpreters import Interpreters
     from gshtui.store.grant_table import Grant
     from gshtui.store.store import Store
+    from gshtui.tmux.server import PaneInfo
     from gshtui.tools.file_paths import FilePaths
     from gshtui.tools.worktree_setup import Consent
     from gshtui.vfs.file_system import FileSystem
@@ -178,6 +179,7 @@ class CommandOffers:
         self._store: Store | None = None
         self.flush_log: Callable[[], Awaitable[None]] | None = None
         """Writes what happened here until now to the log; `None`: nothing is logged here."""
+        self._fleet: Fleet | None = None
         self.mcp_servers: Callable[[], ServerPool] | None = None
         """Gives the MCP servers of the hub; `None`: no hub runs here."""
         self.servers_elsewhere: Callable[[str], Iterable[tuple[str, str]]] = lambda _: ()
@@ -216,7 +218,13 @@ class CommandOffers:
 
             return commands(ToolConfig.from_settings(self._settings, self._loaded.environ).git_timeout_s)
 
+        def programs() -> list[AnyCommand]:
+            from gshtui.programs.commands import commands
+
+            return commands(look=self._look)
+
         self._offer("hunk", hunks)
+        self._offer("profiles program_hooks hooks", programs)
         self._offer("config", config)
         self._offer("guard", guard)
         self._offer("logs", logs)
@@ -366,11 +374,6 @@ class CommandOffers:
             above = SpawnAuthority(spawner.depth, spawner.budget_left)
             return [*spawn_commands(self._bus, above, ask=spawner.ask), personas_command()]
 
-        def programs() -> list[AnyCommand]:
-            from gshtui.programs.commands import commands
-
-            return commands()
-
         def skills() -> list[AnyCommand]:
             from gshtui.agents.skills.commands import commands
 
@@ -402,7 +405,6 @@ class CommandOffers:
             self._offer("code", code)
         self._offer("agents who status info clear new interrupt quit exit", statuses)
         self._offer("spawn_agent personas", natives)
-        self._offer("profiles program_hooks hooks", programs)
         self._offer("skills", skills)
         self._offer("help ?", help)
         self._offer("echo env diff pipe exec vim", lines)
@@ -416,6 +418,20 @@ class CommandOffers:
         self._offer("think", think)
         self._offer("file init review", prompts)
         self.offer_local()
+
+    async def _look(self, agent: str) -> tuple[AgentRow, PaneInfo, tuple[str, ...]]:
+        """An agent's row and its screen. Raises `CommandError`."""
+        from gshtui.commands.command_errors import command_error
+        from gshtui.fleet.ports import FleetError
+        from gshtui.tmux.tmux_errors import TmuxError
+
+        if self._fleet is None:
+            raise CommandError("There are no agents here.")
+        try:
+            row = await self._fleet.find(agent)
+            return row, *await self._fleet.terminals.server(row.socket).capture_screen(row.pane)
+        except (FleetError, TmuxError) as error:
+            raise command_error(error) from error
 
     def offer_brief(self, ask: Callable[[str, str, int], Awaitable[str]]) -> None:
         """`brief`, which shortens output. `ask`: asks the small model."""
@@ -668,6 +684,8 @@ class CommandOffers:
         Args:
             consent: makes what asks for consent to the tear-down command of a worktree.
         """
+
+        self._fleet = fleet
 
         def agents() -> list[AnyCommand]:
             from functools import partial

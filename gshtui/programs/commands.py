@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from pydantic import Field
@@ -27,8 +27,10 @@ from gshtui.commands.declaration import (
     UsageError,
 )
 from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.programs import hooks
 from gshtui.programs.profile import LoadedProfiles, Profile, ProfileError, is_untested, load
+from gshtui.programs.profile_trials import CheckProfile, Look, TestProfile, check_action, test_action
 from gshtui.text.verbatim import fenced
 
 _STATES = {
@@ -71,6 +73,7 @@ class ListProfiles(Parameters, Returns[ProfileList]):
 
     COMMAND: ClassVar[str] = "profiles"
     WORD: ClassVar[str] = "ls"
+    SHELL = ShellForm(summary="List the profiles.", parts=frozenset())
 
 
 class ShowProfile(Parameters, Returns[ShownProfile]):
@@ -78,14 +81,31 @@ class ShowProfile(Parameters, Returns[ShownProfile]):
 
     COMMAND: ClassVar[str] = "profiles"
     WORD: ClassVar[str] = "show"
-    name: str = ""
+    SHELL = ShellForm(("name",), summary="Show a profile.", parts=frozenset())
+    name: Annotated[str, ShellOption(metavar="NAME", required=True, kind="profile")] = Field(
+        default="", description="The profile to show."
+    )
 
 
 class ProfilesParameters(Parameters):
     """Parameters of `profiles`."""
 
-    action: Literal["ls", "show"] = Field(default="ls", description="ls: every profile. show: one in full.")
-    name: str = Field(default="", description="The profile to show.")
+    SHELL = ShellGroup(
+        "Profiles of programs: list, show, check, test",
+        """\
+Profiles of other programs: how each starts, looks and takes input.
+
+`check` tries an installed program in ten steps against a small model on this machine, in a throw-away home; `test` says
+what a profile reads from an agent's screen.""",
+        (("list", "ls"),),
+    )
+    action: Literal["ls", "show", "check", "test"] = Field(
+        default="ls",
+        description="ls: every profile. show: one in full. check: try the installed program in ten steps, for about a "
+        "minute. test: what a profile reads from an agent's screen.",
+    )
+    name: str = Field(default="", description="The profile to show, check or test.")
+    agent: str = Field(default="", description="For test: the agent whose screen is read.")
 
 
 class HooksParameters(Parameters):
@@ -98,8 +118,13 @@ class HooksParameters(Parameters):
     yes: bool = Field(default=False, description="Apply the change; without this, it is only shown.")
 
 
-def commands(read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:
-    """The family. `read` loads the profiles; every run calls it, so that changed files apply at once."""
+def commands(read: Callable[[], LoadedProfiles] = load, look: Look | None = None) -> list[AnyCommand]:
+    """The family.
+
+    Args:
+        read: loads the profiles; every run calls it, so that changed files apply at once.
+        look: looks at an agent's screen; `None`: there are no agents here.
+    """
 
     async def listed(_: Invocation, _parameters: ListProfiles) -> ProfileList:
         loaded = await asyncio.to_thread(read)
@@ -117,11 +142,20 @@ def commands(read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:
 
     lists = Action(ListProfiles, ProfileList, listed, _render_list)
     shows = Action(ShowProfile, ShownProfile, show, _render_profile)
+    checks, tests = check_action(read), test_action(read, look)
 
     async def profiles(invocation: Invocation, parameters: ProfilesParameters) -> Outcome:
-        if parameters.action == "show":
-            return await shows.handle(invocation, ShowProfile(name=parameters.name))
-        return await lists.handle(invocation, ListProfiles())
+        match _bound(parameters):
+            case ShowProfile() as one:
+                return await shows.handle(invocation, one)
+            case CheckProfile() as one:
+                if invocation.caller.is_agent:
+                    raise UsageError("Only a person can have a program checked.")
+                return await checks.handle(invocation, one)
+            case TestProfile() as one:
+                return await tests.handle(invocation, one)
+            case one:
+                return await lists.handle(invocation, one)
 
     async def run(invocation: Invocation, parameters: HooksParameters) -> Outcome:
         if invocation.caller.is_agent:
@@ -144,9 +178,9 @@ def commands(read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:
             summary="Programs that can be agents: claude, codex, opencode and others",
             parameters=ProfilesParameters,
             handler=profiles,
-            positions=("action", "name"),
+            positions=("action", "name", "agent"),
             family="agents",
-            actions=(lists, shows),
+            actions=(lists, shows, checks, tests),
             bind=_bound,
         ),
         Command(
@@ -180,8 +214,16 @@ def _named(loaded: LoadedProfiles, name: str, line: str) -> Profile:
         raise UsageError(str(error)) from error
 
 
-def _bound(given: ProfilesParameters) -> ListProfiles | ShowProfile:
-    return ShowProfile(name=given.name) if given.action == "show" else ListProfiles()
+def _bound(given: ProfilesParameters) -> ListProfiles | ShowProfile | CheckProfile | TestProfile:
+    match given.action:
+        case "show":
+            return ShowProfile(name=given.name)
+        case "check":
+            return CheckProfile(name=given.name)
+        case "test":
+            return TestProfile(name=given.name, agent=given.agent)
+        case "ls":
+            return ListProfiles()
 
 
 def _mark(profile: Profile) -> str:

@@ -1,0 +1,118 @@
+"""Runs the check of an installed program in a throw-away home, and ends everything that it has started.
+
+The program gets nothing of the person's home and no key, and is pointed at a model on this machine; of the person's
+profiles gsh-tui gets a copy there, since what is checked is how they read it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from gshtui.programs.check.check_results import STEPS, CheckResult, StepResult, keep_result
+from gshtui.programs.check.check_setup import read_setup
+from gshtui.programs.profile import Profile, own_folder
+from gshtui.programs.program_versions import ProgramVersions
+from gshtui.settings import paths
+from gshtui.system import processes
+from gshtui.system.time_limit import time_limit
+
+_WITHIN = 420.0
+"""Seconds that a whole check may take."""
+_PROCESS = "gshtui.headless.program_check"
+_KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SHELL", "VOLTA_HOME", "NVM_DIR", "PYENV_ROOT", "ASDF_DATA_DIR")
+
+
+class CheckError(Exception):
+    """The program cannot be checked; one sentence."""
+
+
+async def check_program(profile: Profile) -> AsyncGenerator[StepResult]:
+    """Check the installed program, keep the result, and give each step's as it is known. Raises `CheckError`."""
+    setup = read_setup(profile.name)
+    if setup is None:
+        raise CheckError(f"{profile.title} cannot be checked: gsh-tui does not know how to point it at another model.")
+    if setup.login:
+        raise CheckError(f"{profile.title} cannot be checked: {setup.login}.")
+    found = next(filter(None, map(shutil.which, profile.programs)), None)
+    if found is None:
+        raise CheckError(f"{profile.title} is not installed: {' or '.join(profile.programs)} is not on the PATH.")
+    versions = ProgramVersions(paths.cache_dir(create=False) / "program-versions.json")
+    version = await versions.find(profile, (found,), os.environ)
+    results: list[StepResult] = []
+    with tempfile.TemporaryDirectory(prefix="gsh-check-", dir="/tmp", ignore_cleanup_errors=True) as place:
+        environment = await asyncio.to_thread(_made, Path(place), os.environ)
+        async for result in _steps(profile.name, found, version, environment, place):
+            results.append(result)
+            yield result
+    for step in STEPS[len(results) :]:
+        reason = "not reached" if results else f"{profile.title} did not start"
+        results.append(StepResult(step, "N", reason))
+        yield results[-1]
+    with contextlib.suppress(OSError):
+        await asyncio.to_thread(keep_result, profile.name, version, CheckResult(tuple(results)))
+
+
+async def _steps(
+    name: str, program: str, version: str, environment: Mapping[str, str], place: str
+) -> AsyncGenerator[StepResult]:
+    log = Path(place) / "errors"
+    with log.open("wb") as errors:
+        process = await processes.start_child(
+            *(sys.executable, "-P", "-m", _PROCESS, name, program, version),
+            env=dict(environment),
+            cwd=place,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+        )
+    try:
+        assert process.stdout is not None
+        async with time_limit(_WITHIN):
+            while line := await process.stdout.readline():
+                yield msgspec.json.decode(line, type=StepResult)
+    except TimeoutError:
+        return
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await processes.kill_child(process)
+        await asyncio.to_thread(_end_all, environment["HOME"])
+
+
+def _made(place: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """The throw-away home; its environment."""
+    home = place / "home"
+    config = home / ".config" / "gsh" / "profiles"
+    config.parent.mkdir(parents=True)
+    if own_folder().is_dir():
+        shutil.copytree(own_folder(), config)
+    (place / "tmux").mkdir(mode=0o700)
+    return {
+        **{name: environ[name] for name in _KEPT if name in environ},
+        "HOME": str(home),
+        "TMUX_TMPDIR": str(place / "tmux"),
+        "TERM": "xterm-256color",
+    }
+
+
+def _end_all(home: str) -> None:
+    """End every process that was started with this home, its tmux server among them. Blocks for a moment."""
+    left: list[psutil.Process] = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get("HOME") == home:
+                process.kill()
+                left.append(process)
+    psutil.wait_procs(left, timeout=5.0)

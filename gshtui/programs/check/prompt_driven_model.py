@@ -1,0 +1,98 @@
+"""A model that does what the last prompt's words ask for, so that a real program can be led through its screens.
+
+`do:touch` calls the tool that runs commands, `do:long` answers at length; further wishes call a program's own tools.
+Anything else is answered in a sentence. Knows no API but by its words for things.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from gshtui.programs.check.check_setup import OwnCall, ShellTool
+from gshtui.programs.check.model_answers import ModelAnswer, Reasoning, ToolUse, Utterance
+from gshtui.programs.check.model_server import ModelRequest
+
+MADE = "made.txt"
+"""What `do:touch` makes."""
+SENTENCE = "This sentence says nothing, at some length, about esc to interrupt. "
+END = "That was all of it."
+_RESULTS = ('"tool_result"', '"function_call_output"', '"functionResponse"', '"role": "tool"')
+_WISH = re.compile(r"do:(\w+)")
+_PLAN, _PLAN_FILE = "<plan>", re.compile(r"/[\w./-]+/plans/[\w-]+\.md")
+
+
+def follow_prompts(
+    tool: ShellTool, wishes: Mapping[str, Sequence[OwnCall]]
+) -> Callable[[ModelRequest], ModelAnswer | None]:
+    """`ModelServer.choose` for a program. One without a tool for commands has none at all, so each request is a turn.
+
+    Args:
+        wishes: → calls, each made once the one before has its result.
+    """
+    numbers = itertools.count(1)
+    coming: list[OwnCall] = []
+
+    def own(body: object) -> ToolUse:
+        call = coming.pop(0)
+        plan = _PLAN_FILE.search(json.dumps(body))
+        arguments = {
+            name: plan.group() if plan is not None and value == _PLAN else value
+            for name, value in call.arguments.items()
+        }
+        return ToolUse(call.name, arguments, id=f"call_{next(numbers):08}")
+
+    def choose(asked: ModelRequest) -> ModelAnswer:
+        body = cast("dict[str, Any]", asked.body or {})
+        if tool.name and not body.get("tools"):  # the program asks for a title, or whether the model is there
+            return [Utterance("Small talk")]
+        last = json.dumps(_unanswered(_messages(body)))
+        found = list(_WISH.finditer(last))
+        wish = found[-1].group(1) if found else ""
+        if max(last.rfind(mark) for mark in _RESULTS) > (found[-1].start() if found else -1):
+            return [own(body)] if coming else [Utterance("Done; the command has run.")]
+        coming[:] = wishes.get(wish, ())
+        if coming:
+            return [Utterance("I do that."), own(body)]
+        if wish == "touch":
+            arguments = {tool.argument: f"touch {MADE}", **tool.more}
+            return [Utterance("I make the file."), ToolUse(tool.name, arguments, id=f"call_{next(numbers):08}")]
+        if wish == "long":
+            return [Reasoning("How long is long?"), Utterance(SENTENCE * 60 + END)]
+        return [Utterance("Hello. I am here.")]
+
+    return choose
+
+
+def strings(value: object) -> list[str]:
+    """Every piece of text in plain data."""
+    match value:
+        case str():
+            return [value]
+        case dict():
+            return [text for each in cast("dict[str, object]", value).values() for text in strings(each)]
+        case list():
+            return [text for each in cast("list[object]", value) for text in strings(each)]
+        case _:
+            return []
+
+
+def _messages(body: Mapping[str, Any]) -> list[Any]:
+    found: list[Any] = []
+    for name in ("messages", "input", "contents"):
+        if not found and isinstance(body.get(name), list):
+            found = body[name]
+    return found
+
+
+def _unanswered(messages: list[Any]) -> list[Any]:
+    """What came since the model spoke last; some programs put words of their own behind a person's."""
+    spoken = [at for at, each in enumerate(messages) if isinstance(each, dict) and _is_models(cast("Any", each))]
+    return messages[spoken[-1] + 1 :] if spoken else messages
+
+
+def _is_models(message: Mapping[str, Any]) -> bool:
+    return message.get("role") in ("assistant", "model") or message.get("type") in ("function_call", "reasoning")

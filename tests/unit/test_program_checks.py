@@ -1,0 +1,118 @@
+"""The check of an installed program: its set-ups, what is kept of it, and what it says of programs it cannot start."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gshtui.programs import profile as profiles
+from gshtui.programs.check.check_results import STEPS, CheckResult, StepResult, keep_result, results_file, seen_here
+from gshtui.programs.check.check_run import CheckError, check_program
+from gshtui.programs.check.check_setup import CheckSetup, read_setup
+from gshtui.programs.check.model_answers import ToolUse, Utterance
+from gshtui.programs.check.model_server import ModelRequest
+from gshtui.programs.check.prompt_driven_model import follow_prompts
+from gshtui.settings.toml_file import load_toml
+from tests.kit.home import Home
+
+COVERS = (
+    "gshtui.programs.check.check_results",
+    "gshtui.programs.check.check_run",
+    "gshtui.programs.check.check_setup",
+    "gshtui.programs.check.prompt_driven_model",
+)
+SHIPPED = profiles.load(Path("/nonexistent"))
+NAMES = sorted(name for name in SHIPPED.profiles if read_setup(name) is not None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_setup_writes_only_below_the_throw_away_home(name: str, tmp_path: Path) -> None:
+    setup = read_setup(name)
+    assert setup is not None
+    assert bool(setup.login) != bool(setup.api)
+    home = tmp_path / "home"
+    environment = setup.prepare(home, tmp_path / "project", "http://127.0.0.1:1", "9.9.9")
+    texts = [*environment.values(), *(file.read_text("utf-8") for file in home.rglob("*") if file.is_file())]
+    for file in home.rglob("*"):
+        assert file.suffix != ".json" or file.is_dir() or json.loads(file.read_text("utf-8")) is not None
+        assert file.suffix != ".toml" or load_toml(file.read_text("utf-8"))
+    assert setup.login or any("http://127.0.0.1:1" in text for text in texts), "it is pointed at the model"
+    assert not any("<url>" in text or "<home>" in text for text in texts)
+    assert [each for each in tmp_path.iterdir() if each != home] == []
+
+
+def test_a_setup_that_would_write_elsewhere_is_refused(tmp_path: Path) -> None:
+    setup = CheckSetup(api="openai", files={str(tmp_path / "mine.json"): {}})
+    with pytest.raises(ValueError, match="outside the throw-away home"):
+        setup.prepare(tmp_path / "home", tmp_path, "", "")
+
+
+def test_a_result_is_kept_by_version_and_the_oldest_go(home: Home) -> None:
+    good = CheckResult(tuple(StepResult(step, "W") for step in STEPS))
+    bad = CheckResult((StepResult("rest", "W"), StepResult("work", "N", "it is shown as idle")))
+    keep_result("claude", "1.0", good)
+    keep_result("claude", "2.0", bad)
+    assert results_file().is_relative_to(home.data)
+    found = seen_here("claude", "2.0")
+    assert found is not None
+    assert (found.steps, found.is_good, found.sums) == (bad.steps, False, "1 W, 1 N")
+    assert (good.is_good, good.points > bad.points) == (True, True)
+    for number in range(20):
+        keep_result("claude", f"3.{number}", good)
+    assert seen_here("claude", "1.0") is None
+    assert seen_here("codex", "1.0") is None
+    results_file().write_text("{nonsense", "utf-8")
+    assert seen_here("claude", "3.1") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("amp", "wants a login first"), ("goose", "does not know how to point it"), ("codex", "is not installed: codex")],
+)
+async def test_a_program_that_cannot_be_checked_is_one_sentence(
+    name: str, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CheckError, match=says) as error:
+        await anext(check_program(SHIPPED.get(name)))
+    assert str(error.value).endswith(".") and "\n" not in str(error.value)
+
+
+async def test_one_that_does_not_start_fails_in_every_step_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "codex"
+    broken.write_text("#!/bin/sh\necho 'no such library' >&2\nexit 3\n", "utf-8")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    steps = [step async for step in check_program(SHIPPED.get("codex"))]
+    assert [step.step for step in steps] == list(STEPS)
+    assert {step.verdict for step in steps} == {"N"}
+    assert not list(Path("/tmp").glob("gsh-check-*/home/.codex"))
+
+
+def test_the_model_does_what_the_prompt_asks_for() -> None:
+    setup = read_setup("claude")
+    assert setup is not None
+    choose = follow_prompts(setup.tool, {"plan": setup.plan.calls})
+
+    def said(text: str, *more: dict[str, object]) -> object:
+        body = {"tools": [{}], "messages": [{"role": "user", "content": text}, *more]}
+        answer = choose(ModelRequest("POST", "/", {}, body, "chat"))
+        assert answer is not None
+        return answer[-1]
+
+    call = said("do:touch")
+    assert isinstance(call, ToolUse)
+    assert (call.name, call.arguments["command"]) == ("Bash", "touch made.txt")
+    plan = said("do:plan, into /home/u/.claude/plans/a-b.md")
+    assert isinstance(plan, ToolUse)
+    assert plan.arguments["file_path"] == "/home/u/.claude/plans/a-b.md"
+    result: dict[str, object] = {"role": "user", "content": [{"type": "tool_result"}]}
+    spoken: dict[str, object] = {"role": "assistant", "content": "x"}
+    handed = said("do:plan", spoken, result)
+    assert isinstance(handed, ToolUse) and handed.name == "ExitPlanMode"
+    assert said("do:plan", spoken, result) == Utterance("Done; the command has run.")
+    assert said("Good day") == Utterance("Hello. I am here.")
