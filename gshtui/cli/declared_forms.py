@@ -310,7 +310,7 @@ COMMANDS = (
     CommandForm('profiles show', 'gshtui.programs.commands', 'ShowProfile',
         FormValue('name', 'name', 'profile', metavar='NAME', required=True),
         help='One profile, whole.', summary='Show a profile.'),
-    CommandForm('profiles test', 'gshtui.programs.profile_trials', 'TestProfile',
+    CommandForm('profiles test', 'gshtui.programs.profile_trials', 'TryProfile',
         FormValue('name', 'name', 'profile', metavar='NAME', required=True),
         FormValue('agent', '--agent', 'agent', help='The agent whose screen is read.', metavar='ID'),
         help="Try a profile on an agent's screen: which rule fits which row, and the status, draft and choices that it reads.\n\nNothing is typed, and the agent goes on with the profile that it has.", summary="Try a profile on an agent's screen."),

@@ -21,16 +21,17 @@ import msgspec
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, SpawnRequest
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetError
+from gshtui.headless.streams import result_json
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.programs.check.anthropic_wire import AnthropicWire
 from gshtui.programs.check.chat_wire import ChatWire
-from gshtui.programs.check.check_results import STEPS, StepResult, Verdict
+from gshtui.programs.check.check_results import STEPS, CheckedStep, Verdict
 from gshtui.programs.check.check_setup import CheckSetup, read_setup
 from gshtui.programs.check.gemini_wire import GeminiWire
 from gshtui.programs.check.model_server import ModelServer
 from gshtui.programs.check.model_wire import ModelWire
-from gshtui.programs.check.prompt_driven_model import END, MADE, SENTENCE, follow_prompts, strings
+from gshtui.programs.check.prompt_driven_model import END, MADE, SAYS, follow_prompts, strings
 from gshtui.programs.check.responses_wire import ResponsesWire
 from gshtui.programs.profile import Profile, load
 from gshtui.programs.screen_reading import without_styles
@@ -96,7 +97,7 @@ class ProgramCheck:
             verdict, reason = await self._judged(steps[name], self._profile.timing.start if name == "rest" else 0.0)
             if verdict == "N" and name not in ("rest", "question") and not self._row.ended:
                 await self._settled()
-            print(msgspec.json.encode(StepResult(name, verdict, reason)).decode(), flush=True)
+            result_json(msgspec.to_builtins(CheckedStep(name, verdict, reason)))
             if not self._id or self._row.ended or (name == "rest" and verdict == "N"):
                 return
 
@@ -161,6 +162,12 @@ class ProgramCheck:
                 return False
             await asyncio.sleep(_LOOK)
         return True
+
+    async def _grows(self) -> bool:
+        """Whether its answer comes on while one looks."""
+        before = await self._screen()
+        await asyncio.sleep(1.5)
+        return (await self._screen()).count(SAYS[:12]) > before.count(SAYS[:12])
 
     def _sure(self, *statuses: str) -> bool:
         row = self._row
@@ -319,10 +326,12 @@ class ProgramCheck:
             before = len(self._model.requests)
             await self._fleet.send(self._id, "do:long, once more")
             await self._until(lambda: len(self._model.requests) > before and self._model.open, "no request came")
-            if not await self._shows(SENTENCE[:20]):
+            if not await self._shows(SAYS[:12], _WITHIN):
                 raise _Fails("its answer does not appear")
             await self._fleet.interrupt(self._id)
-            await self._until(lambda: not self._model.open, "its answer went on")
+            await self._until(lambda: self._row.status == "idle", "it did not come to rest")
+            if self._model.open and await self._grows():
+                raise _Fails("its answer goes on")
         finally:
             self._model.pace = 0
         await self._rests()

@@ -221,7 +221,7 @@ class CommandOffers:
         def programs() -> list[AnyCommand]:
             from gshtui.programs.commands import commands
 
-            return commands(look=self._look)
+            return commands(look=self._look, environ=self._loaded.environ)
 
         self._offer("hunk", hunks)
         self._offer("profiles program_hooks hooks", programs)

@@ -7,7 +7,7 @@ Registered by the hub.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -30,7 +30,7 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.programs import hooks
 from gshtui.programs.profile import LoadedProfiles, Profile, ProfileError, is_untested, load
-from gshtui.programs.profile_trials import CheckProfile, Look, TestProfile, check_action, test_action
+from gshtui.programs.profile_trials import CheckProfile, Look, TryProfile, check_action, trial_action
 from gshtui.text.verbatim import fenced
 
 _STATES = {
@@ -118,11 +118,14 @@ class HooksParameters(Parameters):
     yes: bool = Field(default=False, description="Apply the change; without this, it is only shown.")
 
 
-def commands(read: Callable[[], LoadedProfiles] = load, look: Look | None = None) -> list[AnyCommand]:
+def commands(
+    read: Callable[[], LoadedProfiles] = load, look: Look | None = None, environ: Mapping[str, str] = {}
+) -> list[AnyCommand]:
     """The family.
 
     Args:
         read: loads the profiles; every run calls it, so that changed files apply at once.
+        environ: by which installed programs are found.
         look: looks at an agent's screen; `None`: there are no agents here.
     """
 
@@ -142,7 +145,7 @@ def commands(read: Callable[[], LoadedProfiles] = load, look: Look | None = None
 
     lists = Action(ListProfiles, ProfileList, listed, _render_list)
     shows = Action(ShowProfile, ShownProfile, show, _render_profile)
-    checks, tests = check_action(read), test_action(read, look)
+    checks, tests = check_action(read, environ), trial_action(read, look)
 
     async def profiles(invocation: Invocation, parameters: ProfilesParameters) -> Outcome:
         match _bound(parameters):
@@ -152,7 +155,7 @@ def commands(read: Callable[[], LoadedProfiles] = load, look: Look | None = None
                 if invocation.caller.is_agent:
                     raise UsageError("Only a person can have a program checked.")
                 return await checks.handle(invocation, one)
-            case TestProfile() as one:
+            case TryProfile() as one:
                 return await tests.handle(invocation, one)
             case one:
                 return await lists.handle(invocation, one)
@@ -214,14 +217,14 @@ def _named(loaded: LoadedProfiles, name: str, line: str) -> Profile:
         raise UsageError(str(error)) from error
 
 
-def _bound(given: ProfilesParameters) -> ListProfiles | ShowProfile | CheckProfile | TestProfile:
+def _bound(given: ProfilesParameters) -> ListProfiles | ShowProfile | CheckProfile | TryProfile:
     match given.action:
         case "show":
             return ShowProfile(name=given.name)
         case "check":
             return CheckProfile(name=given.name)
         case "test":
-            return TestProfile(name=given.name, agent=given.agent)
+            return TryProfile(name=given.name, agent=given.agent)
         case "ls":
             return ListProfiles()
 

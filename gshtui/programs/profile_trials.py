@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -26,7 +26,7 @@ from gshtui.commands.declaration import (
     UsageError,
 )
 from gshtui.commands.shell_form import ShellForm, ShellOption
-from gshtui.programs.check.check_results import CheckResult, StepResult
+from gshtui.programs.check.check_results import CheckedStep, CheckResult
 from gshtui.programs.profile import LoadedProfiles, Profile, ProfileError
 from gshtui.programs.screen_reading import RuleMatch, ScreenReading, plain_lines, read_screen, rule_matches
 from gshtui.text.sanitise import one_line, plain
@@ -55,7 +55,7 @@ class CheckProfile(Parameters, Returns[CheckResult]):
 
 
 @dataclass(frozen=True, slots=True)
-class TestedProfile:
+class ScreenTrial:
     """What a profile reads from an agent's screen."""
 
     profile: Profile
@@ -67,7 +67,7 @@ class TestedProfile:
     reading: ScreenReading
 
 
-class TestProfile(Parameters, Returns[TestedProfile]):
+class TryProfile(Parameters, Returns[ScreenTrial]):
     """Try a profile on an agent's screen: which rule fits which row, and the status, draft and choices that it reads.
 
     Nothing is typed, and the agent goes on with the profile that it has.
@@ -84,16 +84,16 @@ class TestProfile(Parameters, Returns[TestedProfile]):
     )
 
 
-def check_action(read: Callable[[], LoadedProfiles]) -> Action[CheckProfile, CheckResult]:
+def check_action(read: Callable[[], LoadedProfiles], environ: Mapping[str, str]) -> Action[CheckProfile, CheckResult]:
     """`profiles check`."""
 
     async def check(invocation: Invocation, parameters: CheckProfile) -> CheckResult:
         from gshtui.programs.check.check_run import CheckError, check_program
 
         profile = await _named(read, parameters.name, "profiles check claude")
-        steps: list[StepResult] = []
+        steps: list[CheckedStep] = []
         try:
-            async for step in check_program(profile):
+            async for step in check_program(profile, environ):
                 invocation.output(f"{_step_line(step)}\n")
                 steps.append(step)
         except CheckError as error:
@@ -103,10 +103,10 @@ def check_action(read: Callable[[], LoadedProfiles]) -> Action[CheckProfile, Che
     return Action(CheckProfile, CheckResult, check, _render_check, effect=Effect.EXECUTE)
 
 
-def test_action(read: Callable[[], LoadedProfiles], look: Look | None) -> Action[TestProfile, TestedProfile]:
+def trial_action(read: Callable[[], LoadedProfiles], look: Look | None) -> Action[TryProfile, ScreenTrial]:
     """`profiles test`."""
 
-    async def test(_: Invocation, parameters: TestProfile) -> TestedProfile:
+    async def test(_: Invocation, parameters: TryProfile) -> ScreenTrial:
         profile = await _named(read, parameters.name, "profiles test claude agent=ID")
         if not parameters.agent:
             raise UsageError("`profiles test` needs an agent, whose screen is read.", hint="`agents` lists them.")
@@ -116,9 +116,9 @@ def test_action(read: Callable[[], LoadedProfiles], look: Look | None) -> Action
         cursor = (info.cursor_x, info.cursor_y)
         place, matches = rule_matches(profile, lines, info.title, cursor)
         reading = read_screen(profile, lines, info.title, cursor, info.width)
-        return TestedProfile(profile, row, tuple(plain_lines(lines)), info.title, place, tuple(matches), reading)
+        return ScreenTrial(profile, row, tuple(plain_lines(lines)), info.title, place, tuple(matches), reading)
 
-    return Action(TestProfile, TestedProfile, test, _render_test)
+    return Action(TryProfile, ScreenTrial, test, _render_test)
 
 
 async def _named(read: Callable[[], LoadedProfiles], name: str, example: str) -> Profile:
@@ -132,7 +132,7 @@ async def _named(read: Callable[[], LoadedProfiles], name: str, example: str) ->
         raise UsageError(" ".join([*about, str(error)])) from error
 
 
-def _step_line(step: StepResult) -> str:
+def _step_line(step: CheckedStep) -> str:
     return f"{step.step:10} {step.verdict}  {plain(step.reason)}".rstrip()
 
 
@@ -142,7 +142,7 @@ def _render_check(_: Invocation, result: CheckResult) -> Outcome:
     return Outcome(data, "\n".join(lines), is_error=not result.is_good)
 
 
-def _render_test(_: Invocation, tested: TestedProfile) -> Outcome:
+def _render_test(_: Invocation, tested: ScreenTrial) -> Outcome:
     reading, first = tested.reading, next((each for each in tested.matches if each.fits), None)
     choices = reading.read.question.choices if reading.read is not None else ()
     data: dict[str, Any] = {
@@ -168,7 +168,7 @@ def _render_test(_: Invocation, tested: TestedProfile) -> Outcome:
     return Outcome(data, "\n".join(_test_lines(tested, first, [f"{one.key} {one.label}" for one in choices])))
 
 
-def _test_lines(tested: TestedProfile, first: RuleMatch | None, choices: Sequence[str]) -> list[str]:
+def _test_lines(tested: ScreenTrial, first: RuleMatch | None, choices: Sequence[str]) -> list[str]:
     reading = tested.reading
     by = f"by the rule {_name(first)}" if first is not None else "no rule fits"
     lines = [f"{tested.profile.name} on {tested.agent.name} ({tested.agent.id}), title {plain(tested.title)!r}"]

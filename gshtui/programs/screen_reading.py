@@ -219,7 +219,9 @@ def _last_turn(profile: Profile, text: Sequence[str], place: int) -> tuple[str, 
     if not profile.ai:
         return "", ""
     marks = (*profile.rest.done, *profile.rest.interrupted)
-    typed = compile_linear(profile.input.line).groups and not profile.input.block
+    # An input between two rules has no mark of its own, so any row would be taken for one that was entered.
+    bare = profile.input.block or bool(profile.input.below)
+    typed = compile_linear(profile.input.line).groups and not bare
     ended = ""
     for at, row in enumerate(reversed([line for line in text[:place] if line])):
         echo = search(profile.input.line, row) if typed else None

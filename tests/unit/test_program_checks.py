@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from gshtui.programs import profile as profiles
-from gshtui.programs.check.check_results import STEPS, CheckResult, StepResult, keep_result, results_file, seen_here
+from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, keep_result, results_file, seen_here
 from gshtui.programs.check.check_run import CheckError, check_program
 from gshtui.programs.check.check_setup import CheckSetup, read_setup
 from gshtui.programs.check.model_answers import ToolUse, Utterance
@@ -50,8 +51,8 @@ def test_a_setup_that_would_write_elsewhere_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_result_is_kept_by_version_and_the_oldest_go(home: Home) -> None:
-    good = CheckResult(tuple(StepResult(step, "W") for step in STEPS))
-    bad = CheckResult((StepResult("rest", "W"), StepResult("work", "N", "it is shown as idle")))
+    good = CheckResult(tuple(CheckedStep(step, "W") for step in STEPS))
+    bad = CheckResult((CheckedStep("rest", "W"), CheckedStep("work", "N", "it is shown as idle")))
     keep_result("claude", "1.0", good)
     keep_result("claude", "2.0", bad)
     assert results_file().is_relative_to(home.data)
@@ -76,7 +77,7 @@ async def test_a_program_that_cannot_be_checked_is_one_sentence(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CheckError, match=says) as error:
-        await anext(check_program(SHIPPED.get(name)))
+        await anext(check_program(SHIPPED.get(name), os.environ))
     assert str(error.value).endswith(".") and "\n" not in str(error.value)
 
 
@@ -87,7 +88,7 @@ async def test_one_that_does_not_start_fails_in_every_step_and_leaves_nothing(
     broken.write_text("#!/bin/sh\necho 'no such library' >&2\nexit 3\n", "utf-8")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    steps = [step async for step in check_program(SHIPPED.get("codex"))]
+    steps = [step async for step in check_program(SHIPPED.get("codex"), os.environ)]
     assert [step.step for step in steps] == list(STEPS)
     assert {step.verdict for step in steps} == {"N"}
     assert not list(Path("/tmp").glob("gsh-check-*/home/.codex"))

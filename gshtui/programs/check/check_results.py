@@ -19,7 +19,7 @@ _KEPT = 12
 """Versions of a program that are kept."""
 
 
-class StepResult(msgspec.Struct, frozen=True):
+class CheckedStep(msgspec.Struct, frozen=True):
     """How one step went."""
 
     step: str
@@ -31,7 +31,7 @@ class StepResult(msgspec.Struct, frozen=True):
 class CheckResult(msgspec.Struct, frozen=True):
     """How all steps went with one version."""
 
-    steps: tuple[StepResult, ...]
+    steps: tuple[CheckedStep, ...]
     at: float = 0.0
 
     @property

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from gshtui.programs.check.check_results import STEPS, CheckResult, StepResult, keep_result
+from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, keep_result
 from gshtui.programs.check.check_setup import read_setup
 from gshtui.programs.profile import Profile, own_folder
 from gshtui.programs.program_versions import ProgramVersions
@@ -37,27 +37,31 @@ class CheckError(Exception):
     """The program cannot be checked; one sentence."""
 
 
-async def check_program(profile: Profile) -> AsyncGenerator[StepResult]:
-    """Check the installed program, keep the result, and give each step's as it is known. Raises `CheckError`."""
+async def check_program(profile: Profile, environ: Mapping[str, str]) -> AsyncGenerator[CheckedStep]:
+    """Check the installed program, keep the result, and give each step's as it is known. Raises `CheckError`.
+
+    Args:
+        environ: of the person, by which the program is found.
+    """
     setup = read_setup(profile.name)
     if setup is None:
         raise CheckError(f"{profile.title} cannot be checked: gsh-tui does not know how to point it at another model.")
     if setup.login:
         raise CheckError(f"{profile.title} cannot be checked: {setup.login}.")
-    found = next(filter(None, map(shutil.which, profile.programs)), None)
+    found = next(filter(None, (shutil.which(name, path=environ.get("PATH")) for name in profile.programs)), None)
     if found is None:
         raise CheckError(f"{profile.title} is not installed: {' or '.join(profile.programs)} is not on the PATH.")
     versions = ProgramVersions(paths.cache_dir(create=False) / "program-versions.json")
-    version = await versions.find(profile, (found,), os.environ)
-    results: list[StepResult] = []
+    version = await versions.find(profile, (found,), environ)
+    results: list[CheckedStep] = []
     with tempfile.TemporaryDirectory(prefix="gsh-check-", dir="/tmp", ignore_cleanup_errors=True) as place:
-        environment = await asyncio.to_thread(_made, Path(place), os.environ)
+        environment = await asyncio.to_thread(_made, Path(place), environ)
         async for result in _steps(profile.name, found, version, environment, place):
             results.append(result)
             yield result
     for step in STEPS[len(results) :]:
         reason = "not reached" if results else f"{profile.title} did not start"
-        results.append(StepResult(step, "N", reason))
+        results.append(CheckedStep(step, "N", reason))
         yield results[-1]
     with contextlib.suppress(OSError):
         await asyncio.to_thread(keep_result, profile.name, version, CheckResult(tuple(results)))
@@ -65,7 +69,7 @@ async def check_program(profile: Profile) -> AsyncGenerator[StepResult]:
 
 async def _steps(
     name: str, program: str, version: str, environment: Mapping[str, str], place: str
-) -> AsyncGenerator[StepResult]:
+) -> AsyncGenerator[CheckedStep]:
     log = Path(place) / "errors"
     with log.open("wb") as errors:
         process = await processes.start_child(
@@ -81,7 +85,7 @@ async def _steps(
         assert process.stdout is not None
         async with time_limit(_WITHIN):
             while line := await process.stdout.readline():
-                yield msgspec.json.decode(line, type=StepResult)
+                yield msgspec.json.decode(line, type=CheckedStep)
     except TimeoutError:
         return
     finally:

@@ -18,8 +18,10 @@ from gshtui.programs.check.model_server import ModelRequest
 
 MADE = "made.txt"
 """What `do:touch` makes."""
-SENTENCE = "This sentence says nothing, at some length, about esc to interrupt. "
+SAYS = "says nothing about esc to interrupt"
+"""What is in each sentence of `do:long`."""
 END = "That was all of it."
+_THINGS = ("river", "lamp", "garden", "letter", "stone", "window", "cloud", "table", "engine", "road", "violin")
 _RESULTS = ('"tool_result"', '"function_call_output"', '"functionResponse"', '"role": "tool"')
 _WISH = re.compile(r"do:(\w+)")
 _PLAN, _PLAN_FILE = "<plan>", re.compile(r"/[\w./-]+/plans/[\w-]+\.md")
@@ -61,10 +63,17 @@ def follow_prompts(
             arguments = {tool.argument: f"touch {MADE}", **tool.more}
             return [Utterance("I make the file."), ToolUse(tool.name, arguments, id=f"call_{next(numbers):08}")]
         if wish == "long":
-            return [Reasoning("How long is long?"), Utterance(SENTENCE * 60 + END)]
+            return [Reasoning("How long is long?"), Utterance(_long())]
         return [Utterance("Hello. I am here.")]
 
     return choose
+
+
+def _long() -> str:
+    """Many sentences, each different: some programs end an answer that repeats itself."""
+    things = itertools.cycle(_THINGS)
+    pairs = [(next(things), next(itertools.islice(things, number % 7, None))) for number in range(70)]
+    return "".join(f"{n}. The {one} by the {other} {SAYS}. " for n, (one, other) in enumerate(pairs, 1)) + END
 
 
 def strings(value: object) -> list[str]:

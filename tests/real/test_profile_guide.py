@@ -1,0 +1,105 @@
+"""The guide to profiles: its own example, written down as it stands, makes its program an agent that is read right, and
+`profiles test` tells of each screen what it reads.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.commands.declaration import Caller, Invocation
+from gshtui.fleet.fleet import Fleet
+from gshtui.programs import profile as profiles
+from gshtui.programs.profile_trials import ScreenTrial, TryProfile, trial_action
+from gshtui.tmux.server import PaneInfo
+from tests.kit.fleet_harness import FleetHarness, wait_for_status, wait_for_text
+from tests.kit.home import Home
+from tests.kit.record import ROOT
+from tests.kit.tmux import eventually, private_server
+
+COVERS = ("gshtui.programs.profile_trials",)
+GUIDE = (ROOT / ".github" / "guides" / "profiles.md").read_text("utf-8")
+OVERLAY, EXAMPLE = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
+MINNOW = (sys.executable, str(ROOT / "tests" / "kit" / "minnow.py"))
+
+
+@pytest.fixture
+async def harness(tmp_path: Path) -> AsyncGenerator[FleetHarness]:
+    async with private_server() as server:
+        yield FleetHarness(tmp_path, server)
+
+
+async def tried(fleet: Fleet, agent: str) -> tuple[ScreenTrial, str]:
+    """What `profiles test minnow` finds, and prints."""
+
+    async def look(_: str) -> tuple[AgentRow, PaneInfo, tuple[str, ...]]:
+        row = await fleet.find(agent)
+        return row, *await fleet.terminals.server(row.socket).capture_screen(row.pane)
+
+    action = trial_action(profiles.load, look)
+    invocation = Invocation(Caller(), Path.cwd(), Path.cwd())
+    found = await action.run(invocation, TryProfile(name="minnow", agent=agent))
+    return found, action.render(invocation, found).text
+
+
+async def test_its_example_reads_its_program_in_every_state(harness: FleetHarness, home: Home) -> None:
+    folder = home.config / "gsh" / "profiles"
+    async with harness.start_hub() as fleet:
+        folder.mkdir(parents=True)
+        (folder / "minnow.toml").write_text(EXAMPLE, "utf-8")
+        assert profiles.load().problems == ()
+        row = await fleet.spawn(SpawnRequest(cli=MINNOW, name="fish", profile="minnow"))
+
+        async def sure() -> AgentRow | None:
+            now = fleet.get(row.id)
+            return now if now is not None and (now.status, now.status_source) == ("idle", "screen") else None
+
+        await eventually(sure)
+        found, text = await tried(fleet, row.id)
+        assert (found.reading.status, found.reading.draft, found.input_row) == ("idle", "", 4)
+        assert "by the rule rest" in text and "footer: esc to stop" in text
+        await fleet.terminals.server(row.socket).type_bytes(row.pane, b"half a thought")
+        await wait_for_text(harness, row, "half a thought")
+        found, text = await tried(fleet, row.id)
+        assert found.reading.draft == "half a thought" and "'half a thought'" in text
+        await fleet.terminals.server(row.socket).send_keys(row.pane, "C-u")
+        await fleet.send(row.id, "work")
+        await wait_for_status(fleet, row.id, "thinking")
+        await fleet.interrupt(row.id)
+        await wait_for_status(fleet, row.id, "idle")
+        await fleet.send(row.id, "ask")
+        asking = await wait_for_status(fleet, row.id, "waiting")
+        found, text = await tried(fleet, row.id)
+        assert found.reading.doing == "Remove notes.txt?" and "1 Yes · 2 No" in text
+        question = await eventually(lambda: fleet.question(row.id))
+        assert asking.needs_you and [one.label for one in question.choices] == ["Yes", "No"]
+        await fleet.answer(row.id, "2", question=question.id)
+        await wait_for_text(harness, row, "answered 2")
+
+
+def test_its_overlay_is_one(home: Home) -> None:
+    folder = home.config / "gsh" / "profiles"
+    folder.mkdir(parents=True)
+    (folder / "claude.toml").write_text(OVERLAY, "utf-8")
+    loaded = profiles.load()
+    assert loaded.problems == ()
+    names = [rule.name for rule in loaded.get("claude").rules]
+    assert names[names.index("survey") + 1] == "dialog" and "tool" not in names
+
+
+def test_its_table_has_every_key() -> None:
+    table = GUIDE.partition("## All keys")[2]
+    known = set(re.findall(r"`([a-z_]+)`", table))
+    later = {"modes"}
+    missing = {
+        name
+        for kind in (profiles.Profile, profiles.InputRules, profiles.QuestionRules, profiles.StatusRule)
+        for name in kind.__struct_fields__
+        if name not in known and f"[{name}]" not in table and f"[[{name}]]" not in table
+    }
+    assert missing - later == set(), "the guide explains each key"
