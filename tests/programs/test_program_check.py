@@ -14,8 +14,6 @@ from gshtui.programs.check.check_run import check_program
 from tests.kit.home import Home
 from tests.kit.real_programs import FOLDER, Program
 
-COVERS = ("gshtui.headless.program_check",)
-
 
 def _left() -> list[str]:
     found: list[str] = []
