@@ -285,3 +285,10 @@ def test_the_record_keeps_no_text_once_it_was_accepted(tmp_path: Path) -> None:
     assert not file.exists()
     with pytest.raises(OSError):
         TypingRecord(tmp_path / "none" / "typing.json").begin("a", "a")
+
+
+def test_a_tab_that_a_program_makes_blanks_is_still_the_text() -> None:
+    """Claude Code makes it four: what stands in its input is what was typed, and nothing else is."""
+    text = TypedText(text_key("one\ttwo"), "typing", "one\ttwo")
+    assert text.is_draft("one    two")
+    assert not text.is_draft("one    two and more")
