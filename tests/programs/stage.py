@@ -263,6 +263,16 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(each)
 
 
+def _count_as_seen(program: Program, home: Home) -> None:
+    """Have the profile know the version that is installed: whether its rules hold for that is what is tried."""
+    profile = profiles.load().profiles.get(program.name)
+    if profile is None or profile.knows(program.version):
+        return
+    own = home.config / "gsh" / "profiles" / f"{program.name}.toml"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text(f'extends = "{program.name}"\nseen = ["{program.version}"]\n', "utf-8")
+
+
 @contextlib.asynccontextmanager
 async def on_stage(
     program: Program,
@@ -275,6 +285,7 @@ async def on_stage(
 ) -> AsyncGenerator[Stage]:
     """Set everything up, start the program, and take everything down."""
     made_project(folder)
+    _count_as_seen(program, home)
     (folder / "readme.txt").write_text("A project.\n", "utf-8")
     async with loopback(program.api, choose=program.choose(), strict=False, pace=40, chunk=20) as provider:
         for name, value in program.prepare(home.path, folder, provider.url).items():

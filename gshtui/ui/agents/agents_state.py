@@ -43,7 +43,6 @@ from gshtui.bus.events.fleet_events import (
 )
 from gshtui.bus.events.hub_events import HubStarted
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.fleet.agent_tables import program_words
 
 STATUSES: tuple[str, ...] = get_args(Status)
 
@@ -120,7 +119,7 @@ class AgentView(msgspec.Struct, frozen=True):
     def made_of(self) -> str:
         """The persona, profile or program, and the machine if it is another one."""
         row = self.row
-        made = program_words(row) or row.persona
+        made = f"{row.profile} {row.version}".strip() or row.persona
         if row.kind == "cli" and row.profile in ("", "repl") and row.argv:
             made = row.argv[0].rpartition("/")[2]
         return f"{made} on {row.machine}" if row.machine else made
