@@ -181,6 +181,7 @@ async def examine_agents() -> list[Finding]:
 
 async def _examine_agent(profile: Profile, versions: ProgramVersions) -> Finding | None:
     """One program; `None` if it is not installed."""
+    from gshtui.programs.check.check_results import seen_here
     from gshtui.programs.hooks import state
     from gshtui.programs.profile import STATUS_RECORDS, is_untested
 
@@ -189,6 +190,8 @@ async def _examine_agent(profile: Profile, versions: ProgramVersions) -> Finding
         return None
     version = await versions.find(profile, (path,), os.environ)
     where = f"{version} at {path}" if version else f"{path}, of a version that it does not tell"
+    if version and (checked := await asyncio.to_thread(seen_here, profile.name, version)) is not None:
+        where += f", seen here: {checked.sums}"
     if is_untested(profile):
         detail = f"{where}; its profile is untested, made from its documentation: its status may be wrong"
         return Finding(AGENTS, profile.name, "note", detail)

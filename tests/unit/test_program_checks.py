@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.headless.doctor_programs import examine_agents
 from gshtui.programs import profile as profiles
 from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, keep_result, results_file, seen_here
 from gshtui.programs.check.check_run import CheckError, check_program
@@ -66,6 +67,16 @@ def test_a_result_is_kept_by_version_and_the_oldest_go(home: Home) -> None:
     assert seen_here("codex", "1.0") is None
     results_file().write_text("{nonsense", "utf-8")
     assert seen_here("claude", "3.1") is None
+
+
+async def test_the_doctor_says_what_was_seen_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "claude").write_text("#!/bin/sh\n", "utf-8")
+    (tmp_path / "claude").chmod(0o755)
+    (tmp_path / ".version").write_text("9.9.9\n", "utf-8")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    keep_result("claude", "9.9.9", CheckResult(tuple(CheckedStep(step, "W") for step in STEPS)))
+    (found,) = [each for each in await examine_agents() if each.name == "claude"]
+    assert f"9.9.9 at {tmp_path / 'claude'}, seen here: 10 W" in found.detail
 
 
 @pytest.mark.parametrize(
