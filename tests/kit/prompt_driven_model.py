@@ -1,8 +1,8 @@
 """A model that does what the last prompt's words ask for, so that a real program can be led through its screens.
 
 `do:touch` calls a tool that writes, `do:sleep` one that takes a while, `do:list` answers with a numbered list,
-`do:long` at length, `do:fail` with an error; anything else is answered in a sentence. Knows no API but by its words
-for things.
+`do:long` at length, `do:fail` with an error; anything else is answered in a sentence. A program's own tools are called
+by further wishes (`calls`). Knows no API but by its words for things.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.kit.loopback.script import Answer, Call, Fault, Say, Think
@@ -39,16 +40,32 @@ def _is_models(message: dict[str, Any]) -> bool:
     return message.get("role") in ("assistant", "model") or message.get("type") in ("function_call", "reasoning")
 
 
-def follow_prompts(shell: str, argument: str, **more: Any) -> Any:
+Calls = Mapping[str, Sequence[tuple[str, dict[str, Any]]]]
+"""Wishes → calls of a program's own tools, each made once the one before has its result. An argument `PLAN_FILE` is the
+file that the program told its model to write a plan into."""
+PLAN_FILE = "{plan}"
+_PLAN_FILE = re.compile(r"/[\w./-]+/plans/[\w-]+\.md")
+
+
+def follow_prompts(shell: str, argument: str, calls: Calls | None = None, **more: Any) -> Any:
     """`Loopback.choose` for a program whose tool for commands is `shell`, the command being its `argument`.
 
     A program without a tool for commands (`shell` empty) has none at all, so every request is a turn.
     """
 
     numbers = itertools.count(1)
+    coming: list[tuple[str, dict[str, Any]]] = []
 
     def run(command: str) -> Call:
         return Call(shell, {argument: command, **more}, id=f"call_{next(numbers):08}")
+
+    def own(body: dict[str, Any]) -> Call:
+        name, arguments = coming.pop(0)
+        plan = _PLAN_FILE.search(json.dumps(body))
+        arguments = {
+            key: plan.group() if plan is not None and value == PLAN_FILE else value for key, value in arguments.items()
+        }
+        return Call(name, arguments, id=f"call_{next(numbers):08}")
 
     def choose(asked: Asked) -> Answer:
         body = asked.body if isinstance(asked.body, dict) else {}
@@ -57,9 +74,13 @@ def follow_prompts(shell: str, argument: str, **more: Any) -> Any:
         last = json.dumps(_unanswered(_messages(body)))
         wishes = list(_WISH.finditer(last))
         result = max(last.rfind(mark) for mark in _RESULTS)
+        wish = wishes[-1].group(1) if wishes else ""
         if result > (wishes[-1].start() if wishes else -1):
-            return [Say("Done; the command has run.")]
-        match wishes[-1].group(1) if wishes else "":
+            return [own(body)] if coming else [Say("Done; the command has run.")]
+        coming[:] = (calls or {}).get(wish, ())
+        if coming:
+            return [Say("I do that."), own(body)]
+        match wish:
             case "touch":
                 return [Say("I make the file."), run("touch made.txt")]
             case "sleep":

@@ -42,6 +42,8 @@ class Step:
     """Seconds to let pass first: some questions take no key in their first second."""
     dialog: bool = False
     """Something of the program's own is open; nobody is asked anything."""
+    optional: bool = False
+    """Where it is not seen within a few seconds, there is no such picture, and its keys are not pressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ CLAUDE = Recipe(
     resumed=(Step("resumed", "idle", until=r"which one you want[\s\S]*(\? for shortcuts|/effort)"),),
 )
 
-_ASK = {"sandbox_permissions": "require_escalated", "justification": "May I run it?"}
+_ASK: dict[str, Any] = {"sandbox_permissions": "require_escalated", "justification": "May I run it?"}
 CODEX = Recipe(
     "codex",
     "openai",

@@ -2,10 +2,12 @@
 
     python -m tests.kit.record_screens --bin DIR [--only claude] [--size 120x40] [--out FOLDER]
     python -m tests.kit.record_screens --dialogs [--only claude] [--out FOLDER]
+    python -m tests.kit.record_screens --questions [--only claude] [--scene plan] [--out FOLDER]
 
 `DIR` holds the programs (`npm install` in a folder outside the repository). Each is driven through tmux on a private
 socket against a provider on this machine; its screens go to `tests/fixtures/screens/<program>/<version>/`. `--dialogs`
-records what `.ci/programs` has installed, in a small and a large window, into `dialogs-<size>` below that.
+records what `.ci/programs` has installed, in a small and a large window, into `dialogs-<size>` below that;
+`--questions` what it asks in each of its modes, into `<scene>-<size>` (`record_questions`).
 """
 
 from __future__ import annotations
@@ -27,12 +29,16 @@ from gshtui.programs.profile import load
 from gshtui.programs.screen_reading import without_styles
 from gshtui.tmux.server import TmuxServer
 from tests.kit.loopback.apis import loopback
+from tests.kit.prompt_driven_model import follow_prompts
 from tests.kit.real_programs import FOLDER, PROGRAMS
 from tests.kit.record_programs import DIALOGS, RECIPES, Recipe, Step
+from tests.kit.record_questions import SCENES, Scene, calls, made_project
 from tests.kit.tmux import kill_server
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "screens"
 PATIENCE = 60.0
+_PERHAPS = 25.0
+"""Seconds for what some versions do not show."""
 
 
 async def pause(seconds: float) -> None:
@@ -57,10 +63,10 @@ class Recording:
         info = await self.server.spawn(session, what.argv, cwd=self.folder, env=env, width=size[0], height=size[1])
         self.pane = info.pane
 
-    async def seen(self, pattern: str, steady: float) -> bool:
+    async def seen(self, pattern: str, steady: float, patience: float = PATIENCE) -> bool:
         """Whether the screen came to match, and stood still for that long."""
         loop = asyncio.get_running_loop()
-        ends, last, since = loop.time() + PATIENCE, "", loop.time()
+        ends, last, since = loop.time() + patience, "", loop.time()
         while loop.time() < ends:
             text = "\n".join(without_styles(line) for line in await self.server.capture(self.pane))
             if text != last:
@@ -71,7 +77,9 @@ class Recording:
         return False
 
     async def take(self, step: Step, number: int) -> None:
-        await pause(step.after)
+        if step.optional and not step.text and not await self.seen(step.until, step.steady, _PERHAPS):
+            return
+        await pause(step.after if step.steady else 0)
         for key in step.keys:
             if not (await self.server.pane(self.pane)).dead:
                 await self.server.send_keys(self.pane, key)
@@ -81,7 +89,15 @@ class Recording:
             await self.seen(re.escape(step.text[:20]) + "|[Pp]asted", 0.2)  # an Enter before that is one more line
             if step.enter:
                 await self.server.send_keys(self.pane, "Enter")
-        good = await self.seen(step.until, step.steady)
+        good = await self.seen(step.until, step.steady, _PERHAPS if step.optional else PATIENCE)
+        if step.optional and not good:
+            return
+        if not good:  # what it shows is no picture of that
+            print(f"  NOT {number:02}-{step.name}")
+            print("\n".join(without_styles(line) for line in (await self.server.capture(self.pane))[-25:]))
+            return
+        if not step.steady:
+            await pause(step.after)
         lines = await self.server.capture(self.pane)
         info = await self.server.pane(self.pane)
         name = f"{number:02}-{step.name}.txt"
@@ -100,9 +116,7 @@ class Recording:
                 "exit_status": info.exit_status,
             }
         )
-        print(f"  {'ok ' if good else 'NOT'} {name:28} {step.status or 'ended':9} {info.title!r}")
-        if not good:
-            print("\n".join(without_styles(line) for line in lines[-25:]))
+        print(f"  ok  {name:28} {step.status or 'ended':9} {info.title!r}")
 
 
 async def version_of(program: str, env: dict[str, str]) -> str:
@@ -168,32 +182,37 @@ async def record(recipe: Recipe, options: argparse.Namespace) -> bool:
     return True
 
 
-async def record_dialogs(name: str, size: str, options: argparse.Namespace) -> None:
-    """Record the dialogs of one installed program in a window of this size."""
+async def record_installed(name: str, scene: Scene, size: str, options: argparse.Namespace) -> None:
+    """Record one scene of an installed program in a window of this size."""
     program = PROGRAMS[name]
     place = Path(tempfile.mkdtemp(prefix="rec-", dir=options.scratch or None))
     home, folder = place / "home", place / "project"
     home.mkdir()
     folder.mkdir()
-    (folder / "readme.txt").write_text("A project.\n", "utf-8")
+    made_project(folder)
     server = TmuxServer(socket_path=place / "s")
     width, height = (int(part) for part in size.split("x"))
-    out = Path(options.out) / name / program.version / f"dialogs-{size}"
+    out = Path(options.out) / name / program.version / f"{scene.name}-{size}"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    print(f"{name} {program.version} {size}")
+    print(f"{name} {program.version} {scene.name} {size}")
     base = {"HOME": str(home), "PATH": f"{FOLDER / 'bin'}:{os.environ['PATH']}", "TERM": "xterm-256color"}
+    tool, argument, more = program.tool
+    choose = follow_prompts(tool, argument, calls(name, folder), **more)
     try:
-        async with loopback(program.api, choose=program.choose(), strict=False, pace=40, chunk=20) as provider:
+        async with loopback(program.api, choose=choose, strict=False, pace=40, chunk=20) as provider:
             base |= {"LANG": "C.UTF-8"} | program.prepare(home, folder, provider.url)
+            if scene.set_up is not None:
+                scene.set_up(home, folder)
             recording = Recording(
                 Recipe(name, program.api, lambda home, url: program.prepare(home, folder, url), ()),
                 server,
                 folder,
                 out,
             )
-            await recording.start(launch.Launch((str(program.path), *program.argv[1:])), base, "rec", (width, height))
-            for index, step in enumerate(DIALOGS[name], 1):
+            argv = (str(program.path), *program.argv[1:], *scene.arguments)
+            await recording.start(launch.Launch(argv), base, "rec", (width, height))
+            for index, step in enumerate(scene.steps, 1):
                 await recording.take(step, index)
         meta = {"program": name, "version": program.version, "width": width, "height": height}
         meta["shots"] = recording.shots
@@ -218,15 +237,24 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description="Record the screens of real programs.")
     parser.add_argument("--bin", help="folder with the programs")
     parser.add_argument("--dialogs", action="store_true", help="the dialogs of the installed programs")
-    parser.add_argument("--only", action="append", default=[], choices=sorted(DIALOGS))
+    parser.add_argument("--questions", action="store_true", help="what the installed programs ask")
+    parser.add_argument("--scene", action="append", default=[], help="of the questions; without it, all")
+    parser.add_argument("--only", action="append", default=[], choices=sorted({*DIALOGS, *SCENES}))
     parser.add_argument("--size", default="120x40")
+    parser.add_argument("--sizes", default="80x24,120x35,160x45", help="of the questions")
     parser.add_argument("--out", default=str(FIXTURES))
     parser.add_argument("--scratch", default="", help="folder to work in; a short path")
     options = parser.parse_args()
     if options.dialogs:
         for name in options.only or sorted(DIALOGS):
             for size in ("80x24", "200x50"):
-                await record_dialogs(name, size, options)
+                await record_installed(name, Scene("dialogs", DIALOGS[name]), size, options)
+        return
+    if options.questions:
+        for name in options.only or sorted(SCENES):
+            for scene in SCENES[name]:
+                for size in tuple(options.sizes.split(",")) if scene.name in (options.scene or scene.name) else ():
+                    await record_installed(name, scene, size, options)
         return
     if not options.bin:
         parser.error("--bin names the folder with the programs")

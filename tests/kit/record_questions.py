@@ -1,0 +1,292 @@
+"""What real programs ask, for `record_screens --questions`: the calls that make each ask, and how each is led there.
+
+Every scene starts the program anew. The steps say what must be seen, and what is true of that screen: its status, and
+what each of its choices means.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tests.kit.prompt_driven_model import PLAN_FILE, Calls
+from tests.kit.record_programs import Step
+
+TEXT = "".join(f"line {n} of the notes that are kept here\n" for n in range(1, 41))
+CHANGED = "".join(f"a better line {n} of the notes, with more words in it than before\n" for n in range(10, 34))
+PLAN = "# Tidy the notes\n\n" + "".join(f"{n}. Go through part {n} of the notes.\n" for n in range(1, 9))
+_COLOUR = {
+    "question": "Which colour do you want?",
+    "header": "Colour",
+    "multiSelect": False,
+    "options": [
+        {"label": "Red", "description": "Like a rose"},
+        {"label": "Blue", "description": "Like the sea"},
+    ],
+}
+_TOPPINGS = {
+    "question": "Which toppings do you want?",
+    "header": "Toppings",
+    "multiSelect": True,
+    "options": [
+        {"label": "Cheese", "description": "Much of it"},
+        {"label": "Olives", "description": "Black ones"},
+        {"label": "Basil", "description": "Fresh"},
+    ],
+}
+
+
+def made_project(folder: Path) -> None:
+    """A folder with a file to edit."""
+    (folder / "readme.txt").write_text("A project.\n", "utf-8")
+    (folder / "notes.txt").write_text(TEXT, "utf-8")
+
+
+def calls(program: str, folder: Path) -> Calls:
+    """The wishes of `follow_prompts` that are about this program's own tools."""
+    notes = str(folder / "notes.txt")
+    middle = "".join(TEXT.splitlines(keepends=True)[9:33])
+    match program:
+        case "claude":
+            edit = {"file_path": notes, "old_string": middle, "new_string": CHANGED, "replace_all": False}
+            small = {"file_path": notes, "old_string": "line 5 of", "new_string": "line five of", "replace_all": False}
+            return {
+                "edit": (("Read", {"file_path": notes}), ("Edit", edit)),
+                "small": (("Read", {"file_path": notes}), ("Edit", small)),
+                "write": (("Write", {"file_path": str(folder / "new.txt"), "content": TEXT}),),
+                "plan": (("Write", {"file_path": PLAN_FILE, "content": PLAN}), ("ExitPlanMode", {})),
+                "exit": (("ExitPlanMode", {"plan": PLAN}),),
+                "ask": (("AskUserQuestion", {"questions": [_COLOUR]}),),
+                "both": (("AskUserQuestion", {"questions": [_COLOUR, _TOPPINGS]}),),
+                "agent": (
+                    ("Agent", {"description": "Look around", "prompt": "do:long", "subagent_type": "general-purpose"}),
+                ),
+                "background": (("Bash", {"command": "sleep 300", "description": "Wait", "run_in_background": True}),),
+            }
+        case "codex":
+            lines = "-line 5 of the notes that are kept here\n+line five of the notes\n"
+            patch = f"*** Begin Patch\n*** Update File: notes.txt\n@@\n{lines}*** End Patch"
+            return {"small": (("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}),)}
+        case "qwen":
+            ask: dict[str, Any] = {"questions": [_COLOUR]}
+            small = {"file_path": notes, "old_string": "line 5 of", "new_string": "line five of"}
+            edit = {"file_path": notes, "old_string": middle, "new_string": CHANGED}
+            return {
+                "edit": (("read_file", {"file_path": notes}), ("edit", edit)),
+                "small": (("read_file", {"file_path": notes}), ("edit", small)),
+                "ask": (("ask_user_question", ask),),
+                "both": (("ask_user_question", {"questions": [_COLOUR, _TOPPINGS]}),),
+                "plan": (("exit_plan_mode", {"plan": PLAN}),),
+            }
+        case _:
+            return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One start of a program, and its pictures.
+
+    Args:
+        arguments: beside the program's own.
+        set_up: (home, folder) before the start.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    arguments: tuple[str, ...] = ()
+    set_up: Callable[[Path, Path], None] | None = None
+
+
+def _claude_settings(settings: Mapping[str, Any]) -> Callable[[Path, Path], None]:
+    def set_up(home: Path, folder: Path) -> None:
+        (home / ".claude").mkdir(exist_ok=True)
+        (home / ".claude" / "settings.json").write_text(json.dumps(settings), "utf-8")
+
+    return set_up
+
+
+def _claude_mode(mode: str) -> Callable[[Path, Path], None]:
+    return _claude_settings({"permissions": {"defaultMode": mode}})
+
+
+def _untrusted(home: Path, folder: Path) -> None:
+    file = home / ".claude.json"
+    file.write_text(json.dumps({**json.loads(file.read_text("utf-8")), "projects": {}}), "utf-8")
+
+
+def _codex_untrusted(home: Path, folder: Path) -> None:
+    file = home / ".codex" / "config.toml"
+    kept = file.read_text("utf-8").partition("[projects.")[0].splitlines()
+    own = ("approval_policy", "sandbox_mode")  # with them it does not ask
+    file.write_text("\n".join(line for line in kept if not line.startswith(own)), "utf-8")
+    subprocess.run(("git", "init", "-q"), cwd=folder, check=True)
+
+
+def _codex_outdated(home: Path, folder: Path) -> None:
+    file = home / ".codex" / "config.toml"
+    kept = (line for line in file.read_text("utf-8").splitlines() if not line.startswith("check_for_update"))
+    file.write_text("\n".join(kept), "utf-8")
+    known = {"latest_version": "0.999.0", "last_checked_at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"}
+    (home / ".codex" / "version.json").write_text(json.dumps(known), "utf-8")
+
+
+def _qwen_mode(mode: str) -> Callable[[Path, Path], None]:
+    def set_up(home: Path, folder: Path) -> None:
+        file = home / ".qwen" / "settings.json"
+        settings = json.loads(file.read_text("utf-8"))
+        settings["tools"] = {"approvalMode": mode}
+        file.write_text(json.dumps(settings), "utf-8")
+
+    return set_up
+
+
+_WORKS = r"\n {1,4}(?:\S.* · )?esc to interrupt"
+
+
+def _busy() -> tuple[Step, ...]:
+    return (
+        Step("busy", "thinking", text="do:long", until=_WORKS, steady=0, after=0.5),
+        Step("interrupted", "idle", keys=("Escape",), until="Interrupted"),
+    )
+
+
+_ASKED = Step("default-mode", "waiting", until="default permission mode", optional=True)
+"""Some versions ask at the first start in another mode than theirs."""
+_KEPT = Step("idle", "idle", keys=("Down", "Enter"), until=r"\n❯")
+_DENIED = Step("denied", "idle", keys=("Escape",), until=r"(?:mode|edits|permissions) on\b|\? for shortcuts", after=1.0)
+SCENES: dict[str, tuple[Scene, ...]] = {
+    "claude": (
+        Scene("trust", (Step("trust", "waiting", until="trust this folder"),), set_up=_untrusted),
+        Scene(
+            "bypass",
+            (
+                Step("warning", "waiting", until="Yes, I accept"),
+                Step("idle", "idle", keys=("Down", "Enter"), until="bypass permissions on"),
+                *_busy(),
+            ),
+            ("--dangerously-skip-permissions",),
+        ),
+        Scene(
+            "ask",
+            (
+                _ASKED,
+                _KEPT,
+                *_busy(),
+                Step("command", "waiting", text="do:touch", until="proceed"),
+                _DENIED,
+                Step("sleep", "waiting", text="do:sleep", until="proceed"),
+                Step("tool", "tool", keys=("Enter",), until=_WORKS, steady=0, after=0.7),
+                Step("ran", "idle", until=r"has run\."),
+                Step("small-edit", "waiting", text="do:small", until="make this edit"),
+                _DENIED,
+                Step("edit", "waiting", text="do:edit", until="make this edit"),
+                _DENIED,
+                Step("new-file", "waiting", text="do:write", until="create new.txt"),
+                _DENIED,
+                Step("one-question", "waiting", text="do:ask", until="Chat about this"),
+                _DENIED,
+                Step("two-questions", "waiting", text="do:both", until="Chat about this"),
+                Step("second-question", "waiting", keys=("1",), until="Which toppings"),
+                Step("picked", "waiting", keys=("1",), until=r"\[✔\] Cheese"),
+                Step("review", "waiting", keys=("Tab",), until="Submit answers"),
+                _DENIED,
+                Step(
+                    "subagent",
+                    "thinking",
+                    text="do:agent",
+                    until=r"esc to interrupt[\s\S]*|Look around",
+                    steady=0,
+                    after=1.5,
+                ),
+                Step("subagent-done", "idle", until=r"has run\.|I am here", steady=6.0, optional=True),
+                Step("background-asks", "waiting", text="do:background", until="proceed", optional=True),
+                Step("background", "idle", until=r"has run\.|I am here", steady=3.0),
+            ),
+            set_up=_claude_mode("default"),
+        ),
+        Scene(
+            "edits",
+            (_ASKED, _KEPT, *_busy(), Step("command", "waiting", text="do:sleep", until="proceed")),
+            set_up=_claude_mode("acceptEdits"),
+        ),
+        Scene(
+            "plan",
+            (
+                _ASKED,
+                _KEPT,
+                *_busy(),
+                Step("plan", "waiting", text="do:plan", until="proceed\\?"),
+                Step("words", "waiting", keys=("3",), until=r"❯ 3\."),
+                _DENIED,
+            ),
+            set_up=_claude_mode("plan"),
+        ),
+        Scene(
+            "exit",
+            (_ASKED, _KEPT, Step("exit-plan", "waiting", text="do:exit", until="proceed|Exit plan mode")),
+            set_up=_claude_mode("plan"),
+        ),
+        Scene("auto", (Step("idle", "idle", until=r"\n❯"), *_busy())),
+    ),
+    "codex": (
+        Scene(
+            "trust", (Step("trust", "waiting", until="Trust and|Yes, continue"),), ("--no-daemon",), _codex_untrusted
+        ),
+        Scene("update", (Step("update", "waiting", until="Update now"),), ("--no-daemon",), _codex_outdated),
+        Scene(
+            "ask",
+            (
+                Step("idle", "idle", until=r"Ask Codex to do anything\s+gpt-5", steady=1.5),
+                Step("command", "waiting", text="do:touch", until="Yes, proceed"),
+                Step("denied", "idle", keys=("Escape",), until="interrupted"),
+                Step("small-edit", "waiting", text="do:small", until="make the following edits|Yes, proceed"),
+            ),
+            ("--no-daemon",),
+        ),
+    ),
+    "qwen": (
+        Scene(
+            "ask",
+            (
+                Step("idle", "idle", until=r"^(?![\s\S]*Initializing)[\s\S]*Type your message", steady=1.5),
+                Step("busy", "thinking", text="do:long", until="esc to cancel", steady=0, after=0.5),
+                Step("interrupted", "idle", keys=("Escape",), until="ancelled"),
+                Step("command", "waiting", text="do:touch", until="Yes, allow once|allow once"),
+                Step("denied", "idle", keys=("Escape",), until="Type your message", steady=1.0),
+                Step("small-edit", "waiting", text="do:small", until="allow once"),
+                Step("denied", "idle", keys=("Escape",), until="Type your message", steady=1.0),
+                Step("edit", "waiting", text="do:edit", until="allow once"),
+                Step("denied", "idle", keys=("Escape",), until="Type your message", steady=1.0),
+                Step("one-question", "waiting", text="do:ask", until="Which colour", steady=1.0),
+                Step("denied", "idle", keys=("Escape",), until="Type your message", steady=1.0),
+                Step("two-questions", "waiting", text="do:both", until="Which colour", steady=1.0),
+                Step("second-question", "waiting", keys=("1",), until="Which toppings", steady=1.0),
+            ),
+            set_up=_qwen_mode("default"),
+        ),
+        Scene(
+            "plan",
+            (
+                Step("idle", "idle", until=r"^(?![\s\S]*Initializing)[\s\S]*Type your message", steady=1.5),
+                Step("busy", "thinking", text="do:long", until="esc to cancel", steady=0, after=0.5),
+                Step("interrupted", "idle", keys=("Escape",), until="ancelled"),
+                Step("plan", "waiting", text="do:plan", until="proceed|allow once|Yes", steady=1.0),
+            ),
+            set_up=_qwen_mode("plan"),
+        ),
+        Scene(
+            "auto",
+            (
+                Step("idle", "idle", until=r"^(?![\s\S]*Initializing)[\s\S]*Type your message", steady=1.5),
+                Step("busy", "thinking", text="do:long", until="esc to cancel", steady=0, after=0.5),
+                Step("interrupted", "idle", keys=("Escape",), until="ancelled"),
+                Step("command", "waiting", text="do:touch", until="allow once|proceed", optional=True),
+            ),
+        ),
+    ),
+}
