@@ -95,12 +95,20 @@ class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """The only files and folders that its tools reach; empty: no such limit."""
 
 
-class QuestionChoice(msgspec.Struct, frozen=True):
+Meaning = Literal["", "once", "more", "deny", "words", "mode"]
+"""What a program's answer does: allows this once, allows more than this, denies, denies with words of the person's, or
+changes how much the program does unasked. Empty: its words say nothing that is known."""
+
+
+class QuestionChoice(msgspec.Struct, frozen=True, omit_defaults=True):
     """One of a program's own answers, as it is shown there."""
 
     key: str
-    """The digit that a person presses for it."""
+    """The digit that a person presses for it: the same for the same meaning, whatever its program calls it."""
     label: str
+    means: Meaning = ""
+    types: bool = False
+    """Its program wants words for it, which are typed in its terminal."""
 
 
 class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -118,6 +126,8 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     """Its beginning is above the screen."""
     diff: str = ""
     """What would be changed, as a unified diff, where the program tells that."""
+    beside: str = ""
+    """What the program says besides what it asks: its advice, its advertising."""
 
 
 def without_choices(question: OpenQuestion) -> OpenQuestion:

@@ -270,6 +270,9 @@ programs over ACP are answered there.
     )
     reason: Annotated[str, ShellOption(absent=True)] = ""
     """With a denial of our own agent's call: why, for the agent to read."""
+    yes: Annotated[bool, ShellOption("--yes")] = Field(
+        default=False, description="Also an answer that changes how much its program does unasked."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,11 @@ class AgentMessages:
         if not wanted:
             return calls.AnsweredQuestion(row, asked)
         choice = _chosen(row, asked, wanted)
+        if choice.means == "mode" and not parameters.yes:
+            raise UsageError(
+                f"{choice.label!r} changes how much {row.name} ({row.id}) does unasked, so nothing was pressed.",
+                hint=f"`agent answer {row.id} {choice.key} --yes` does it.",
+            )
         saw = parameters.question or asked.id
         after = await self._fleet.answer(row.id, choice.key, question=saw, reason=parameters.reason)
         return calls.AnsweredQuestion(row, asked, choice, after)

@@ -15,6 +15,7 @@ from gshtui.fleet import agent_tables
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.fleet_context import where_it_asks
 from gshtui.fleet.ports import RecoveryPlan, RevivedAgent
+from gshtui.guard.answer_keys import choice_words
 from gshtui.text.markdown_table import bare_columns
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.verbatim import fenced
@@ -192,12 +193,17 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
     row, asked = found.row, found.question
     data: dict[str, Any] = {"agent": row.id, "question": agent_tables.question_json(asked)}
     if found.choice is None:
-        choices = [f"{one.key}  {one.label}" for one in asked.choices] or [f"Answer with `agent attach {row.id}`."]
+        choices = [f"{one.key}  {choice_words(one)}" for one in sorted(asked.choices, key=lambda one: one.key)] or [
+            f"Answer with `agent attach {row.id}`."
+        ]
         change = [fenced(literal(asked.diff).rstrip("\n"))] if asked.diff else []
         about = [asked.detail] if asked.detail else []
+        change += [asked.beside] if asked.beside else []
         lines = [f"{row.name} ({row.id}) asks: {asked.subject}", *about, *change, *choices]
         return Outcome(data, "\n\n".join((lines[0], *lines[1 : -len(choices)], "\n".join(choices))))
     data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}
+    if found.choice.types and found.next is not None and found.next.id == asked.id:
+        return Outcome(data, f"{found.choice.label}: type the words in its terminal, `agent attach {row.id}`.")
     after = f" It asks next: {found.next.subject}" if found.next is not None else ""
     return Outcome(data, f"Answered {row.name} ({row.id}): {found.choice.label}.{after}")
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, SpawnRequest, without_choices
+from gshtui.bus.agent_data import AgentRow, GuardMode, OpenQuestion, ProgramMode, SpawnRequest, without_choices
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet import agent_tables
 from gshtui.fleet.ports import AgentStart, FleetError, Kind
@@ -409,6 +409,19 @@ class Programs:
         """The last turn of exactly the agent's conversation, by its program's transcript; `None` where it has none."""
         found = await self.transcript(row)
         return None if found is None else await asyncio.to_thread(self._turns.find, *found)
+
+    async def whole_question(self, server: TmuxServer, row: AgentRow, question: OpenQuestion) -> OpenQuestion:
+        """What a program asks on its screen, with all that it is about: by its transcript, else by what its terminal
+        has above the screen."""
+        from gshtui.programs.asked_call import whole_question
+
+        found = await self.transcript(row)
+        if found is not None:
+            question = await asyncio.to_thread(whole_question, question, *found)
+        if not question.partial:
+            return question
+        session = await self.session(server, row)
+        return await session.question_with_past(question)
 
     async def transcript(self, row: AgentRow) -> tuple[TranscriptQuery, Mapping[str, str]] | None:
         """How to find the transcript of the agent's conversation, and in which environment; `None`: it is unknown.

@@ -38,8 +38,11 @@ class Answerer:
             return row.unsent
         session = await self._session(row)
         try:
-            asked = await session.writer.open_question()
-            return without_choices(asked) if row.screen_is_guessed else asked
+            found = await session.writer.open_question()
+            if row.question is not None and row.question.id == found.id and row.question.choices:
+                return row.question  # with what its transcript has of it
+            found = await self._programs.whole_question(self._context.terminals.server(row.socket), row, found)
+            return without_choices(found) if row.screen_is_guessed else found
         except SessionError as error:
             if error.kind != "waiting":
                 raise from_session_error(error) from error

@@ -89,7 +89,7 @@ class AgentParameters(Parameters):
     archived: bool = Field(False, description="ls: the archived agents.")
     now: bool = Field(False, description="send: even while it is busy. kill: at once, for good.")
     dry_run: bool = Field(False, description="recover: only say what would become of each.")
-    yes: bool = Field(False, description="kill: even if something is unsaved.")
+    yes: bool = Field(False, description="kill: even if something is unsaved. answer: also what changes its mode.")
 
 
 async def _no_windows(_cwd: str | None) -> list[AgentState]:
@@ -127,7 +127,7 @@ def _bindings(given: AgentParameters) -> Parameters:
         case "send":
             return calls.SendToAgent(agent=target, text=text, now=given.now, wait=given.wait, timeout=given.timeout)
         case "answer":
-            return calls.AnswerAgent(agent=target, choice=text, reason=given.reason)
+            return calls.AnswerAgent(agent=target, choice=text, reason=given.reason, yes=given.yes)
         case "option":
             option, _, value = text.strip().partition(" ")
             return calls.SetAgentOption(agent=target, option=option, value=value.strip())

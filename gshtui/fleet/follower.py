@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import msgspec
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource, ProgramMode
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource, OpenQuestion, ProgramMode
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, SourcesDisagreed, Status, TurnFinished
 from gshtui.bus.events.fleet_events import MessageSubmitted, MessageTyped
@@ -74,6 +74,8 @@ class AgentFollower:
         self._counting: dict[_Key, int] = {}
         """Programs whose usage is being recorded → looks that are still to come."""
         self._answers: set[asyncio.Task[None]] = set()
+        self._whole: dict[tuple[str, str], OpenQuestion] = {}
+        """What agents ask, with all that it is about, by agent and question; the last one of each agent."""
         self._subscription = context.bus.subscribe(self._asked, MessageSubmitted, MessageTyped, name="follower")
         self._unwatch_profiles = programs.watch(self._profiles_changed)
 
@@ -226,9 +228,11 @@ class AgentFollower:
                 status=cast("Status", known.status),
                 source=known.source if known.sure else f"{known.source}?",
                 doing=known.doing,
-                question=known.question,
+                question=self._whole.get((row.id, known.question.id), known.question) if known.question else None,
             )
         )
+        if known.question is not None and known.question.choices and (row.id, known.question.id) not in self._whole:
+            self._start_answer(self._complete(key, row, known.question), row)
         self._start_count(key, row)
         if (status := self._statuses.get(key)) is not None and status.version:
             self._take_version(key, row, status.profile, status.version)  # as its own record has it
@@ -257,6 +261,20 @@ class AgentFollower:
             text = f"{shown}, in which it does more unasked than in {before.held_to}."
             hint = f"`mode {before.held_to} {row.id}` puts it back."
             self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=row.id))
+
+    async def _complete(self, key: _Key, row: AgentRow, question: OpenQuestion) -> None:
+        """Publish a question once more, with all that it is about, as far as that can be had."""
+        await self._bind(row)
+        server = self._context.terminals.server(row.socket)
+        whole = await self._programs.whole_question(server, self._context.rows.get(row.id) or row, question)
+        status = self._statuses.get(key)
+        now = status.known if status is not None else None
+        if whole == question or now is None or now.question is None or now.question.id != question.id:
+            return
+        for old in [each for each in self._whole if each[0] == row.id]:
+            del self._whole[old]
+        self._whole[row.id, question.id] = whole
+        self._said(key, row, now)
 
     def _start_count(self, key: _Key, row: AgentRow) -> None:
         """Something happens that may use tokens, or has just used some."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import msgspec
 
 if TYPE_CHECKING:
-    from gshtui.bus.agent_data import OpenQuestion
+    from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
     from gshtui.bus.events.approval_events import ApprovalRequested, Decision
 
 Choice = Literal["once", "session", "always", "deny", "reason"]
@@ -74,12 +74,33 @@ _SHORT, _SHORTER = 24, 10
 """Characters of a program's choice where there is less room."""
 
 
+MEANINGS: dict[Meaning, str] = {
+    "once": "allows once",
+    "more": "allows more",
+    "deny": "denies",
+    "words": "denies, with your words",
+    "mode": "changes its mode",
+}
+"""What a program's choice does, beside the program's own words for it."""
+
+
 def program_choices(question: OpenQuestion) -> tuple[Offer, ...]:
-    """What can be answered to a program: its own choices under their numbers."""
+    """What can be answered to a program: its own choices, each under the digit of what it means."""
     return tuple(
-        Offer(one.key, one.key, (one.label, _cut(one.label, _SHORT), _cut(one.label, _SHORTER), ""))
-        for one in question.choices
+        Offer(one.key, one.key, (choice_words(one), one.label, _cut(one.label, _SHORT), _cut(one.label, _SHORTER)))
+        for one in sorted(question.choices, key=lambda one: one.key)
     )
+
+
+def choice_words(choice: QuestionChoice) -> str:
+    """A program's choice in its own words, and what it means."""
+    means = MEANINGS.get(choice.means, "")
+    return f"{choice.label} · {means}" if means else choice.label
+
+
+def changing(question: OpenQuestion) -> frozenset[str]:
+    """The choices that change how much the program does unasked, which a person has to choose twice."""
+    return frozenset(one.key for one in question.choices if one.means == "mode")
 
 
 def program_offers(question: OpenQuestion) -> tuple[Offer, ...]:
@@ -157,9 +178,10 @@ class RuleBegun(msgspec.Struct, frozen=True):
 
 
 class Swallowed(msgspec.Struct, frozen=True):
-    """The key does nothing. `why`, where the person should know."""
+    """The key does nothing. `why`, where the person should know. `unread`: since what it decides has not been seen."""
 
     why: str = ""
+    unread: bool = False
 
 
 class Passed(msgspec.Struct, frozen=True):
@@ -173,6 +195,9 @@ Outcome = KeyChosen | ReasonBegun | RuleBegun | Swallowed | Passed
 TOO_SOON = "too soon; press it again"
 CHANGED = "the question changed; nothing was answered"
 NOT_OFFERED = "not offered here"
+UNREAD = "answers count once you have seen all of it"
+OUT_OF_SIGHT = "its beginning is nowhere to be seen here: 0 opens its tab"
+FOR_GOOD = "that changes how much it asks: press it again to do it"
 
 
 class AnswerKeys:
@@ -181,6 +206,11 @@ class AnswerKeys:
     def __init__(self) -> None:
         self._question = ""
         self._choices: Collection[str] = frozenset()
+        self._unread: Collection[str] = frozenset()
+        """The choices that do not count yet, since what they decide has not been on the screen."""
+        self._twice: Collection[str] = frozenset()
+        self._sure = ("", "")
+        """The question and the choice that the person has chosen once, of those that are chosen twice."""
         self._waits = False
         self._replaced = False
         """Whether the question took another one's place, and the person has not gone to it since."""
@@ -242,9 +272,22 @@ class AnswerKeys:
         self._replaced = self._replaced or bool(self._question)
         self._question, self._waits, self._readable = "", True, math.inf
 
-    def show_question(self, question: str, choices: Collection[str], at: float) -> None:
-        """Note that this question was drawn with these answers. Redrawing it does not make it a new question."""
-        self._waits, self._choices = True, choices
+    def show_question(
+        self,
+        question: str,
+        choices: Collection[str],
+        at: float,
+        *,
+        unread: Collection[str] = frozenset(),
+        twice: Collection[str] = frozenset(),
+    ) -> None:
+        """Note that this question was drawn with these answers. Redrawing it does not make it a new question.
+
+        Args:
+            unread: those that do not count yet, since what they decide has not been on the screen.
+            twice: those that count when they are chosen twice.
+        """
+        self._waits, self._choices, self._unread, self._twice = True, choices, unread, twice
         if question != self._question:
             self._replaced = self._replaced or bool(self._question)
             self._question, self._readable = question, at + READ
@@ -381,7 +424,13 @@ class AnswerKeys:
         self._rule = ""
         self._run = "spoilt"
 
-    def _answer(self, choice: str, reason: str = "") -> KeyChosen | RuleBegun:
+    def _answer(self, choice: str, reason: str = "") -> KeyChosen | RuleBegun | Swallowed:
+        if choice in self._unread:
+            self._run = "spoilt"
+            return Swallowed(UNREAD, unread=True)
+        if choice in self._twice and self._sure != (self._question, choice):
+            self._sure, self._run = (self._question, choice), "spoilt"
+            return Swallowed(FOR_GOOD)
         if choice == "always":
             self._rule, self._rule_shown = self._question, math.inf
             return RuleBegun(self._question)

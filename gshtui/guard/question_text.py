@@ -7,6 +7,7 @@ face draws the lines and counts those it has no room for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -102,6 +103,7 @@ def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
         subject=question.subject,
         detail=question.detail,
         diff=question.diff,
+        beside=question.beside,
         warnings=partial,
     )
 
@@ -131,8 +133,9 @@ def question_parts(request: ApprovalRequested) -> QuestionParts:
         rule = [QuestionLine("pattern", f"3 shows a rule: {pattern}")]
     if request.effect == PROGRAM:  # as its screen shows it, where every row counts
         shown = (visible(text) for text in request.detail.split("\n"))
-        read = [QuestionLine("detail", text) for text in shown if text.strip()]
-        return QuestionParts([*head, *rule, *read], request.diff, [])
+        read = [QuestionLine(_program_kind(text), text) for text in shown if text.strip()]
+        beside = [QuestionLine("context", text) for text in map(visible, request.beside.split("\n")) if text.strip()]
+        return QuestionParts([*head, *rule, *read], request.diff, beside)
     said = (request.subject.strip(), f"{request.tool} {request.subject}".strip())
     words = request.detail
     if "\n" not in request.subject and request.subject.strip():  # it stands above, whole
@@ -146,6 +149,15 @@ def question_parts(request: ApprovalRequested) -> QuestionParts:
     if not request.diff:
         return QuestionParts([*head, *rule, *detail], "", [])
     return QuestionParts([*head, *detail], request.diff, [QuestionLine("label", ""), *rule] if rule else [])
+
+
+_CHANGED = re.compile(r"^ *\d+ +([+-])(?: |$)")
+"""A line of a change, as programs draw it."""
+
+
+def _program_kind(line: str) -> LineKind:
+    match = _CHANGED.match(line)
+    return "detail" if match is None else "add" if match.group(1) == "+" else "remove"
 
 
 def question_lines(request: ApprovalRequested) -> list[QuestionLine]:

@@ -17,6 +17,7 @@ from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.tmux_errors import TmuxError
 
 _NOT_PRESSED = "Nothing was pressed."
+_ONLY_MOVED = "Its mark was moved, and nothing was chosen."
 _LOOK_AT_IT = "Look at its terminal."
 _STEPS = 12
 """Most keys and looks for one answer."""
@@ -84,32 +85,69 @@ class ChoicePresser:
         if await asyncio.to_thread(otherwise, read.question):
             return self._next(await self._gone(question))
         presses = 0
-        for _ in range(_STEPS):
-            key = _next_key(read, place, choice, again=presses > 0)
-            chooses = not read.buttons or key == "Enter"
+        for _ in range(_STEPS + len(read.question.choices)):
+            key, aim = _next_key(read, place, again=presses > 0)
             if read.letters:
                 return await self._entered(read, read.letters[place])
             if not await self._press(key, read.rows):
-                read = await self._whole(question)
+                if (now := await self._still(question, pressed=presses > 0)) is None:
+                    return self._next(await self._gone(question))  # the press before was not lost
+                read = now
                 continue
-            if not chooses:
-                moved = await self._view.wait_until(lambda now, was=read: now.reading.read != was)
-                read = self._open(moved, question) if moved is not None else await self._whole(question)
+            if aim >= 0:
+                read = await self._moved(read, aim)
                 continue
             presses += 1
+            if read.question.choices[place].types:
+                return await self._typing(read, place)
             seen = await self._gone(question, _LOST_AFTER if presses < _PRESSES else None)
             if seen is not None or presses >= _PRESSES:
                 return self._next(seen)
-            try:
-                before, read = read, await self._whole(question)
-            except SessionError as error:
-                if error.kind != "waiting":
-                    raise
+            before, now = read, await self._still(question, pressed=True)
+            if now is None:
                 return self._next(await self._gone(question))  # it went just now
+            read = now
             # Where a digit brings the cursor to its choice alone, it has been taken, and Enter has to follow.
             if before.selected == read.selected and not await self._was_lost():
                 return self._next(await self._gone(question))
         raise SessionError("waiting", f"The screen of {name} does not stand still.", _LOOK_AT_IT)
+
+    async def _still(self, question: str, *, pressed: bool) -> ReadQuestion | None:
+        """The question, if it is still asked; `None` where a key was pressed and it is gone. Raises `SessionError`."""
+        try:
+            return await self._whole(question)
+        except SessionError as error:
+            if not pressed or error.kind not in ("waiting", "dialog"):
+                raise
+        seen = await self._view.read_screen()
+        return seen.reading.read if seen.reading.read and seen.reading.read.question.id == question else None
+
+    async def _moved(self, before: ReadQuestion, aim: int) -> ReadQuestion:
+        """The question with its mark on this choice, to which an arrow was to bring it.
+
+        Raises:
+            SessionError: waiting: the mark went elsewhere, so nothing was chosen; or what `_whole` raises.
+        """
+        name, question = self._view.name, before.question.id
+        moved = await self._view.wait_until(lambda now: now.reading.read != before)
+        try:
+            read = self._open(moved, question) if moved is not None else await self._whole(question)
+        except SessionError as error:
+            raise SessionError(error.kind, error.message, _ONLY_MOVED, error.asks) from error
+        if read.selected not in (aim, before.selected):
+            message = f"The mark in {name} is not where an arrow should have brought it."
+            raise SessionError("waiting", message, _ONLY_MOVED)
+        return read
+
+    async def _typing(self, read: ReadQuestion, place: int) -> OpenQuestion | None:
+        """The question with its mark on a choice that wants words: they are typed in its terminal."""
+
+        def there(now: Seen) -> bool:
+            found = now.reading.read
+            return found is None or found.question.id != read.question.id or found.selected == place
+
+        seen = await self._view.wait_until(there, _LOST_AFTER)
+        return self._next(seen)
 
     async def _entered(self, read: ReadQuestion, letter: str) -> OpenQuestion | None:
         """Type a letter behind the question, see it there, and enter it."""
@@ -184,12 +222,16 @@ class ChoicePresser:
         return seen.reading.read.question if seen.reading.read is not None and not seen.dead else None
 
 
-def _next_key(read: ReadQuestion, place: int, choice: str, *, again: bool) -> str:
-    """The key that chooses an answer, or that brings the cursor nearer to it.
+def _next_key(read: ReadQuestion, place: int, *, again: bool) -> tuple[str, int]:
+    """The program's key that chooses an answer, and -1; or one that brings the mark nearer, and the place to which.
 
     Args:
         again: the digit has been pressed already.
     """
-    if not read.buttons:
-        return "Enter" if again and read.selected == place else choice
-    return "Enter" if read.selected == place else "Right" if read.selected < place else "Left"
+    digit = read.digits[place] if read.digits else ""
+    if digit and not (again and read.selected == place):
+        return digit, -1
+    if read.selected == place:
+        return "Enter", -1
+    ahead, back = ("Right", "Left") if read.buttons else ("Down", "Up")
+    return (ahead, read.selected + 1) if read.selected < place else (back, read.selected - 1)

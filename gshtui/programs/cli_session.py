@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Callable, Sequence
 
-from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.programs.pane_view import LOOK, PaneView, Profiles, Seen, SessionError
 from gshtui.programs.pane_writer import PaneWriter, Sent, State
 from gshtui.programs.profile import GENERIC, Profile, takes_code
@@ -190,6 +190,10 @@ class CliSession:
                     "Look at its terminal.",
                 )
             await asyncio.sleep(LOOK)
+
+    async def question_with_past(self, question: OpenQuestion) -> OpenQuestion:
+        """A question whose beginning is above the screen, with that beginning where the terminal still has it."""
+        return await self._view.with_past(question)
 
     async def read_screen(self) -> Seen:
         """Its terminal now. Raises `SessionError` (terminal)."""

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
+from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.foreground import Foreground, front, typed_at_prompt
 from gshtui.programs.profile import GENERIC, Profile, script_of
 from gshtui.programs.screen_reading import (
@@ -34,6 +37,8 @@ from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
 LOOK = 0.06
+_PAST = 500
+"""Lines above a screen in which the beginning of a question is looked for."""
 _DRAWN_WITHIN = 1.0
 """Seconds for an input line that should be there."""
 """Seconds between two looks while something is expected at once."""
@@ -187,6 +192,29 @@ class PaneView:
         except TmuxError as error:
             raise SessionError("terminal", error.message, error.hint) from error
         return conversation(self.profile, seen)
+
+    async def with_past(self, question: OpenQuestion) -> OpenQuestion:
+        """A question whose beginning is above the screen, with that beginning where the terminal still has it."""
+        try:
+            info, lines = await self.server.capture_screen(self.pane)
+            past = await self.server.capture(self.pane, start=-_PAST)
+        except TmuxError:
+            return question
+        here, above = (
+            read_screen(self.profile, lines, info.title, (info.cursor_x, info.cursor_y), info.width),
+            len(past),
+        )
+        above -= info.height
+        if info.alternate or above <= 0 or here.read is None or here.read.question.id != question.id:
+            return question
+        place = (info.cursor_x, info.cursor_y + above)
+        read = read_screen(self.profile, past, info.title, place, info.width).read
+        if read is None or read.question.choices != question.choices or read.question.partial:
+            return question
+        whole = read.question
+        return msgspec.structs.replace(
+            question, subject=whole.subject, detail=whole.detail, beside=whole.beside, partial=False
+        )
 
     def obstacle(
         self, seen: Seen, *, even_busy: bool = False, elsewhere: bool = False, behind: bool = False

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_type_hi
 
 import msgspec
 
-from gshtui.bus.agent_data import GuardMode
+from gshtui.bus.agent_data import GuardMode, Meaning
 from gshtui.programs.profile_overlay import EXTENDS, OverlayError, overlaid
 from gshtui.settings import paths, plugins
 from gshtui.settings.toml_file import load_toml, read_bytes
@@ -131,6 +131,14 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
 
     choice: Pattern = ""
     """Pattern of a choice's first line: group 1 is its number, group 2 its label. Empty: `buttons`, or none."""
+    also: Pattern = ""
+    """Pattern of the line of a choice without a number among those that have one; group 1 is its label."""
+    means: dict[Meaning, tuple[Shape, ...]] = {}
+    """Patterns of labels by what they mean (once, more, deny, words, mode, or nothing), before our own words."""
+    typed: Pattern = ""
+    """Pattern of the labels of choices that want words, which are typed behind them."""
+    cut: Pattern = ""
+    """Pattern of a line which says that a part of the question is out of sight."""
     mark: Pattern = ""
     """Pattern of the line of the choice under the cursor; exactly one line matches. Empty: it has a background of its
     own."""
@@ -143,6 +151,8 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """Pattern of the first line with text below the choices, or behind the buttons."""
     above: Pattern = ""
     """Pattern of the line above the question."""
+    outer: Pattern = ""
+    """Pattern of the line above a question in which lines such as `above` may be again."""
     first: Pattern = ""
     """Pattern of the question's first line, for a program that draws nothing above it."""
     frame: Reads[str] = ""
@@ -563,6 +573,10 @@ def patterns_of(table: msgspec.Struct, where: str = "") -> Iterator[tuple[str, s
     """All patterns of a profile or of one of its tables, each with its key."""
     for name, marked in marks(type(table)).items():
         value = getattr(table, name)
+        if isinstance(value, dict) and _PATTERN in marked:
+            for key, those in cast("dict[str, tuple[str, ...]]", value).items():
+                yield from ((f"{where}{name}.{key}", one) for one in those)
+            continue
         each = cast("Sequence[object]", value if isinstance(value, tuple) else (value,))
         for number, one in enumerate(each):
             at = f"[{getattr(one, 'name', '') or number}]" if isinstance(value, tuple) else ""

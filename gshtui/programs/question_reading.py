@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
+from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
+from gshtui.programs.choice_meaning import digits_of, meaning_of
 from gshtui.programs.profile import Profile, QuestionRules
 from gshtui.text.linear_regex import RegexMatch, compile_linear
 from gshtui.text.sanitise import one_line, plain
@@ -36,6 +37,8 @@ class ReadQuestion:
     """Place of the choice under the cursor, from 0; -1: there is none."""
     buttons: bool = False
     """The choices stand side by side: the arrows move between them, and Enter chooses."""
+    digits: tuple[str, ...] = ()
+    """The program's own digit of each choice; empty: the arrows move to it, and Enter chooses."""
     rows: tuple[ShownRow, ...] = ()
     """What the screen shows of it."""
     letters: tuple[str, ...] = ()
@@ -54,6 +57,7 @@ def read_question(
     dialog: bool,
     cursor: tuple[int, int] | None = None,
     width: int = 0,
+    beside: bool = False,
 ) -> ReadQuestion:
     """Read the question of a screen that is known to wait for an answer.
 
@@ -62,23 +66,21 @@ def read_question(
         lines: the same lines with their styles.
         asked: the plain lines that contain the question, where it cannot be read exactly.
         doing: what the profile says of it.
-        dialog: it is one of the program's own dialogs, which asks nobody.
+        dialog: it looks like one of the program's own dialogs, which ask nobody; one with answers of which a meaning is
+            known asks somebody.
         cursor: column and row.
         width: of the screen, in columns; 0: unknown.
+        beside: on the screen, something else may stand behind each line.
     """
     rules = profile.question
     if rules.panel:
         text = [_on_panel(rules, line, styled) for line, styled in zip(text, lines, strict=False)]
     inner = [_unframed(rules, line) for line in text]
-    found = (
-        None
-        if dialog
-        else _numbered(rules, text, inner, lines)
-        or _by_buttons(rules, text, inner, lines)
-        or _by_letters(rules, text, cursor, width)
-    )
-    if found is not None:
-        return found
+    found = _numbered(rules, text, inner, lines) or _unnumbered(rules, text, inner)
+    if found is None and not dialog:
+        found = _by_buttons(rules, text, inner, lines) or _by_letters(rules, text, cursor, width)
+    if found is not None and not (dialog and not any(one.means for one in found.question.choices)):
+        return replace(found, rows=tuple(replace(row, beside=True) for row in found.rows)) if beside else found
     subject = one_line(doing, _BEHIND) or ("a dialog is open" if dialog else "it waits for an answer")
     begins = _begin(rules, text)
     below = [line for line in inner[begins:] if line] if begins else []
@@ -163,21 +165,90 @@ def _numbered(
     rows = rows[starts[-1] :]  # the lowest: what is above may be left over from something that has ended
     if [_number(rules, text[row]) for row in rows] != list(range(1, len(rows) + 1)) or not 2 <= len(rows) <= _MOST:
         return None
-    marked = [place for place, row in enumerate(rows) if _is_marked(rules, text[row], lines[row])]
-    if len(marked) != 1:
+    if len({_place_of_number(rules, text[row]) for row in rows}) > 1:
         return None
-    labels, shown = list[str](), list[ShownRow]()
+    also = compile_linear(rules.also) if rules.also else None
+    rows = sorted({*rows, *(row for row in range(rows[0], len(text)) if also and also.search(text[row]))})
+    marked = [place for place, row in enumerate(rows) if _is_marked(rules, text[row], lines[row])]
+    if len(marked) != 1 or len(rows) > _MOST:
+        return None
+    labels, digits, shown = list[str](), list[str](), list[ShownRow]()
     for place, row in enumerate(rows):
         below = rows[place + 1] if place + 1 < len(rows) else len(text)
         end = _end(rules, whole, text, row, below, last=place + 1 == len(rows))
         if end is None:
             return None
-        number = whole[row].find(f"{place + 1}. ")
-        shown += [ShownRow(whole[row][number:], marked=True), *map(ShownRow, whole[row + 1 : end])]
-        labels.append(_label(rules, " ".join(text[n].strip() for n in range(row, end)), text[row]))
+        number = _number(rules, text[row])
+        named = also.search(text[row]) if also is not None and not number else None
+        head = (named.group(1) or "").strip() if named is not None else f"{number}. "
+        shown += [ShownRow(whole[row][whole[row].find(head) :], marked=True), *map(ShownRow, whole[row + 1 : end])]
+        joined = " ".join(text[n].strip() for n in range(row, end))
+        labels.append(one_line(head, _BEHIND) if named is not None else _label(rules, joined, text[row]))
+        digits.append(str(number) if number else "")
     if not all(labels):
         return None
-    return _found(rules, whole, text, rows[0], labels, marked[0], shown)
+    return _found(rules, whole, text, rows[0], labels, marked[0], shown, digits=digits)
+
+
+_MARKS = "❯›▸▶→>●◉"
+_MARKED = re.compile(rf"^( *)([{_MARKS}]) (?! )(\S.*)$")
+_OTHERS = "○◯"
+"""Signs of choices that are not under the cursor, where each has one."""
+
+
+def marked_list(text: Sequence[str]) -> tuple[list[int], int] | None:
+    """The rows of the lowest list in which one row has a mark in front of its words, and the place of that one.
+
+    The others have blanks there, or the sign of a choice that is not chosen; nothing is between them.
+    """
+    for row in range(len(text) - 1, -1, -1):
+        match = _MARKED.match(text[row])
+        if match is None or not (match.group(3)[0].isalnum() or match.group(3)[0] in "[(\"'`/~."):
+            continue
+        column = match.start(3)
+        rows = [row]
+        for step in (-1, 1):
+            at = row + step
+            while 0 <= at < len(text) and _is_beside(text[at], column, match.start(2)):
+                rows.append(at)
+                at += step
+        if len(rows) > 1:
+            rows.sort()
+            return rows, rows.index(row)
+    return None
+
+
+def _is_beside(line: str, column: int, mark: int) -> bool:
+    """Whether a line is another choice of a list whose words begin in this column, its marks in that one."""
+    if line[column : column + 1] in ("", " ") or len(line) <= column:
+        return False
+    lead = line[:column]
+    return not lead.strip() or (lead[mark] in _OTHERS and not (lead[:mark] + lead[mark + 1 :]).strip())
+
+
+def _unnumbered(rules: QuestionRules, whole: Sequence[str], text: Sequence[str]) -> ReadQuestion | None:
+    """Choices without numbers, one below the other, one of them marked, with an empty line or a rule on both sides, and
+    with an answer among them whose meaning is known: anything may look like a list.
+    """
+    if not rules.choice or (found := marked_list(text)) is None:
+        return None
+    rows, selected = found
+    column = _MARKED.match(text[rows[selected]])
+    assert column is not None
+    labels = [one_line(text[row][column.start(3) :].strip(), _BEHIND) for row in rows]
+    rest = [n for n in range(rows[-1] + 1, len(text)) if text[n].strip(" ─")]
+    below = whole[rest[0]] if rest else ""
+    if len(rows) > _MOST or any(label[:2].strip(".").isdecimal() for label in labels):
+        return None
+    if rules.footer and not compile_linear(rules.footer).search(below):
+        return None
+    if rows[0] == 0 or text[rows[0] - 1].strip(" ─") or not any(meaning_of(label, rules.means) for label in labels):
+        return None
+    shown = [
+        ShownRow(whole[row][whole[row].find(label[:1], 1) :].strip(), marked=True)
+        for row, label in zip(rows, labels, strict=True)
+    ]
+    return _found(rules, whole, text, rows[0], labels, selected, shown, digits=[""] * len(rows))
 
 
 def _is_marked(rules: QuestionRules, line: str, styled: str) -> bool:
@@ -194,6 +265,15 @@ def _number(rules: QuestionRules, line: str) -> int:
     return int(match.group(1) or 0) if match is not None else 0
 
 
+_STATE = re.compile(r"\[.\]")
+"""The sign of what is chosen already, where several choices are."""
+
+
+def _place_of_number(rules: QuestionRules, line: str) -> int:
+    match = compile_linear(rules.choice).search(line)
+    return match.span(1)[0] if match is not None else 0
+
+
 def _column(rules: QuestionRules, line: str) -> int:
     match = compile_linear(rules.choice).search(line)
     return match.span(2)[0] if match is not None else 0
@@ -203,14 +283,15 @@ def _end(
     rules: QuestionRules, whole: Sequence[str], text: Sequence[str], row: int, below: int, *, last: bool
 ) -> int | None:
     """The row behind a choice's own lines; `None` if there is anything else before the next choice or the footer."""
-    column = _column(rules, text[row])
+    column = _column(rules, text[row]) or len(text[row])
     end = row + 1
     while end < below and text[end] and len(text[end]) - len(text[end].lstrip()) >= column:
         end += 1
-    rest = [n for n in range(end, below) if text[n].strip(" ─")]
+    cut = compile_linear(rules.cut) if rules.cut else None
+    rest = [n for n in range(end, below) if text[n].strip(" ─") and not (last and cut and cut.search(text[n]))]
     if not last or not rules.footer:
         return None if rest else end
-    return end if rest and compile_linear(rules.footer).search(whole[rest[0]]) else None
+    return end if compile_linear(rules.footer).search(whole[rest[0]] if rest else "") else None
 
 
 def _label(rules: QuestionRules, joined: str, first: str) -> str:
@@ -220,6 +301,8 @@ def _label(rules: QuestionRules, joined: str, first: str) -> str:
     words = joined[joined.find(head) :] if head and head in joined else head
     if rules.hint and (hint := compile_linear(rules.hint).search(words)) is not None:
         words = words[: hint.span(0)[0]]
+    if (state := _STATE.search(first[: _place_of_number(rules, first)])) is not None:
+        words = f"{state.group()} {words}"
     return one_line(" ".join(words.split()), _BEHIND)
 
 
@@ -344,13 +427,24 @@ def _by_letters(
         about.pop()
     subject, detail = one_line(" ".join((match.group(1) or "").split()), _BEHIND), plain("\n".join(about))
     labels = [label for _, label in known]
-    choices = tuple(QuestionChoice(str(number), label) for number, label in enumerate(labels, 1))
+    choices = _choices(rules, labels)
     question = OpenQuestion(_id(subject, detail, labels), subject, detail, choices, partial=not complete)
     rows = [ShownRow(line) for line in text[start:last] if line.strip()]
     return ReadQuestion(question, rows=(*rows, ShownRow(row)), letters=letters, typed=typed)
 
 
 # -- what it asks --------------------------------------------------------------------------------------------------
+
+
+def _choices(rules: QuestionRules, labels: Sequence[str]) -> tuple[QuestionChoice, ...]:
+    """The choices with their meanings and our digits; none where there are more than digits."""
+    typed = compile_linear(rules.typed) if rules.typed else None
+    meanings: list[Meaning] = [meaning_of(label, rules.means) for label in labels]
+    digits = digits_of(meanings)
+    return tuple(
+        QuestionChoice(digit, label, means, types=typed is not None and typed.search(label) is not None)
+        for digit, label, means in zip(digits, labels, meanings, strict=bool(digits))
+    )
 
 
 def _found(
@@ -363,30 +457,92 @@ def _found(
     offered: Sequence[ShownRow],
     *,
     buttons: bool = False,
+    digits: Sequence[str] = (),
 ) -> ReadQuestion | None:
     """The question above its choices, which begin at this row.
 
     Args:
         offered: the rows with the choices.
+        digits: the program's own.
     """
     start, complete = _start(rules, whole, row)
+    cut = compile_linear(rules.cut) if rules.cut else None
+    complete = complete and not any(cut.search(line) for line in text[start:] if cut is not None)
     body = [line for line in (_bare(line) for line in text[start:row]) if line is not None]
-    while body and not body[0].strip():
-        body.pop(0)
-    while body and not body[-1].strip():
-        body.pop()
-    if not body:
+    if not any(line.strip(_RULES) for line in body):
         return None
-    asking = [place for place, line in enumerate(body) if line.endswith("?")]
-    asked = 0 if not asking or asking[0] == 0 else asking[-1]
-    subject = one_line(body[asked].strip().removeprefix("# "), _BEHIND)
-    rest = body[:asked] + body[asked + 1 :]
-    indent = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
-    detail = plain("\n".join(line[indent:] for line in rest)).strip("\n")
-    choices = tuple(QuestionChoice(str(number), label) for number, label in enumerate(labels, 1))
-    question = OpenQuestion(_id(subject, detail, labels), subject, detail, choices, partial=not complete)
+    subject, about, beside = _parts(body)
+    detail = plain("\n".join(_indented(about))).strip("\n")
+    choices = _choices(rules, labels)
+    question = OpenQuestion(
+        _id(subject, detail, labels),
+        subject,
+        detail,
+        choices,
+        partial=not complete,
+        beside=plain("\n".join(_indented(beside))).strip("\n"),
+    )
     shown = [ShownRow(line, beside=rules.panel) for line in whole[start:row] if line.strip()]
-    return ReadQuestion(question, selected, buttons, (*shown, *offered))
+    return ReadQuestion(question, selected, buttons, tuple(digits), (*shown, *offered))
+
+
+_RULES = " ─╌┄┈▔━"
+_RULE = 10
+"""Signs of a line that parts one piece of a question from the next."""
+_ADVICE = re.compile(r"^\s*(?:Tip|Hint): |^\s*(?:←|▸|☐|☒)")
+"""Advice, and the names of several questions of which this is one."""
+_POINT = ("●", "•", "→", "-", "*")
+
+
+def _is_rule(line: str) -> bool:
+    shown = line.strip()
+    return len(shown) >= _RULE and not shown.strip(_RULES)
+
+
+def _parts(body: Sequence[str]) -> tuple[str, list[str], list[str]]:
+    """What is asked in one line, what it is about, and what is said besides.
+
+    Where lines part its pieces, it is about the piece above the one that asks.
+    """
+    pieces: list[list[str]] = [[]]
+    for line in body:
+        if _is_rule(line):
+            pieces.append([])
+        else:
+            pieces[-1].append(line)
+    pieces = [_trimmed(piece) for piece in pieces if any(line.strip() for line in piece)]
+    asks = pieces[-1]
+    asking = [place for place, line in enumerate(asks) if line.endswith("?")]
+    if len(pieces) > 1 and asking:
+        end = asking[-1] + 1
+        begin = max((n + 1 for n in range(end - 1) if not asks[n].strip()), default=0)
+        subject = one_line(" ".join(line.strip() for line in asks[begin:end]).removeprefix("# "), _BEHIND)
+        return subject, pieces[-2], [*(line for piece in pieces[:-2] for line in piece), *asks[:begin], *asks[end:]]
+    lines = [line for piece in pieces for line in [*piece, ""]][:-1]
+    whole = _trimmed([line for line in lines if not _ADVICE.match(line)]) or lines
+    asking = [n for n, line in enumerate(whole) if line.endswith("?") and not line.strip().startswith(_POINT)]
+    asked = 0 if not asking or asking[0] == 0 else asking[-1]
+    begun = asked
+    while begun > 0 and whole[begun - 1].strip() and whole[begun].strip()[:1].islower():
+        begun -= 1  # the words before it had no room in this row
+    subject = one_line(" ".join(line.strip() for line in whole[begun : asked + 1]).removeprefix("# "), _BEHIND)
+    return subject, whole[:begun] + whole[asked + 1 :], [line for line in lines if _ADVICE.match(line)]
+
+
+def _trimmed(lines: Sequence[str]) -> list[str]:
+    """The lines without the empty ones at both ends."""
+    found = list(lines)
+    while found and not found[0].strip():
+        found.pop(0)
+    while found and not found[-1].strip():
+        found.pop()
+    return found
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    """The lines without the blanks that all of them begin with."""
+    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return [line[indent:] for line in lines]
 
 
 def _bare(line: str) -> str | None:
@@ -402,15 +558,22 @@ def _bare(line: str) -> str | None:
 def _start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple[int, bool]:
     """The first row of the question above this row, and whether that is its beginning."""
     oldest = max(0, row - _LINES)
-    if rules.above:
-        found = next((n for n in range(row - 1, oldest - 1, -1) if compile_linear(rules.above).search(text[n])), None)
-        return (found + 1, True) if found is not None else (oldest, False)
-    if rules.first:
-        begins = [n for n in range(oldest, row) if compile_linear(rules.first).search(text[n])]
-        last = next((n for n in range(row - 1, oldest - 1, -1) if text[n][:1].strip()), oldest - 1)
-        inside = [n for n in begins if n > last]
-        return (inside[0], True) if inside else (last + 1, False)
-    return oldest, False
+    rows = range(row - 1, oldest - 1, -1)
+
+    def nearest(pattern: str) -> int:
+        return next((n for n in rows if pattern and compile_linear(pattern).search(text[n])), -1)
+
+    if (outer := nearest(rules.outer)) >= 0:
+        return outer + 1, True
+    above = nearest(rules.above)
+    if rules.above and (first := nearest(rules.first)) > above:
+        return first, True
+    if above >= 0 or rules.above or not rules.first:
+        return (above + 1, True) if above >= 0 else (oldest, False)
+    begins = [n for n in range(oldest, row) if compile_linear(rules.first).search(text[n])]
+    last = next((n for n in rows if text[n][:1].strip()), oldest - 1)
+    inside = [n for n in begins if n > last]
+    return (inside[0], True) if inside else (last + 1, False)
 
 
 def _id(subject: str, detail: str, labels: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from gshtui.bus.agent_data import ProgramMode
 from gshtui.programs.profile import Profile, StatusRule
-from gshtui.programs.question_reading import ReadQuestion, read_question, title_of
+from gshtui.programs.question_reading import ReadQuestion, marked_list, read_question, title_of
 from gshtui.text.linear_regex import RegexMatch, compile_linear
 from gshtui.text.sanitise import one_line
 
@@ -159,11 +159,14 @@ def _by_rules(
     width: int,
 ) -> ScreenReading:
     draft = _draft(profile, undimmed(lines), text, place) if place is not None else ""
+    opened = place is None and is_open(profile, text, cursor)
     for number, rule in enumerate(profile.rules, 1):
         matched = match_rule(profile, rule, text, place, title, cursor)
         if not matched.fits:
             continue
         doing, row = matched.doing, one_line(_at(text, matched.rows[0]), 120) if matched.rows else ""
+        if opened and rule.status != "waiting":
+            break
         if rule.status == "idle":
             found = ScreenReading("idle", doing, draft, place is not None, rule=number, row=row)
             ended, echo = ("", "") if place is None else _last_turn(profile, text, place)
@@ -171,18 +174,50 @@ def _by_rules(
         if rule.status != "waiting":
             return ScreenReading(rule.status, doing, draft, place is not None, rule=number, row=row)
         asked = asked_of(text, cursor if rule.zone == "last" else None)
-        read = read_question(profile, text, lines, asked, doing, dialog=rule.dialog, cursor=cursor, width=width)
-        return ScreenReading(rule.status, doing, draft, place is not None, asked, rule.dialog, read, number, row)
-    return _unless_contradicted(ScreenReading("", "", draft, place is not None), profile, text, place)
+        read = _question_of(profile, text, lines, asked, doing, cursor, width, dialog=rule.dialog)
+        if rule.dialog and read.question.choices:
+            doing = one_line(read.question.subject, 120)
+        dialog = rule.dialog and not read.question.choices
+        return ScreenReading(rule.status, doing, draft, place is not None, asked, dialog, read, number, row)
+    found = ScreenReading("", "", draft, place is not None)
+    if not opened:
+        return _unless_contradicted(found, profile, text, place)
+    title = title_of(profile.question, text)
+    doing, asked = f"{_UNREADABLE}: {title}".removesuffix(": "), asked_of(text)
+    read = _question_of(profile, text, lines, asked, doing, cursor, width)
+    if read.question.choices:
+        return ScreenReading("waiting", one_line(read.question.subject, 120), draft, asked=asked, read=read)
+    return dataclasses.replace(found, doing=doing, asked=asked, read=read, contradicts="waiting", row=title)
+
+
+def _question_of(
+    profile: Profile,
+    text: Sequence[str],
+    lines: Sequence[str],
+    asked: str,
+    doing: str,
+    cursor: tuple[int, int] | None,
+    width: int,
+    *,
+    dialog: bool = False,
+) -> ReadQuestion:
+    """The question of a screen that asks; behind its rows there may be a bar."""
+    barred = any(len(line) != len(whole) for line, whole in zip(text, plain_lines(lines), strict=False))
+    return read_question(profile, text, lines, asked, doing, dialog=dialog, cursor=cursor, width=width, beside=barred)
 
 
 _BELOW, _AROUND, _ABOVE_INPUT = 3, 16, 6
 """Rows with text at the end of a screen without an input, around its input, and right above that, that are looked at
-for signs that it works, for a mark on a choice, and for the end of its last turn."""
+for signs that it works, and for the end of its last turn."""
 _STOPPABLE = r"(?i)\besc(?:ape)? (?:again )?to (?:interrupt|stop|cancel|abort)\b|\besc interrupt\b"
+_STOP_WORDS = (r"(?i)\besc\b", r"(?i)\binterrupt\b")
 _PASSES = r"[(·•] ?(?:\d+h ?)?(?:\d+m ?)?\d+s\b"
-_MARKED = r"^((?:[│┃|] ?)? *)[❯›▶➤●◉] (?:\d+[.)] )?\w"
 _UNREADABLE = "something is open that cannot be read here"
+
+
+def _stops(line: str) -> bool:
+    """Whether a line below an input tells of a key that stops what is done."""
+    return search(_STOPPABLE, line) is not None or all(search(word, line) for word in _STOP_WORDS)
 
 
 def _unless_contradicted(
@@ -193,25 +228,11 @@ def _unless_contradicted(
         return found
     rows = [line for line in text if line]
     footer = [line for line in text[place + 1 :] if line] if place is not None else rows[-_BELOW:]
-    if row := next((line for line in footer if search(_STOPPABLE, line)), ""):
+    if row := next((line for line in footer if _stops(line)), ""):
         return dataclasses.replace(found, contradicts="thinking", row=row)
     if row := next((line for line in reversed(rows[-_AROUND:]) if search(_PASSES, line)), ""):
         return dataclasses.replace(found, contradicts="thinking", counts=row, row=found.row or row)
-    if place is None and not found.status and (row := _marked_choice(rows[-_AROUND:])):
-        return dataclasses.replace(found, contradicts="waiting", row=row, doing=_UNREADABLE)
     return found
-
-
-def _marked_choice(rows: Sequence[str]) -> str:
-    """The row of a choice that has the cursor, with another choice above or below it; empty where there is none."""
-    for at, row in enumerate(rows):
-        if (mark := search(_MARKED, row)) is None:
-            continue
-        label = len(mark.group(1) or "") + 2
-        near = (rows[other] for other in (at - 1, at + 1) if 0 <= other < len(rows))
-        if any(len(other) > label and other[label] != " " and not other[:label].strip(" │┃|") for other in near):
-            return row
-    return ""
 
 
 def _last_turn(profile: Profile, text: Sequence[str], place: int) -> tuple[str, str]:
@@ -232,9 +253,54 @@ def _last_turn(profile: Profile, text: Sequence[str], place: int) -> tuple[str, 
     return ended, ""
 
 
+_LOW, _HINTS = 24, 5
+"""Lines at the end of a screen among which such a choice is, and most of them with text below it."""
+_YES_NO = re.compile(r"(?i)[\[(]\(?y\)?(?:es)?(?: ?[/,|] ?|, )\(?n\)?(?:o)?[\])] ?[:?>]? *$")
+
+
+def is_open(profile: Profile, text: Sequence[str], cursor: tuple[int, int] | None) -> bool:
+    """Whether a screen without an input shows a choice: a list with a mark in front of one row, or a yes and a no in
+    front of the cursor. Of a program that nobody knows, the cursor shows where its input is.
+    """
+    row = cursor[1] if cursor is not None else -1
+    if profile.ai and 0 <= row < len(text) and _YES_NO.search(text[row][: cursor[0] if cursor else 0]):
+        return True
+    found = marked_list([line.strip("│┃").rstrip() if line[:1] in "│┃" else line for line in text[-_LOW:]])
+    if found is None:
+        return False
+    rows, _ = found
+    first = max(0, len(text) - _LOW)
+    below = [line for line in text[first + rows[-1] + 1 :] if line.strip(" ─╰╯└┘")]
+    return len(below) <= _HINTS and not (first + rows[0] <= row <= first + rows[-1] and not profile.input.line)
+
+
+_BARS = "│█▐▓░║┃"
+_BAR_ROWS, _WIDE, _LEFT = 4, 3, 20
+"""Fewest lines with one, by how many characters they may differ (some are wide), and columns that it leaves free."""
+
+
+def without_scroll_bar(text: Sequence[str]) -> list[str]:
+    """The lines without the bar that some programs draw at the right end of each."""
+    ends: dict[int, list[int]] = {}
+    clear = dict[int, int]()
+    for row, line in enumerate(text):
+        if (
+            len(line) > _LEFT
+            and line[-1] in _BARS
+            and (len(line.strip()) == 1 or line.lstrip()[:1] not in tuple("│┃║╭┌└╰├"))
+        ):
+            ends.setdefault(len(line), []).append(row)
+            clear[len(line)] = clear.get(len(line), 0) + (line[-3:-1] == "  ")
+    edge = max(clear, key=lambda end: clear[end], default=0)
+    if clear.get(edge, 0) < _BAR_ROWS:
+        return list(text)
+    rows = {row for end, rows in ends.items() if abs(end - edge) <= _WIDE for row in rows}
+    return [line[:-1].rstrip() if row in rows else line for row, line in enumerate(text)]
+
+
 def _located(profile: Profile, lines: Sequence[str], cursor: tuple[int, int] | None) -> tuple[list[str], int | None]:
     """The plain lines, and the row of the input's first line."""
-    text = [line[:_WIDEST] for line in plain_lines(lines)]
+    text = without_scroll_bar([line[:_WIDEST] for line in plain_lines(lines)])
     place = _input(profile, text)
     if place is not None and profile.input.cursor and cursor and not place <= cursor[1] <= _end(profile, text, place):
         place = None  # something of the program's own is in front of it
@@ -266,7 +332,7 @@ def by_title(profile: Profile, title: str) -> Literal["", "waiting", "thinking"]
 
 def conversation(profile: Profile, lines: Sequence[str]) -> list[str]:
     """What stands above the input (all of it, where there is none), as plain lines without blank ones at the end."""
-    text = [line[:_WIDEST] for line in plain_lines(lines)]
+    text = without_scroll_bar([line[:_WIDEST] for line in plain_lines(lines)])
     place = _input(profile, text)
     if place is not None:
         text = text[: place - 1 if profile.input.above else place]

@@ -70,7 +70,8 @@ async def test_a_key_is_never_pressed_on_another_question(tmux: TmuxServer, tmp_
     refused = 0
     for _ in range(ANSWERS):
         question = await asked(view)
-        choice = dice.choice(question.choices).key
+        place = dice.randrange(len(question.choices))
+        choice = question.choices[place].key
         for _ in range(dice.choice((0, 0, 3, 40))):
             await asyncio.sleep(0)
             if dice.random() < 0.2:
@@ -83,7 +84,7 @@ async def test_a_key_is_never_pressed_on_another_question(tmux: TmuxServer, tmp_
         else:
             given = True
         if given:
-            intended.append((known(question), choice))
+            intended.append((known(question), str(place + 1)))
     keys = pressed(log)
     assert [key for _, key in keys] == [key for _, key in intended]
     for (shown, _), (wanted, _) in zip(keys, intended, strict=True):
@@ -101,14 +102,14 @@ async def test_a_key_that_a_program_ignores_is_pressed_again_on_the_same_questio
     question = await asked(view)
     after = await PaneWriter(view).answer(question.id, question.choices[-1].key)
     assert after is not None
-    assert pressed(log) == [(known(question), question.choices[-1].key)] * 2
+    assert pressed(log) == [(known(question), str(len(question.choices)))] * 2
 
 
 async def test_a_key_that_is_ignored_for_good_is_told(tmux: TmuxServer, tmp_path: Path) -> None:
     view, log = await asking(tmux, tmp_path, "1", "99")
     question = await asked(view)
     with pytest.raises(SessionError, match="still asks the same"):
-        await PaneWriter(view).answer(question.id, "2")
+        await PaneWriter(view).answer(question.id, question.choices[1].key)
     assert pressed(log) == [(known(question), "2")] * 3
 
 
@@ -116,11 +117,62 @@ async def test_a_program_that_has_not_read_its_key_gets_no_second_one(tmux: Tmux
     view, log = await asking(tmux, tmp_path, "1", "0", "6")
     question = await asked(view)
     with pytest.raises(SessionError, match="still asks the same"):
-        await PaneWriter(view).answer(question.id, "1")
+        await PaneWriter(view).answer(question.id, question.choices[0].key)
     assert pressed(log) == []
     after = await eventually(lambda: asked(view), until=lambda now: now.id != question.id)
     assert pressed(log) == [(known(question), "1")]
     assert after.id == (await asked(view)).id, "nothing was pressed on the next question"
+
+
+async def test_a_list_without_numbers_is_answered_by_its_mark(tmux: TmuxServer, tmp_path: Path) -> None:
+    view, log = await asking(tmux, tmp_path, "3", "0", "0", "list")
+    dice = random.Random(3)
+    for _ in range(8):
+        question = await asked(view)
+        place = dice.randrange(len(question.choices))
+        before = len(pressed(log))
+        after = await PaneWriter(view).answer(question.id, question.choices[place].key)
+        assert after is not None and after.id != question.id
+        assert pressed(log)[before:] == [(known(question), question.choices[place].label)]
+    await tmux.send_keys(view.pane, "q")
+
+
+async def test_a_mark_that_goes_elsewhere_chooses_nothing(tmux: TmuxServer, tmp_path: Path) -> None:
+    view, log = await asking(tmux, tmp_path, "5", "0", "0", "astray")
+    question = await asked(view)
+    while len(question.choices) < 4:
+        await tmux.send_keys(view.pane, "Enter")
+        was = question
+        question = await eventually(lambda: asked(view), until=lambda now, was=was: now.id != was.id)
+    chosen = len(pressed(log))
+    with pytest.raises(SessionError) as refused:
+        await PaneWriter(view).answer(question.id, question.choices[3].key)
+    assert "nothing was chosen" in refused.value.hint
+    assert len(pressed(log)) == chosen
+
+
+async def test_a_question_that_goes_after_a_press_is_answered(tmux: TmuxServer, tmp_path: Path) -> None:
+    """A press is taken for lost and the question goes while the next one is about to be pressed: no word says that
+    nothing was pressed."""
+    view, log = await asking(tmux, tmp_path, "1", "0")
+    question, real, presses = await asked(view), tmux.press_where_shown, list[str]()
+
+    async def press(pane: str, key: str, shown: object) -> bool:
+        presses.append(key)
+        if len(presses) == 1:
+            return True  # it is only on its way
+        await real(pane, presses[0], rows)
+        await eventually(
+            view.read_screen, until=lambda now: now.reading.read is None or now.reading.read.question.id != question.id
+        )
+        return False
+
+    seen = await view.read_screen()
+    assert seen.reading.read is not None
+    rows = seen.reading.read.rows
+    tmux.press_where_shown = press
+    await PaneWriter(view).answer(question.id, question.choices[0].key)
+    assert len(pressed(log)) == 1
 
 
 async def test_a_command_that_an_agents_program_started_answers_nothing(home: Home, tmp_path: Path) -> None:

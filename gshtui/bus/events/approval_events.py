@@ -35,6 +35,8 @@ class ApprovalRequested(Event, frozen=True, kw_only=True):
     """Whether the guard can know this exact call again, so that `session` is offered."""
     warnings: tuple[str, ...] = ()
     arguments: dict[str, Any] = {}
+    beside: str = ""
+    """What the program that asks says besides: its advice, its advertising."""
 
 
 class ApprovalAnswered(Event, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
+from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, QuestionAnswered
 from gshtui.bus.events.approval_events import ApprovalSettled
@@ -23,6 +23,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation
 from gshtui.guard.approval import Call, Gate, Verdict
 from gshtui.programs.acp.acp_updates import CallReport
+from gshtui.programs.choice_meaning import digits_of, meaning_of
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.tools import path_location
@@ -166,7 +167,8 @@ class AcpQuestions:
         async with self.asking:
             question = question_of(report, options)
             chosen = await self._wait(question)
-        if not chosen or (place := int(chosen) - 1) >= len(options):
+        place = next((place for place, one in enumerate(question.choices) if one.key == chosen), -1)
+        if not chosen or place < 0:
             return CANCELLED, "withdrawn"
         option = options[place]
         answer = {"outcome": {"outcome": "selected", "optionId": option.id}}
@@ -228,6 +230,19 @@ class AcpQuestions:
             self._bus.publish(AgentStatusChanged(agent=self._agent, status="thinking"))
 
 
+_KINDS: dict[str, Meaning] = {
+    "allow_once": "once",
+    "allow_always": "more",
+    "reject_once": "deny",
+    "reject_always": "deny",
+}
+
+
+def _meaning(option: Option) -> Meaning:
+    """What an answer means: its kind says it, but not that it also changes the program's mode."""
+    return "mode" if meaning_of(option.name) == "mode" else _KINDS.get(option.kind, "")
+
+
 def question_of(report: CallReport, options: Sequence[Option]) -> OpenQuestion:
     """The question to a person."""
     subject = one_line(" ".join(filter(None, (report.kind, report.title))), 200) or "May it go on?"
@@ -237,5 +252,10 @@ def question_of(report: CallReport, options: Sequence[Option]) -> OpenQuestion:
     parts += [f"file: {visible(path)}" for path in (report.paths or ())[:20]]
     if report.text:
         parts.append(report.text)
-    choices = tuple(QuestionChoice(str(n), option.name) for n, option in enumerate(options[:_MOST], 1))
+    meanings: list[Meaning] = [_meaning(option) for option in options[:_MOST]]
+    digits = digits_of(meanings) or tuple(str(n) for n in range(1, len(meanings) + 1))
+    choices = tuple(
+        QuestionChoice(digit, option.name, means)
+        for digit, option, means in zip(digits, options, meanings, strict=False)
+    )
     return OpenQuestion(new_id(), subject, "\n".join(parts)[:_DETAIL], choices, diff=report.diff or "")

@@ -46,6 +46,7 @@ from gshtui.guard.answer_keys import (
     ReasonBegun,
     RuleBegun,
     Swallowed,
+    changing,
     choice_of,
     choices,
     offers,
@@ -282,7 +283,10 @@ class AgentPane:
         if self._screen.behind:
             self._schedule_draw()
         elif (front := self._front) is not None and front.approval not in (self._keys.question, self._answered):
-            self._keys.show_question(front.approval, choices(self._offers(front)), self._clock())
+            twice = (
+                changing(self._program) if front.effect == PROGRAM and self._program is not None else frozenset[str]()
+            )
+            self._keys.show_question(front.approval, choices(self._offers(front)), self._clock(), twice=twice)
         self._draw_once_answers_count()
         if self._layout is not None and self._layout.is_loaded and not self._layout.complete:
             self._load_layout()

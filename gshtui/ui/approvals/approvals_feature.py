@@ -11,7 +11,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
-from gshtui.ui.kit.widget_messages import ShowQuestion
+from gshtui.ui.kit.widget_messages import OpenTerminal, ShowQuestion
 
 
 class ApprovalsFeature(Feature):
@@ -62,9 +62,12 @@ class ApprovalsFeature(Feature):
         from gshtui.commands.declaration import CommandError
         from gshtui.fleet.agent_calls import AnswerAgent
 
-        call = AnswerAgent(agent=message.agent, choice=message.choice, question=message.question)
+        call = AnswerAgent(agent=message.agent, choice=message.choice, question=message.question, yes=True)
         try:
-            await self.window.bridge.call(call)
+            answered = await self.window.bridge.call(call)
+            if answered.next is not None and answered.next.id == message.question:  # it wants words
+                self._pane.answer_failed(message.agent, message.question)
+                self._pane.post_message(OpenTerminal(message.agent))
         except (NotReady, CommandError) as error:
             self.window.notify(str(error), severity="warning", markup=False, timeout=8)
             self._pane.answer_failed(message.agent, message.question)

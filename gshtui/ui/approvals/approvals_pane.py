@@ -23,6 +23,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.guard.answer_keys import (
     OPEN,
+    OUT_OF_SIGHT,
+    UNREAD,
     VALUES,
     AnswerKeys,
     Choice,
@@ -32,6 +34,7 @@ from gshtui.guard.answer_keys import (
     ReasonBegun,
     RuleBegun,
     Swallowed,
+    changing,
     choices,
 )
 from gshtui.guard.open_approvals import APPROVAL_EVENTS
@@ -92,6 +95,7 @@ class ReasonInput(FoldingArea, can_focus=False):
 _CHOICES: dict[str, Choice] = {
     f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
 }  # fmt: skip
+_ALLOWING: frozenset[str] = frozenset(("once", "session", "always"))
 _JUST_GONE = 1.0
 """Seconds after a question has gone in which the key to it is still meant for it."""
 VOID = "the question has changed, so this reason denies nothing; esc closes it"
@@ -200,10 +204,11 @@ class ApprovalsPane(Vertical, can_focus=True):
         if state is before:
             return
         request = state.shown
-        if state.front != before.front:
+        if state.front != before.front or request != before.shown:
             self._appear(request is not None or self.writing)
             if request is not None:
                 self.query_one(QuestionView).ask(question_parts(request), request.subject)
+        if state.front != before.front:
             self._front_changed(request)
         self.draw()
 
@@ -230,7 +235,25 @@ class ApprovalsPane(Vertical, can_focus=True):
         """The screen has been painted."""
         request = self.state.shown
         if request is not None and self.is_attached and self.region.height:
-            self._keys.show_question(request.approval, choices(self.state.offered), self._clock())
+            asked = self.state.programs.get(request.approval)
+            self._keys.show_question(
+                request.approval,
+                choices(self.state.offered),
+                self._clock(),
+                unread=self._unread,
+                twice=changing(asked) if asked is not None else frozenset[str](),
+            )
+
+    @property
+    def _unread(self) -> frozenset[str]:
+        """The answers that do not count yet, since what they decide has not been on the screen: of a program, all of
+        them, since what its digits do is known by its words alone.
+        """
+        asked = self.state.programs.get(self.state.front)
+        hidden = self.query_one(QuestionView).unread
+        if asked is None:
+            return _ALLOWING if hidden else frozenset[str]()
+        return frozenset(one.key for one in asked.choices) if hidden or asked.partial else frozenset[str]()
 
     @property
     def written_reason(self) -> str:
@@ -467,10 +490,21 @@ class ApprovalsPane(Vertical, can_focus=True):
                 await self.mount(RuleForm(self.state.shown))
                 self.call_after_refresh(lambda: self._keys.show_rule(self._clock()))
                 self.show_message("")
+            case Swallowed() if outcome.unread:
+                self._read_on()
             case Swallowed() if outcome.why:
                 self.show_message(outcome.why)
             case _:
                 pass
+
+    def _read_on(self) -> None:
+        """Show more of what an answer would decide, since none counts before all of it has been on the screen."""
+        view = self.query_one(QuestionView)
+        if view.unread:
+            view.show_unread()
+            self.show_message(UNREAD)
+        else:
+            self.show_message(OUT_OF_SIGHT)
 
     def _settle(self, chosen: KeyChosen) -> None:
         if chosen.question in self.state.programs:

@@ -141,6 +141,8 @@ class QuestionView(ScrollView, can_focus=False):
         self._tail: list[QuestionLine] = []
         self._fresh: bool = False
         self._fitted: tuple[int, bool] = (0, False)
+        self._unread = set[int]()
+        """The rows of those that must be seen which have not been on the screen yet."""
 
     def ask(self, parts: QuestionParts, path: str) -> None:
         """Show another question, from its beginning, or from its change if there is nothing else to read."""
@@ -169,6 +171,7 @@ class QuestionView(ScrollView, can_focus=False):
             if self._change is not None:
                 self._change.fit(inner)
             self.virtual_size = Size(inner, self._height)
+            self._unread = self._decisive if self._fresh or self._unread else set[int]()
             self.refresh()
         rows = max(1, min(self._height, most))
         if self.styles.height is None or self.styles.height.value != rows:
@@ -206,6 +209,25 @@ class QuestionView(ScrollView, can_focus=False):
     def _height(self) -> int:
         return len(self._head) + self._lines_of_change + len(self._tail)
 
+    @property
+    def _decisive(self) -> set[int]:
+        """The rows that must have been on the screen before an answer counts: the first change, and the last row of all
+        that is decided. What the asking program says besides is none of it.
+        """
+        last = len(self._head) + self._lines_of_change - 1
+        return {*self._change_rows[:1], max(0, last)}
+
+    @property
+    def unread(self) -> bool:
+        """Whether what an answer would decide has not been on the screen to its end."""
+        return bool(self._unread)
+
+    def show_unread(self) -> None:
+        """Show the next page of what has not been seen."""
+        top, rows = self.scroll_offset.y, max(1, self.size.height - 1)
+        first = min(self._unread, default=top)
+        self.scroll_to(y=top + rows if first >= top else max(0, first - 1), animate=False)
+
     def notify_style_update(self) -> None:
         super().notify_style_update()
         if self._change is not None and self.is_mounted:
@@ -231,6 +253,7 @@ class QuestionView(ScrollView, can_focus=False):
     def render_line(self, y: int) -> Strip:
         """One row."""
         at = y + self.scroll_offset.y
+        self._unread.discard(at)
         head, change = len(self._head), self._lines_of_change
         if at >= self._height:
             return Strip.blank(self.size.width, self.rich_style)

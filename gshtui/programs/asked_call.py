@@ -1,0 +1,155 @@
+"""The call that a program asks about, as its transcript has it: the whole command, the whole change, the whole plan.
+
+Its screen shows as much of it as has room there, in rows as wide as that terminal. What the transcript has is taken
+only if it is certain that the screen asks about it. All functions block for a moment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from gshtui.bus.agent_data import OpenQuestion
+from gshtui.programs.transcripts.program_transcript import (
+    ProgramTranscript,
+    TranscriptQuery,
+    mapping,
+    sequence,
+    words_of,
+)
+from gshtui.programs.transcripts.transcript_readers import READERS, home_of
+from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.text.sanitise import one_line, plain
+from gshtui.text.unified_diff import make_diff
+
+_TAIL = 2_000_000
+"""Bytes at a transcript's end in which the call is looked for."""
+_ALIKE = 120
+"""Characters, blanks left out, of a call that must be on the screen."""
+_LARGEST = 2_000_000
+"""Characters of a file and of a change that are compared."""
+_PLANS = re.compile(r"/plans/[^/]+\.md$")
+
+
+def whole_question(question: OpenQuestion, wanted: TranscriptQuery, environ: Mapping[str, str]) -> OpenQuestion:
+    """The question with all that it is about, as far as the conversation's transcript has it; else as it is."""
+    reader = READERS.get(wanted.program)
+    if reader is None or not wanted.id:
+        return question
+    try:
+        place = reader.find(wanted, environ, home_of(environ))
+        transcript = reader.read(place, _TAIL) if isinstance(place, Path) else None
+    except OSError:
+        return question
+    return question if transcript is None else with_call(question, transcript, Path(wanted.cwd))
+
+
+def with_call(question: OpenQuestion, transcript: ProgramTranscript, folder: Path) -> OpenQuestion:
+    """The question with what the one waiting call is about that its screen shows.
+
+    Args:
+        folder: of the agent, for paths that are not absolute.
+    """
+    told = [each for each in (_told(question, one, transcript, folder) for one in _waiting(transcript)) if each]
+    return told[0] if len(told) == 1 else question
+
+
+def _waiting(transcript: ProgramTranscript) -> list[dict[str, Any]]:
+    """The arguments of the calls that have no result yet, of the last message with calls."""
+    answered = {entry.call for entry in transcript.entries if entry.kind == "tool_result"}
+    calls = [entry for entry in transcript.entries if entry.kind == "tool_call" and entry.call not in answered]
+    found: list[dict[str, Any]] = []
+    for entry in calls[-8:]:
+        try:
+            given = parse_foreign_json(entry.text.partition(" ")[2].encode())
+        except ValueError:
+            continue
+        if isinstance(given, dict):
+            found.append(cast("dict[str, Any]", given))
+    return found
+
+
+def _told(
+    question: OpenQuestion, given: dict[str, Any], transcript: ProgramTranscript, folder: Path
+) -> OpenQuestion | None:
+    """The question with this call's arguments; `None` if it is not about them."""
+    shown = "".join(f"{question.subject} {question.detail} {question.beside}".split())
+    command = words_of(given.get("command")) or words_of(given.get("cmd"))
+    if command:
+        if not _is_shown(command, shown, cut=question.partial):
+            return None
+        return replace(question, detail=plain(command).strip("\n"), beside=_besides(question, command), partial=False)
+    path = words_of(given.get("file_path")) or words_of(given.get("absolute_path"))
+    if path and Path(path).name in f"{question.subject} {question.detail} {question.beside}":
+        change = _change(given, folder / path, one_line(path.removeprefix(f"{folder}/"), 400).lstrip("/"))
+        if change:
+            return replace(question, detail="", diff=change, partial=False)
+    plan = words_of(given.get("plan")) or ("" if given else _written_plan(transcript))
+    if plan and _is_shown(next(filter(None, plan.splitlines()), "").lstrip("# "), shown, cut=question.partial):
+        return replace(question, detail=plain(plan).strip("\n"), partial=False)
+    return None
+
+
+def _is_shown(text: str, shown: str, *, cut: bool) -> bool:
+    """Whether a screen shows a text, from its beginning; `cut`: or its end, since more is out of sight."""
+    words = "".join(text.split())
+    if words[:_ALIKE] in shown:
+        return bool(words)
+    return cut and len(words) > _ALIKE and words[-_ALIKE:] in shown
+
+
+def _besides(question: OpenQuestion, command: str) -> str:
+    """What the screen says besides the command that it showed."""
+    bare = "".join(command.split())
+    lines = [line for line in question.detail.split("\n") if "".join(line.split()) not in bare]
+    return "\n".join(filter(None, ("\n".join(lines).strip("\n"), question.beside)))
+
+
+def _change(given: dict[str, Any], path: Path, name: str) -> str:
+    """The change that a call would make, as a unified diff; empty if it is none, or cannot be told.
+
+    Args:
+        name: of the file, for people.
+    """
+    pairs = [(_text(each, "old_string"), _text(each, "new_string")) for each in sequence(given.get("edits"))]
+    if "old_string" in given and "new_string" in given:
+        pairs = [(_text(given, "old_string"), _text(given, "new_string"))]
+    before = _read(path)
+    if "content" in given and not pairs:
+        return make_diff(before or "", _text(given, "content"), name, new=before is None)
+    if not pairs or sum(len(old) + len(new) for old, new in pairs) > _LARGEST:
+        return ""
+    after = before
+    for old, new in pairs:
+        if after is None or not old or old not in after:
+            after = None
+            break
+        after = after.replace(old, new, -1 if given.get("replace_all") else 1)
+    if before is not None and after is not None:
+        return make_diff(before, after, name)
+    return "".join(make_diff(old, new, name, new=not old and before is None) for old, new in pairs)
+
+
+def _text(given: Any, name: str) -> str:
+    return words_of(mapping(given).get(name))
+
+
+def _read(path: Path) -> str | None:
+    try:
+        if not path.is_file() or path.stat().st_size > _LARGEST:
+            return None
+        return path.read_text("utf-8")
+    except (OSError, ValueError):
+        return None
+
+
+def _written_plan(transcript: ProgramTranscript) -> str:
+    """The plan that the program has written into a file last."""
+    for entry in reversed(transcript.entries):
+        if entry.kind == "tool_call" and _PLANS.search(entry.path):
+            return _read(Path(entry.path).expanduser()) or ""
+    return ""

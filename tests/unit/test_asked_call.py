@@ -1,0 +1,90 @@
+"""What a program asks about, from its transcript: whole, and only where its screen asks about exactly that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.bus.agent_data import OpenQuestion
+from gshtui.programs.asked_call import with_call
+from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptBuilder
+
+LONG = "; ".join(f"touch file-{n}.txt" for n in range(60))
+
+
+def transcript(folder: Path, *calls: tuple[str, dict[str, Any]], answered: int = 0) -> ProgramTranscript:
+    """A conversation that ends with these calls, of which the first few have results."""
+    book = TranscriptBuilder(folder / "t.jsonl", "claude")
+    book.add_text("user", "Do it.", 1.0, "m1")
+    for number, (name, arguments) in enumerate(calls):
+        book.add_call(f"c{number}", name, arguments, 2.0, "m2")
+        if number < answered:
+            book.add_result(f"c{number}", "done", 3.0, "m3")
+    return book.transcript
+
+
+def asks(detail: str, subject: str = "Do you want to proceed?", *, partial: bool = False) -> OpenQuestion:
+    return OpenQuestion("q", subject, detail, partial=partial)
+
+
+def test_a_command_that_is_torn_or_cut_on_the_screen_is_whole(tmp_path: Path) -> None:
+    torn = "\n".join(LONG[at : at + 60] for at in range(0, len(LONG), 60))
+    for shown, partial in ((torn, False), (torn[-200:], True)):
+        whole = with_call(asks(shown, partial=partial), transcript(tmp_path, ("Bash", {"command": LONG})), tmp_path)
+        assert (whole.detail, whole.partial, whole.id) == (LONG, False, "q")
+
+
+def test_what_the_screen_says_besides_stays_behind_the_command(tmp_path: Path) -> None:
+    asked = asks("touch a\nMakes a file")
+    whole = with_call(asked, transcript(tmp_path, ("Bash", {"command": "touch a"})), tmp_path)
+    assert (whole.detail, whole.beside) == ("touch a", "Makes a file")
+
+
+@pytest.mark.parametrize(
+    ("calls", "answered"),
+    [
+        ((("Bash", {"command": "rm -rf /"}),), 0),
+        ((("Bash", {"command": "touch a"}),), 1),
+        ((), 0),
+        ((("Bash", {"command": "touch a"}), ("Bash", {"command": "touch a"})), 0),
+    ],
+    ids=["another", "answered", "none", "two"],
+)
+def test_a_call_that_is_not_certainly_the_one_changes_nothing(
+    tmp_path: Path, calls: tuple[tuple[str, dict[str, Any]], ...], answered: int
+) -> None:
+    asked = asks("touch a")
+    assert with_call(asked, transcript(tmp_path, *calls, answered=answered), tmp_path) == asked
+
+
+def test_an_edit_is_the_change_of_the_file_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("one\ntwo\nthree\n", "utf-8")
+    given = {"file_path": str(tmp_path / "notes.txt"), "old_string": "two", "new_string": "2"}
+    asked = asks(" 2 -two", "Do you want to make this edit to notes.txt?", partial=True)
+    whole = with_call(asked, transcript(tmp_path, ("Edit", given)), tmp_path)
+    assert "+++ b/notes.txt" in whole.diff
+    assert "-two\n+2\n" in whole.diff and " three" in whole.diff
+    assert (whole.detail, whole.partial) == ("", False)
+
+
+def test_a_new_file_and_an_edit_of_a_file_that_changed_meanwhile_are_told(tmp_path: Path) -> None:
+    new = {"file_path": str(tmp_path / "new.txt"), "content": "a\n"}
+    asked = asks("", "Do you want to create new.txt?")
+    assert "--- /dev/null" in with_call(asked, transcript(tmp_path, ("Write", new)), tmp_path).diff
+    (tmp_path / "notes.txt").write_text("other words\n", "utf-8")
+    edit = {"file_path": str(tmp_path / "notes.txt"), "old_string": "two", "new_string": "2"}
+    asked = asks("", "Do you want to make this edit to notes.txt?")
+    assert "-two\n" in with_call(asked, transcript(tmp_path, ("Edit", edit)), tmp_path).diff
+
+
+def test_a_plan_is_read_from_the_call_or_from_the_file_that_was_written(tmp_path: Path) -> None:
+    plan = "# Tidy up\n\n" + "".join(f"{n}. Step {n}\n" for n in range(40))
+    asked = asks("Tidy up\n1. Step 1", "Would you like to proceed?", partial=True)
+    assert with_call(asked, transcript(tmp_path, ("ExitPlanMode", {"plan": plan})), tmp_path).detail == plan.strip("\n")
+    (tmp_path / "plans").mkdir()
+    file = tmp_path / "plans" / "p.md"
+    file.write_text(plan, "utf-8")
+    calls = (("Write", {"file_path": str(file), "content": plan}), ("ExitPlanMode", {}))
+    assert with_call(asked, transcript(tmp_path, *calls, answered=1), tmp_path).detail == plan.strip("\n")
