@@ -20,7 +20,6 @@ from tests.kit.home import Home
 from tests.kit.pty_child import window_of
 from tests.kit.storms import FULL
 
-COVERS = ("gshtui.cli.window",)
 VARIABLES = (
     "TERM", "LANG", "LC_ALL", "HOME", "PATH", "SHELL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
     "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "TMUX_TMPDIR", "EDITOR", "COLORTERM",
