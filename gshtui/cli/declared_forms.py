@@ -126,7 +126,7 @@ COMMANDS = (
         FormValue('agent', 'id', 'agent', required=True),
         FormValue('statuses', '--status', help='Wait for this status, or for one of several, separated by commas.', metavar='S', each=True),
         FormValue('timeout', '--timeout', 'float', help='Give up after this many seconds.', low=(0, False), high=(1000000.0, False), default=600.0),
-        help='Wait until an agent is idle or has ended. Exits with 124 if the time runs out.'),
+        help='Wait until an agent is idle, needs you or has ended. Exits with 124 if the time runs out.\n\nA program that seems to rest, without evidence that its turn is over, is `quiet`: that is waited for only if you say\n`--status quiet`.'),
     CommandForm('code definition', 'gshtui.tools.code_commands', 'FindDefinition',
         FormValue('name', 'name', required=True),
         FormValue('path', 'path', 'file'),

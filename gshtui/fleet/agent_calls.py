@@ -299,7 +299,11 @@ class SetAgentOption(_ForAgent, Returns[AgentOptions]):
 
 
 class WaitForAgent(_ForAgent, Returns[AwaitedStatus]):
-    """Wait until an agent is idle or has ended. Exits with 124 if the time runs out."""
+    """Wait until an agent is idle, needs you or has ended. Exits with 124 if the time runs out.
+
+    A program that seems to rest, without evidence that its turn is over, is `quiet`: that is waited for only if you say
+    `--status quiet`.
+    """
 
     WORD: ClassVar[str] = "wait"
     SHELL = _shell(waiting="Waiting for the agent")

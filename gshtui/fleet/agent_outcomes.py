@@ -231,6 +231,10 @@ def awaited_status(_invocation: Invocation, found: calls.AwaitedStatus) -> Outco
     row = found.row
     if found.timed_out is not None:
         text = f"{row.name} ({row.id}) is still {row.status} after {found.timed_out:g} s."
+        if row.status == "quiet":
+            text += (
+                f" Nothing shows that its turn is over; `agent wait {row.id} --status quiet` takes that for its end."
+            )
         return Outcome(agent_tables.row_json(row), text, is_error=True, timed_out=True)
     said = f"{row.name} ({row.id}) is {agent_tables.status_words(row)}."
     missed = row.status not in found.wanted

@@ -445,6 +445,10 @@ class Programs:
         except SessionError:
             return {}
         status, doing, source = seen.reading.status, seen.reading.doing, "screen"
+        if status == "idle" and seen.profile.ai and not seen.profile.rest.input:
+            if row.status == "idle" and not seen.reading.contradicts:
+                return {}  # that its input is to be seen is no news, and no evidence that it rests either
+            status, source = seen.reading.contradicts or "quiet", "screen?"
         if session.takes_code:
             status, doing, source = by_foreground(seen.profile, seen.reading, seen.front) or (status, doing, "process")
         asks = seen.reading.read.question if status == "waiting" and seen.reading.read is not None else None

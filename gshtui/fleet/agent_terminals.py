@@ -83,7 +83,7 @@ def probed_changes(row: AgentRow, seen: PaneProbe, now: float) -> dict[str, Any]
         if now - row.created < FOUND_AFTER:
             return {}
         found = {"pane": pane, "tmux_session": session, "pid": pid, "pid_started": begun}
-        return _status("idle", "", now) | found
+        return _resting(row, "", now) | found
     match verdict(row, seen, now):
         case "unknown" if seen.unreached and row.pane and not row.ended and row.status != "lost":
             return _status("lost", seen.unreached.rstrip("."), now) | {"needs_you": False, "question": None}
@@ -92,10 +92,10 @@ def probed_changes(row: AgentRow, seen: PaneProbe, now: float) -> dict[str, Any]
         case "runs":
             if row.status == "lost":
                 again = f"{row.host} is reached again" if row.host and not row.ended else "its terminal was found again"
-                return _status("idle", again, now) | {"ended": 0.0}
+                return _resting(row, again, now) | {"ended": 0.0}
             settled = SETTLED_AFTER if row.profile in ("", GENERIC) else DRAWN_AFTER
             if row.kind == "cli" and row.status_source == "spawn" and now - row.status_at > settled:
-                return _status("idle", "", now)  # until a follower knows better
+                return _resting(row, "", now)  # until a follower knows better
             return {}
         case "ended":
             return ended_changes(row, seen.exit_status, now)
@@ -121,6 +121,13 @@ def ended_changes(row: AgentRow, exit_status: int | None, now: float) -> dict[st
 
 def _status(status: str, doing: str, now: float) -> dict[str, Any]:
     return {"status": status, "status_source": "process", "status_at": now, "doing": doing}
+
+
+def _resting(row: AgentRow, doing: str, now: float) -> dict[str, Any]:
+    """That it runs. Of another vendor's program that is no evidence that it rests."""
+    if row.speaks_events:
+        return _status("idle", doing, now)
+    return _status("quiet", doing, now) | {"status_source": "process?"}
 
 
 LOOK_WITHIN = 5.0

@@ -326,7 +326,7 @@ class _Family:
             rows = self._fleet.rows()
             return [word for row in rows for word in (row.name, row.id) if word.startswith(prefix)]
         if parameter == "status":
-            return [status for status in ("starting", "thinking", "tool", *RESTS) if status.startswith(prefix)]
+            return [status for status in ("starting", "thinking", "tool", "quiet", *RESTS) if status.startswith(prefix)]
         return []
 
     # Looking
@@ -394,7 +394,7 @@ class _Family:
 
     async def _wait(self, _invocation: Invocation, parameters: calls.WaitForAgent) -> calls.AwaitedStatus:
         wanted = parameters.statuses or RESTS
-        known = {"starting", "thinking", "tool", *RESTS}
+        known = {"starting", "thinking", "tool", "quiet", *RESTS}
         if strange := set(wanted) - known:
             raise UsageError(f"There is no status {min(strange)!r}.", hint=known_names("statuses", sorted(known)))
         try:

@@ -232,9 +232,12 @@ class Reconciler:
             if row.status == "failed"
             else "done"
             if is_over(row)
+            else "quiet"
+            if row.status == "quiet"
             else "idle"
         )
-        context.bus.publish(AgentStatusChanged(agent=row.id, status=status, source="process", doing=row.doing))
+        source = "process?" if status == "quiet" else "process"
+        context.bus.publish(AgentStatusChanged(agent=row.id, status=status, source=source, doing=row.doing))
         if is_over(row):
             await self._on_ended(row)
         return row if row.status == "lost" else None

@@ -259,7 +259,8 @@ class PaneView:
             return None if reading.status == "idle" else SessionError("busy", f"{name} is busy ({program}).", _LATER)
         if seen.profile.name == GENERIC:
             return self._unknown(seen, program)
-        if not even_busy and reading.status in ("thinking", "tool", "starting"):
+        contradicted = bool(reading.contradicts) and not reading.counts
+        if not even_busy and (contradicted or reading.status in ("thinking", "tool", "starting")):
             return SessionError("busy", f"{name} is busy.", _LATER)
         if seen.profile.input.line and not reading.input:
             return SessionError("busy", f"The input line of {name} is not visible.", "Look at its terminal.")

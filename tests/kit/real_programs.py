@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gshtui.programs.check.check_setup import CheckSetup, read_setup
+from tests.kit.loopback.server import Asked
 from tests.kit.prompt_driven_model import follow_prompts
 
 FOLDER = Path(os.environ.get("GSH_PROGRAMS", "") or Path.home() / ".cache" / "gsh-programs")
@@ -65,6 +66,11 @@ class Program:
             return (FOLDER / self.name / ".version").read_text("utf-8").strip() if self.path.exists() else ""
         except OSError:
             return ""
+
+    def is_turn(self, asked: Asked) -> bool:
+        """Whether a request belongs to a turn; for a title, or to see whether the model is there, none offers tools."""
+        body = asked.body if isinstance(asked.body, dict) else {}
+        return asked.kind == "chat" and (not self.setup.tool.name or bool(body.get("tools")))
 
     def choose(self) -> Any:
         """A model that does what it is asked for, with this program's tool."""

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest
 from gshtui.commands.declaration import Caller, CommandError, Outcome
 from gshtui.commands.execution import run_parsed
 from gshtui.fleet.fleet import Fleet
@@ -30,15 +30,19 @@ from gshtui.programs.screen_reading import read_screen, without_styles
 from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.providers.port import Capabilities
 from gshtui.settings.loader import load
+from gshtui.system.tasks import cancel_and_wait
 from gshtui.tmux.server import TmuxServer
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback
-from tests.kit.loopback.server import Loopback
+from tests.kit.loopback.script import Answer, Call
+from tests.kit.loopback.server import Asked, Loopback
 from tests.kit.real_programs import FOLDER, Program
 
 WITHIN = 100.0
 """Seconds that a test waits for anything."""
+SAMPLED = 0.2
+"""Seconds between two looks at its status that only see whether it is true."""
 _AGAIN = 0.3
 """Longest until the next look, where nothing has told of a change."""
 _TAKEN, _ESCAPES = 3.0, 5
@@ -61,7 +65,11 @@ class Stage:
     id: str = ""
     statuses: list[str] = field(default_factory=list[str])
     """What its status was at every look, without repeats."""
+    untrue: list[str] = field(default_factory=list[str])
+    """When it was called idle while its model was being asked, or a call of its model ran."""
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
+    _calls: bool = False
+    """Its model has called a tool, and nobody has been asked about it or has interrupted it since."""
 
     @property
     def fleet(self) -> Fleet:
@@ -86,6 +94,30 @@ class Stage:
         self.id = (await self.fleet.spawn(request, by_person=True)).id
         await self.server.resize(self.row.pane, *size)
         self.server.watcher.watch(self.row.pane, lambda _: self._stirred.set())
+
+    # -- what is never to be seen ----------------------------------------------------------------------------------
+
+    async def keep_watch(self) -> None:
+        """Note each time that it is called idle during a turn: from the first request to its answer it never is."""
+        before = ""
+        self.provider.finished = self._answered
+        while True:
+            row = self.fleet.get(self.id)
+            if row is not None:
+                self._calls = self._calls and row.status not in ("waiting", *ENDED_STATUSES)
+                turn = self._is_asked() or self._calls
+                now = f"{row.status} by {row.status_source}" if turn and row.status == "idle" else ""
+                if now and now == before:  # one look may come between a request and what tells of it
+                    self.untrue.append(f"{now}, while {'its model is asked' if self._is_asked() else 'a call runs'}")
+                before = now
+            await asyncio.sleep(SAMPLED)
+
+    def _is_asked(self) -> bool:
+        return any(self.program.is_turn(asked) for asked in self.provider.unanswered)
+
+    def _answered(self, asked: Asked, answer: Answer) -> None:
+        if self.program.is_turn(asked):
+            self._calls = any(isinstance(each, Call) for each in answer)
 
     # -- what is to be seen ----------------------------------------------------------------------------------------
 
@@ -232,6 +264,7 @@ class Stage:
 
     async def person(self, *keys: str, text: str = "") -> None:
         """Press keys in its terminal as a person does who sits there; or type a line, see it, and enter it."""
+        self._calls = False  # a person may have ended it by that
         for key in keys:
             await self.server.send_keys(self.row.pane, key)
         if text:
@@ -297,6 +330,11 @@ async def on_stage(
             assert hub.failed == {}
             stage = Stage(program, hub, provider, folder, over_acp)
             await stage.start(size)
-            yield stage
+            watch = asyncio.create_task(stage.keep_watch())
+            try:
+                yield stage
+            finally:
+                await cancel_and_wait(watch)
+            assert not stage.untrue, f"{stage.untrue}\n{await stage.account()}"
         finally:
             await asyncio.wait_for(hub.stop(), _LOST)

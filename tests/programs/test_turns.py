@@ -44,6 +44,15 @@ async def test_every_text_arrives_word_for_word(stage: Stage) -> None:
     await stage.hears("And a last word")
 
 
+async def test_a_long_answer_is_work_to_its_end(stage: Stage) -> None:
+    """The stage itself sees to it that it is never called idle meanwhile."""
+    await stage.status("idle")
+    await stage.say("do:long")
+    await stage.hears("do:long")
+    await stage.shows(END.replace(" ", r"\s+"))  # it may be torn by the end of a row
+    await stage.status("idle")
+
+
 @pytest.mark.size(200, 50)
 async def test_an_answer_can_be_interrupted_while_it_streams(stage: Stage) -> None:
     await stage.status("idle")

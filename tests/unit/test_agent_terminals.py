@@ -83,7 +83,7 @@ def test_a_known_program_is_not_called_idle_before_its_screen_says_so() -> None:
         ROW, kind="cli", status="starting", status_source="spawn", status_at=NOW - SETTLED_AFTER - 1
     )
     runs = PaneProbe(True, True, 77, runs=True)
-    assert probed_changes(msgspec.structs.replace(begun, profile="repl"), runs, NOW)["status"] == "idle"
+    assert probed_changes(msgspec.structs.replace(begun, profile="repl"), runs, NOW)["status"] == "quiet"
     known = msgspec.structs.replace(begun, profile="opencode")
     assert probed_changes(known, runs, NOW) == {}
-    assert probed_changes(known, runs, NOW + DRAWN_AFTER)["status"] == "idle"
+    assert probed_changes(known, runs, NOW + DRAWN_AFTER)["status"] == "quiet"

@@ -39,6 +39,7 @@ _RECORD_EVERY, _UNSURE_FOR = 0.5, 3.0
 """Seconds between two looks at a program's own record, and how long it may take to show what the screen does not."""
 _EARLIER = 2.0
 """Seconds by which a program's clock may be behind ours: some round the time."""
+_NOW = "Wait until it is idle, or send it with `--now`."
 TypedCallback = Callable[[Literal["typed", "submitted"]], None]
 
 
@@ -133,10 +134,13 @@ class MailTransports:
             return Route("later", row)  # lost: it may be recovered
         if row.speaks_events:
             return self._to_native(letter, row)
-        status, sure = row.status, not row.status_source.endswith("?")
-        if row.owner == os.getpid():
-            status, sure = self.busy.said.get(row.id, (status, sure))
+        status, sure = self._status_of(row)
         return Route("later" if letter.defer and sure and status in AT_WORK else "now", row)
+
+    def _status_of(self, row: AgentRow) -> tuple[str, bool]:
+        """The last status of a program, and whether it is sure."""
+        status = row.status, not row.status_source.endswith("?")
+        return self.busy.said.get(row.id, status) if row.owner == os.getpid() else status
 
     def _to_window(self, letter: Letter) -> Route:
         session = self._here(letter.recipient)
@@ -159,6 +163,10 @@ class MailTransports:
         """What prevents typing into a program's terminal now; `None` if nothing does. Changes nothing."""
         if route.row is None or route.inbox:
             return None
+        if letter.defer and self._status_of(route.row)[0] == "quiet" and is_known(route.row):
+            return SessionError(
+                "busy", f"{route.row.name} seems to rest, but nothing shows that its turn is over.", _NOW
+            )
         session = await self._programs.session(self._terminals.server(route.row.socket), route.row)
         try:
             trouble = await session.obstacle(even_busy=not letter.defer)

@@ -58,8 +58,8 @@ class ModelServer(Generic[W]):
     """A request for an answer has come."""
     sent: asyncio.Event = field(default_factory=asyncio.Event)
     """The first delta of an answer is on its way."""
-    open: int = 0
-    """Answers that have been asked for and are not yet sent whole."""
+    unanswered: list[ModelRequest] = field(default_factory=list[ModelRequest])
+    """The requests for an answer that is not yet sent whole."""
     _server: asyncio.Server | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
@@ -108,11 +108,12 @@ class ModelServer(Generic[W]):
         if kind == "chat":
             self.asked.set()
         gone = asyncio.create_task(_end_of(reader))
-        self.open += kind == "chat"
+        if kind == "chat":
+            self.unanswered.append(asked)
         try:
             return await self._respond(asked, writer, gone) and version != "HTTP/1.0"
         finally:
-            self.open -= kind == "chat"
+            self.unanswered = [each for each in self.unanswered if each is not asked]
             gone.cancel()
             await asyncio.wait({gone})  # unlike `await gone`, it lets our own cancellation be told from that of `gone`
 

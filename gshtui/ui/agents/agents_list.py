@@ -81,7 +81,7 @@ def _is_kind(agent: AgentView, only: Only) -> bool:
         case "working":
             return not agent.ended and not agent.waits_now and agent.status in ("starting", "thinking", "tool")
         case "idle":
-            return not agent.ended and not agent.waits_now and agent.status == "idle"
+            return not agent.ended and not agent.waits_now and agent.status in ("idle", "quiet")
         case "ended":
             return agent.ended
         case _:

@@ -198,6 +198,7 @@ STATUS_SIGNS: dict[str, tuple[str, str]] = {
     "tool": ("●", "$secondary"),
     "waiting": ("◆", "$warning"),
     "idle": ("○", "$foreground-muted"),
+    "quiet": ("◌", "$foreground-muted"),
     "done": ("✓", "$success"),
     "failed": ("✗", "$error"),
     "lost": ("?", "$error"),
