@@ -32,6 +32,8 @@ _TELLS_PROMPTS = Rank.RECORD
 _WRITTEN, _WRITTEN_WITHIN = 0.4, 60.0
 """Seconds until another look at a program that seems to rest: evidence for it may come without a change of its screen,
 for so long."""
+_WRITTEN_EARLIER = 2.0
+"""Seconds by which a transcript's time may be before the prompt was seen."""
 _COUNTS = 3.0
 """Seconds within which a row with a time that passes has to change."""
 
@@ -80,7 +82,9 @@ class StatusFacts:
     entered: float = 0.0
     """When a text was seen to have been entered; 0: not since the screen last showed anything but rest."""
     prompted: float = 0.0
-    """When it was last given a prompt, or seen to begin to work."""
+    """When it was last given a prompt."""
+    worked: float = 0.0
+    """When it last began to work, as far as was seen."""
     fresh: bool = False
     """It has been given no prompt since it was started."""
     rested: float = 0.0
@@ -192,6 +196,11 @@ def _weighed(
     if best is None:
         rests = seen is None or seen.status in ("idle", QUIET)
         return (_entered(facts, now) if rests else None) or seen or moves
+    if best.status == "idle" and not _is_of_this_turn(best, facts):
+        # A source may not have noticed a turn that was over at once; another one may have.
+        best = next((each for each in told if each.status == "idle" and _is_of_this_turn(each, facts)), best)
+        if not _is_of_this_turn(best, facts) and seen is not None and seen.status == "idle":
+            return seen
     if best.status == "idle":
         return _against_rest(profile, best, seen, facts, now)
     if best.status == "waiting":
@@ -226,6 +235,8 @@ def _against_rest(
     profile: Profile, told: Evidence, seen: KnownStatus | None, facts: StatusFacts, now: float
 ) -> KnownStatus:
     """A source says that it rests: what the screen shows to the contrary counts."""
+    if seen is not None and seen.source == "activity" and told.rank is Rank.TRANSCRIPT:
+        return seen  # what it has written so far may not be all
     if seen is None or seen.status in ("idle", QUIET) or seen.source == "activity":
         return _rest_of_this_turn(told, facts, now)
     if seen.source == "title" and facts.reading.status == "idle" and facts.titled <= told.at:
@@ -240,11 +251,18 @@ def _against_rest(
     return dataclasses.replace(_rest_of_this_turn(told, facts, now), again=again)
 
 
+def _is_of_this_turn(told: Evidence, facts: StatusFacts) -> bool:
+    """Whether a rest is newer than its last prompt. Some transcripts have only the time of that, and no exact one."""
+    if told.rank is Rank.TRANSCRIPT:
+        return told.at >= facts.prompted - _WRITTEN_EARLIER
+    return told.at >= max(facts.prompted, facts.worked) or not (facts.prompted or facts.worked)
+
+
 def _rest_of_this_turn(told: Evidence, facts: StatusFacts, now: float) -> KnownStatus:
     """Its rest, if that is newer than its last prompt."""
-    since = facts.prompted
-    if not since or told.at >= since:
+    if _is_of_this_turn(told, facts):
         return _said(told)
+    since = max(facts.prompted, facts.worked)
     left = _TOLD - (now - since)
     if left > 0:
         return KnownStatus("thinking", told.source, since, sure=False, again=left)
@@ -413,7 +431,7 @@ def _shows_rest(profile: Profile, facts: StatusFacts) -> bool:
         # Of an unknown program's prompt it is not known that it means rest, unless it reads from its terminal.
         here = facts.front
         return profile.name != GENERIC or here is None or bool(here.reads) or here.program in profile.programs
-    since = facts.prompted
+    since = max(facts.prompted, facts.worked)
     ended = profile.rest.input or (bool(facts.reading.ended) and facts.ended >= since)
     return (ended and not facts.unseen) or (facts.fresh and not since) or facts.rested > since
 

@@ -346,7 +346,19 @@ class CliStatus:
             self._facts = dataclasses.replace(facts, moved=facts.moved + jump, titled=facts.titled + jump)
             self._news.shift(jump)
         elif jump < -_SET_BACK:
-            told = ("started", "moved", "titled", "since", "asked", "entered", "prompted", "rested", "ended", "counted")
+            told = (
+                "started",
+                "moved",
+                "titled",
+                "since",
+                "asked",
+                "entered",
+                "prompted",
+                "worked",
+                "rested",
+                "ended",
+                "counted",
+            )
             self._facts = dataclasses.replace(facts, **{name: min(getattr(facts, name), now) for name in told})
             self._news.shift(jump)
             if self._hook is not None:
@@ -598,9 +610,11 @@ class CliStatus:
         if known.sure and (known.status in WORKING or asks):
             # What is seen may have begun before; it rests after that only by newer evidence.
             began = known.at if known.source in _BY_ITSELF else known.at - self._profile.timing.veto
-            self._facts = dataclasses.replace(facts, prompted=max(facts.prompted, began), fresh=False)
+            self._facts = dataclasses.replace(facts, worked=max(facts.worked, began), fresh=False)
         elif known.sure and known.status == "idle":
-            self._facts = dataclasses.replace(facts, rested=max(facts.rested, known.at, facts.prompted + 0.001))
+            self._facts = dataclasses.replace(
+                facts, rested=max(facts.rested, known.at, facts.prompted + 0.001, facts.worked + 0.001)
+            )
         seen = known.sure and known.source in ("screen", "title")
         if seen and hook is not None and hook.status not in ("", "idle"):
             # What is seen has contradicted it for long enough: it is over, and says nothing of what comes later.

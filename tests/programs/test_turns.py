@@ -44,6 +44,7 @@ async def test_every_text_arrives_word_for_word(stage: Stage) -> None:
     await stage.hears("And a last word")
 
 
+@pytest.mark.programs("claude", "codex", "opencode", "vibe", "qwen", "aider")  # Gemini asks about one as long as this
 async def test_a_long_answer_is_work_to_its_end(stage: Stage) -> None:
     """The stage itself sees to it that it is never called idle meanwhile."""
     await stage.status("idle")

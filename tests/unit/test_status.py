@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gshtui.programs import profile as profiles
 from gshtui.programs import status as statuses
+from gshtui.programs.evidence import Evidence, Rank
 from gshtui.programs.profile import GENERIC, Profile
-from gshtui.programs.screen_reading import ScreenReading
+from gshtui.programs.screen_reading import ScreenReading, read_screen
 from gshtui.programs.status import HookEvent, KnownStatus, StatusFacts, hook_evidence
 
 LOADED = profiles.load(Path("/nonexistent"))
@@ -219,3 +222,69 @@ def test_the_screen_of_an_unseen_version_does_not_end_what_a_hook_tells() -> Non
 def test_a_program_of_an_unseen_version_that_was_given_nothing_rests_by_a_guess() -> None:
     known = decide(CLAUDE, None, replace(_unseen("idle"), fresh=True), NOW)
     assert (known.status, known.source, known.sure) == ("idle", "screen", False)
+
+
+LIVE = (Rank.HOOK, Rank.RECORD, Rank.PROTOCOL)
+ASSISTANTS = sorted(name for name, profile in LOADED.profiles.items() if profile.ai)
+
+
+def says(rank: Rank, status: str, age: float) -> Evidence:
+    return Evidence(rank, rank.name.lower(), status, NOW - age)
+
+
+@pytest.mark.parametrize("status", ["thinking", "tool", "waiting"])
+def test_work_and_questions_of_any_live_source_beat_rest(status: str) -> None:
+    """Unless a higher one has said since that it rests."""
+    for one, other, screen in itertools.product(LIVE, (*LIVE, Rank.TRANSCRIPT), ("", "idle")):
+        if one is other:
+            continue
+        seen = facts(screen, moved=1)
+        newer = statuses.decide(CLAUDE, (says(one, status, 5), says(other, "idle", 50)), seen, NOW)
+        assert newer.status == status
+        older = statuses.decide(CLAUDE, (says(one, status, 50), says(other, "idle", 5)), seen, NOW)
+        assert older.status == ("idle" if other > one else status)
+        ranks = [each.rank for each in older.evidences]
+        assert ranks == sorted(ranks, reverse=True)
+
+
+@pytest.mark.parametrize("name", ASSISTANTS)
+def test_an_input_alone_is_no_rest_of_a_program_that_thinks(name: str) -> None:
+    profile = LOADED.get(name)
+    known = statuses.decide(profile, (), replace(facts("idle"), prompted=NOW - 300), NOW)
+    assert (known.status == "idle") == profile.rest.input
+    unasked = statuses.decide(profile, (), replace(facts("idle"), fresh=True), NOW)
+    assert (unasked.status, unasked.sure) == ("idle", True), "it has been given nothing to do"
+    finished = says(Rank.TRANSCRIPT, "idle", 200)
+    assert statuses.decide(profile, (finished,), replace(facts("idle"), prompted=NOW - 300), NOW).status == "idle"
+    before = statuses.decide(profile, (finished,), replace(facts("idle"), prompted=NOW - 100), NOW)
+    assert (before.status == "idle") == profile.rest.input, "that turn was the one before"
+
+
+@pytest.mark.parametrize("rank", LIVE)
+def test_what_passes_on_the_screen_is_never_rest(rank: Rank) -> None:
+    """Whatever the rules make of it: a time that passes, or a way to interrupt it below its input."""
+    rows = ["● Bash(make)", "", "✽ Hullaballooing… (9s · ↓ 5 tokens)", "", "─" * 80, "❯ ", "─" * 80]
+    for footer in ("  a new word on · esc to interrupt", "  ESC to cancel all of it", "  nothing new"):
+        reading = read_screen(with_new_words(CLAUDE), [*rows, footer], "Claude Code")
+        assert reading.contradicts == "thinking"
+        seen = StatusFacts(started=1.0, moved=NOW, since=NOW - 20, counted=NOW - 1, reading=reading, ready=True)
+        alone = statuses.decide(CLAUDE, (), replace(seen, fresh=True), NOW)
+        assert (alone.status, alone.sure) == ("thinking", False)
+        assert statuses.decide(CLAUDE, (says(rank, "idle", 60),), seen, NOW).status == "thinking"
+
+
+def with_new_words(profile: Profile) -> Profile:
+    """The profile of a program all of whose words have changed but those of its input."""
+    return msgspec.structs.replace(profile, rules=profile.rules[-1:])
+
+
+def test_a_marked_choice_without_an_input_needs_a_person() -> None:
+    rows = [
+        "Make auto mode your default permission mode?",
+        "",
+        "❯ Yes, set auto mode as my default",
+        "  No, keep manual",
+    ]
+    reading = read_screen(with_new_words(CLAUDE), rows, "Claude Code")
+    known = statuses.decide(CLAUDE, (), replace(facts(), reading=reading, since=NOW - 5), NOW)
+    assert (known.status, known.sure, known.needs_you) == ("waiting", False, True)
