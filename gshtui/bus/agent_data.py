@@ -16,7 +16,8 @@ GuardMode = Literal["plan", "ask", "edit", "auto", "yolo"]
 EffortChoice = Literal["", "low", "medium", "high"]
 """How hard a model is told to think; empty: its provider decides."""
 AnswerSource = Literal["", "report", "transcript", "screen"]
-"""Where the text of an answer comes from. Empty: from the agent's own events. report: its program reported it (hooks).
+"""Where the text of an answer comes from. Empty: from the agent's own events. report: its program reported it.
+
 transcript: its program's own record of the conversation. screen: what its terminal showed, which may be more or less.
 """
 ENDED_STATUSES: tuple[str, ...] = ("done", "failed", "lost")

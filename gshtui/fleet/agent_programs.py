@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gshtui.programs.evidence import LiveSource
     from gshtui.programs.pane_view import SessionError
     from gshtui.programs.pane_writer import PaneWriter
+    from gshtui.programs.program_link import ProgramLink
     from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 
 _WRITTEN, _AGAIN = 2.0, 0.1
@@ -54,6 +55,7 @@ class Programs:
     def __init__(self) -> None:
         self._folder = ProfileFolder()
         self._sessions: dict[tuple[str, int], CliSession] = {}
+        self._links: dict[tuple[str, int], ProgramLink | None] = {}
         self._turns = LastTurns()
         self._versions = kept_versions()
 
@@ -152,10 +154,26 @@ class Programs:
         key = (row.id, row.pid)
         profile, loaded = await self.profile(row), await self._folder.current()
         if key not in self._sessions:
-            loading = await self.loading(row)
-            self._sessions.setdefault(key, CliSession(server, row, profile, loaded.of_process, loading))
+            loading, link = await self.loading(row), await self.link(row)
+            self._sessions.setdefault(key, CliSession(server, row, profile, loaded.of_process, loading, link))
         self._sessions[key].use(profile, loaded.of_process)
         return self._sessions[key]
+
+    async def link(self, row: AgentRow) -> ProgramLink | None:
+        """The connection to the agent's program by its own protocol; `None`: there is none."""
+        from gshtui.programs.program_link import link_to
+
+        key = (row.id, row.pid)
+        if key not in self._links:
+            profile = await self.profile(row)
+            self._links.setdefault(key, link_to(profile, row))
+        return self._links[key]
+
+    async def stop(self) -> None:
+        """End all connections."""
+        links, self._links = [link for link in self._links.values() if link is not None], {}
+        for link in links:
+            await link.stop()
 
     async def loading(self, row: AgentRow) -> ConversationLoading:
         """Whether the agent's program has yet to read the conversation that it was started with."""
@@ -177,7 +195,9 @@ class Programs:
             return await self.last_turn(now) if now is not None and now.pid == row.pid else None
 
         profile = await self.profile(row)
-        return live_sources(profile, row, self._environ(row, profile), last_turn)
+        link = await self.link(row)
+        others = live_sources(profile, row, self._environ(row, profile), last_turn)
+        return [link, *others] if link is not None else others
 
     def _environ(self, row: AgentRow, profile: Profile) -> dict[str, str]:
         """The environment of the agent's program, as far as it says where its files are."""
@@ -294,7 +314,13 @@ class Programs:
             env |= {name: value for name, value in rule.environment.items() if request.mode or name not in environ}
             if not any(each.shown for each in profile.modes.each):
                 shown = ProgramMode(rule.name, mode)
-        return AgentStart(words, env, prompt, made.blank, made.external_id, profile.name, made.how, mode, shown)
+        command: tuple[str, ...] = ()
+        if made.alone:
+            alone = program_modes.with_mode(program_modes.rule_for(profile, mode), made.alone) if mode else made.alone
+            words, command = await asyncio.to_thread(launch.with_server, profile, alone, words, data, row.id)
+        return AgentStart(
+            words, env, prompt, made.blank, made.external_id, profile.name, made.how, mode, shown, command
+        )
 
     async def plan(self, row: AgentRow, request: SpawnRequest, environ: Mapping[str, str]) -> AgentStart:
         """What a restart would make of its conversation, with nothing to run. Raises `FleetError`."""
@@ -415,6 +441,8 @@ class Programs:
         has above the screen."""
         from gshtui.programs.asked_call import whole_question
 
+        if (link := await self.link(row)) is not None and link.asks(question.id):
+            return question  # its protocol has told all of it
         found = await self.transcript(row)
         if found is not None:
             question = await asyncio.to_thread(whole_question, question, *found)
@@ -439,7 +467,14 @@ class Programs:
         from gshtui.programs.pane_view import SessionError
         from gshtui.programs.status import by_foreground
 
-        session = await self.session(server, row)
+        session, link = await self.session(server, row), await self.link(row)
+        if link is not None and await link.connected() and (told := link.evidence) is not None:
+            asked = await link.question() if told.status == "waiting" else None
+            if told.status == row.status and asked == row.question:
+                return {}
+            waits = told.status == "waiting"
+            known = {"status": told.status, "status_source": told.source, "doing": told.doing}
+            return known | {"needs_you": waits, "question": asked}
         try:
             seen = await session.read_screen()
         except SessionError:

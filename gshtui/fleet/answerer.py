@@ -38,7 +38,7 @@ class Answerer:
             return row.unsent
         session = await self._session(row)
         try:
-            found = await session.writer.open_question()
+            found = await session.open_question()
             if row.question is not None and row.question.id == found.id and row.question.choices:
                 return row.question  # with what its transcript has of it
             found = await self._programs.whole_question(self._context.terminals.server(row.socket), row, found)
@@ -78,7 +78,7 @@ class Answerer:
             return pipe is not None and behavior is not None and hook_answers.give_answer(pipe, behavior)
 
         try:
-            return await session.writer.answer(question, choice, by_hook)
+            return await session.choose(question, choice, by_hook)
         except SessionError as error:
             raise from_session_error(error) from error
 

@@ -226,6 +226,7 @@ class Fleet:
             *((self._starter.stop,) if "_starter" in made else ()),
             self._reports.stop,
             *((self._killer.stop,) if "_killer" in made else ()),
+            self._programs.stop,
         )
         try:
             await self._context.rows.flush()

@@ -90,6 +90,8 @@ class AgentStart:
     """The mode that another vendor's program is started in; empty: its own."""
     program_mode: ProgramMode | None = None
     """The mode that it is in then, where its screen does not show it."""
+    command: tuple[str, ...] = ()
+    """What its terminal runs, where that is more than `argv`."""
 
 
 @dataclass(frozen=True, slots=True)

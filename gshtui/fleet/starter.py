@@ -394,7 +394,9 @@ class Starter:
             session = base if number == 1 else f"{base}-{number}"
             try:
                 env = {**start.env, TERMINAL: session}
-                return await server.spawn(session, start.argv, cwd=Path(row.cwd), env=env, mark=session_mark(row))
+                return await server.spawn(
+                    session, start.command or start.argv, cwd=Path(row.cwd), env=env, mark=session_mark(row)
+                )
             except TmuxError as error:
                 # A server that is just ending takes nothing in; the next attempt starts another one.
                 if error.kind == "gone":

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
+import time
 from collections.abc import Callable, Sequence
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
+from gshtui.programs.choice_presser import Otherwise
 from gshtui.programs.pane_view import LOOK, PaneView, Profiles, Seen, SessionError
 from gshtui.programs.pane_writer import PaneWriter, Sent, State
 from gshtui.programs.profile import GENERIC, Profile, takes_code
+from gshtui.programs.program_link import ProgramLink
 from gshtui.programs.screen_reading import ScreenReading
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.tmux.marker import Marker, capture_marker, text_since
@@ -125,6 +129,8 @@ def _echoed(rows: Sequence[str], entered: str) -> int:
 
 
 __all__ = ["CliSession", "SessionError"]
+_COMMAND = re.compile(r"/[a-z][a-z0-9_:-]*(?:\s|\Z)")
+"""A command of the program's own, which only its input knows."""
 _PAST = 3000
 """Lines above the screen that an answer may have scrolled."""
 
@@ -139,16 +145,19 @@ class CliSession:
         profile: Profile,
         profiles: Profiles | None = None,
         loading: ConversationLoading | None = None,
+        link: ProgramLink | None = None,
     ) -> None:
         """
         Args:
             profiles: finds the profile of another program that is in front.
             loading: whether it has yet to read the conversation that it was started with.
+            link: the connection to it by its own protocol, by which it is told what else would be typed.
         """
         self._server = server
         self._name = row.name
         self._profile = profile
         self._view = PaneView(server, row.pane, row.name, profile, profiles, loading)
+        self._link = link
         self.writer = PaneWriter(self._view)
         """What types into its terminal."""
         self._last: Sent | None = None
@@ -218,6 +227,8 @@ class CliSession:
         What a killed process has left half typed in the input is removed, and is no obstacle; a text that was sent, and
         that the program has yet to read, is one only until it has.
         """
+        if self._link is not None and await self._link.connected():
+            return self._beside(self._link, await self._view.read_screen(), even_busy)
         trouble = self._view.obstacle(await self._view.read_drawn(), even_busy=even_busy)
         if trouble is None or trouble.kind != "draft":
             return trouble
@@ -226,7 +237,16 @@ class CliSession:
         return await self.writer.unread() or trouble
 
     async def send(self, text: str, *, told: Callable[[State], None] | None = None, even_busy: bool = False) -> Sent:
-        """Type a text and enter it. Raises `SessionError`; see `PaneWriter.write`."""
+        """Give it a text by its protocol, or type and enter it. Raises `SessionError`; see `PaneWriter.write`."""
+        if self._link is not None and not _COMMAND.match(text) and await self._link.connected():
+            seen = await self._view.read_screen()
+            if (trouble := self._beside(self._link, seen, even_busy)) is not None:
+                raise trouble
+            if await self._link.prompt(text):
+                self._last = None  # its answer comes in the same way
+                if told is not None:
+                    told("submitted")
+                return Sent(seen.marker(), text, (), time.time())
         self._last = await self.writer.write(text, told=told, even_busy=even_busy)
         return self._last
 
@@ -268,8 +288,38 @@ class CliSession:
             raise SessionError("terminal", error.message, error.hint) from error
         return printed_output(sent.marker, now, came, sent.text)
 
+    def _beside(self, link: ProgramLink, seen: Seen, even_busy: bool) -> SessionError | None:
+        """What keeps a text from being given to it by its protocol: none is where it would have to be typed first."""
+        if seen.dead or seen.reading.status == "waiting":
+            return self._view.obstacle(seen, even_busy=even_busy)
+        told = link.evidence
+        if told is not None and told.status == "waiting":
+            about = f" ({told.doing})" if told.doing else ""
+            return SessionError("waiting", f"{self._name} waits for an answer{about}.", "Answer it first.")
+        if told is not None and told.status != "idle" and not even_busy:
+            return SessionError("busy", f"{self._name} is busy.", "Wait until it is done.")
+        return None
+
+    async def open_question(self) -> OpenQuestion:
+        """What it asks now. Raises `SessionError` as `PaneWriter.open_question` does."""
+        if self._link is not None and await self._link.connected():
+            question = await self._link.question()
+            if question is not None and question.choices:
+                return question
+        return await self.writer.open_question()
+
+    async def choose(self, question: str, choice: str, otherwise: Otherwise) -> OpenQuestion | None:
+        """Answer a question; what is asked next, if anything is. See `PaneWriter.answer`."""
+        if self._link is not None and await self._link.connected():
+            asked = question or (await self.open_question()).id
+            if self._link.asks(asked):
+                return await self._link.answer(asked, choice)
+        return await self.writer.answer(question, choice, otherwise)
+
     async def interrupt(self) -> None:
-        """Interrupt it with its own keys. Raises `SessionError` (terminal)."""
+        """Interrupt it, by its own protocol or with its own keys. Raises `SessionError` (terminal)."""
+        if self._link is not None and await self._link.connected() and await self._link.interrupt():
+            return
         await self.writer.press(self._profile.keys.interrupt)
 
     async def exit(self, *, timeout: float = 10.0) -> bool:

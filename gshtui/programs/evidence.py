@@ -77,6 +77,11 @@ class LiveSource(Protocol):
         """The program's version; empty where it does not tell that."""
         ...
 
+    @property
+    def answer_text(self) -> str:
+        """What the program said last in the turn that is over; empty while it works, or where it does not tell that."""
+        ...
+
     async def start(self, changed: Callable[[], None]) -> None:
         """Begin, and call `changed` whenever any of this is different. Never raises: what fails says nothing."""
         ...

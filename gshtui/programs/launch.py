@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gshtui.programs import hook_reports, hooks
+from gshtui.programs.codex import app_server_launch
 from gshtui.programs.profile import Profile
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import ConversationState, conversation_state, transcript_file
@@ -41,6 +42,8 @@ class Launch:
     hooked: bool = False
     """The program will report by itself."""
     how: str = ""
+    alone: tuple[str, ...] = ()
+    """Its command line to be connected to a server of its own (`with_server`); empty: it has none."""
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """The whole environment: the inherited variables, minus forbidden ones, plus additions."""
@@ -271,10 +274,34 @@ async def _started(
     folder: Path | None,
 ) -> Launch:
     given, reports = await asyncio.to_thread(_hooked, profile, words, agent, data, environ, folder)
-    extra = profile.offered if await _offers(profile, words, environ) else ()
+    known = await help_text(words, environ) if profile.offered or profile.protocol else ""
+    extra = profile.offered if _offers(profile, words, known) else ()
+    alone = (*placed(profile, words, arguments), *given.arguments)
     argv = (*placed(profile, words, arguments), *extra, *given.arguments)
     env = {**profile.environment, **given.environment, **reports}
-    return Launch(argv, env, profile.scrub, conversation, hooked=bool(reports))
+    served = profile.protocol == "codex" and app_server_launch.REMOTE in known
+    return Launch(argv, env, profile.scrub, conversation, hooked=bool(reports), alone=alone if served else ())
+
+
+def with_server(
+    profile: Profile, alone: tuple[str, ...], plain: tuple[str, ...], data: Path, agent: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The command line of a program that is connected to a server of its own, and what its terminal runs for that.
+
+    Where it cannot be, the plain command line and nothing. Blocks for a moment.
+
+    Args:
+        alone: `Launch.alone`.
+    """
+    at = next((place for place, word in enumerate(alone) if Path(word).name in profile.programs), -1)
+    try:
+        socket = app_server_launch.server_socket(data, agent)
+    except OSError:
+        return plain, ()  # it is reached by its terminal alone
+    command = app_server_launch.with_server(alone, at, plain, socket) if socket is not None and at >= 0 else None
+    if socket is None or command is None:
+        return plain, ()
+    return app_server_launch.screen_line(alone, socket), command
 
 
 def _filled(template: Sequence[str], external_id: str) -> tuple[str, ...]:
@@ -296,11 +323,9 @@ def _hooked(
         return hooks.NOTHING, {}  # a recipe that cannot be used must not keep the program from starting
 
 
-async def _offers(profile: Profile, argv: Sequence[str], environ: Mapping[str, str]) -> bool:
+def _offers(profile: Profile, argv: Sequence[str], known: str) -> bool:
     """Whether the program's help mentions the argument that the profile wants to pass."""
-    if not profile.offered or profile.offered[0] in argv:
-        return False
-    return profile.offered[0] in await help_text(argv, environ)
+    return bool(profile.offered) and profile.offered[0] not in argv and profile.offered[0] in known
 
 
 async def help_text(argv: Sequence[str], environ: Mapping[str, str]) -> str:

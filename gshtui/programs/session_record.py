@@ -94,6 +94,11 @@ class SessionRecord:
         """The program's version."""
         return self._found.version
 
+    @property
+    def answer_text(self) -> str:
+        """No record has it."""
+        return ""
+
     async def start(self, changed: Callable[[], None]) -> None:
         """Begin."""
         self._changed = changed

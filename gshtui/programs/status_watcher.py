@@ -275,6 +275,8 @@ class CliStatus:
     def _on_source(self) -> None:
         for source in self._sources:
             self._bind(source.conversation)
+            if (said := source.evidence) is not None and said.rank is Rank.PROTOCOL:
+                self.answer = source.answer_text
         if self._task is not None:
             self._judge()
         self._at_once.set()  # what it asks, and how it goes on, its screen shows

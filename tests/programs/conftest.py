@@ -1,7 +1,8 @@
 """The programs that are installed here, one after the other; at the end, which are not.
 
 `.ci/programs` installs them. A test asks for `program`, and for `stage` to have it on one as an agent: without hooks
-and at 80x24, unless it is marked otherwise. What depends on neither is tested at one size, some of it at each.
+and at 80x24, unless it is marked otherwise. What depends on neither is tested at one size, some of it at each. With
+GSH_TEST_ALONE, none is connected to us by a protocol of its own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pytest
 
 from gshtui.programs import hooks
 from gshtui.programs import profile as profiles
+from gshtui.settings import paths
 from tests.kit.home import Home
 from tests.kit.real_programs import FOUND, MISSING, SERVERS, Program, installed_servers
 from tests.kit.tmux import end_server, short_folder
@@ -49,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "whole_turn_of(*names): the one test of these that .ci/run always runs")
     config.addinivalue_line("markers", "whole_turn: one whole turn of each program; put there by `whole_turn_of`")
     config.addinivalue_line("markers", "hooked: the program's hooks are installed, so that it reports by itself")
+    config.addinivalue_line("markers", "alone: without the protocol by which it is connected to us beside its screen")
     config.addinivalue_line("markers", "over_acp: the program speaks the Agent Client Protocol with us")
     config.addinivalue_line("markers", "size(columns, rows): of the program's terminal; without it, 80x24")
 
@@ -82,6 +85,10 @@ async def stage(
     """The program as an agent, in a fresh home, with a private tmux server and a provider on this machine."""
     size = request.node.get_closest_marker("size")
     columns, rows = size.args if size is not None else (80, 24)
+    if request.node.get_closest_marker("alone") is not None or os.environ.get("GSH_TEST_ALONE"):
+        profile = paths.config_dir(create=True) / "profiles" / f"{program.name}.toml"
+        profile.parent.mkdir(exist_ok=True)
+        profile.write_text(f'extends = "{program.name}"\nprotocol = ""\n', "utf-8")
     if request.node.get_closest_marker("hooked") is not None:
         hooks.apply_plan(hooks.plan(profiles.load().get(program.name)))
     with short_folder() as sockets:

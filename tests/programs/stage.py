@@ -162,14 +162,14 @@ class Stage:
         be one dialog below the other, and since some programs ignore the keys of a box that has just come.
         """
 
-        async def waits() -> bool:
-            return await self._waits() or await self._waits()  # one look may be at a screen that is just being painted
+        async def seen() -> bool:
+            return await self.waits() or await self.waits()  # one look may be at a screen that is just being painted
 
         for _ in range(_ESCAPES):
             await self.person("Escape")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_TAKEN):
-                    await self.until(waits, lambda waits: not waits)
+                    await self.until(seen, lambda waits: not waits)
                 return
 
     async def closed(self) -> None:
@@ -177,7 +177,7 @@ class Stage:
         await self.escaped()
         await self.status("idle")
 
-    async def _waits(self) -> bool:
+    async def waits(self) -> bool:
         """Whether its screen says that it waits."""
         profile = profiles.load().for_argv(self.program.argv)
         info, lines = await self.server.capture_screen(self.row.pane)

@@ -29,6 +29,8 @@ async def asked(stage: Stage) -> OpenQuestion:
         row = await stage.until(stage.look, readable)
         try:
             shown = await stage.fleet.question(stage.id)
+            if not await stage.waits():  # its protocol may tell before its screen does
+                return None
         except FleetError:  # it is just being painted anew
             return None
         return row.question if row.question is not None and row.question.id == shown.id else None

@@ -33,6 +33,7 @@ from gshtui.headless import exits
 from gshtui.hosts import host_package
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
+from gshtui.programs import profile as profiles
 from gshtui.providers import candidates
 from gshtui.settings import loader, paths
 from gshtui.settings.keys import TABLES, split
@@ -300,6 +301,14 @@ def a_workflow(folder: Path) -> None:
     (folder / "notes.yml").write_text(blocks("yaml")[0])
 
 
+def own_profile(home: Home, project: Path) -> None:
+    file = home.path / ".config/gsh/profiles/codex.toml"
+    file.parent.mkdir(parents=True)
+    assert profiles.load().get("codex").protocol == "codex"
+    file.write_text('extends = "codex"\nprotocol = ""\n', "utf-8")
+    assert profiles.load().get("codex").protocol == ""
+
+
 def own_workflow(home: Home, project: Path) -> None:
     a_workflow(home.path / ".config/gsh/workflows")
     assert read_library(project).found["release-notes"].source == "yours"
@@ -425,6 +434,7 @@ FILES: dict[str, Callable[[Home, Path], None]] = {
     ".worktreeinclude": included, "$XDG_CONFIG_HOME/gsh/config.toml": kept, "~/.config/gsh": kept,
     "$XDG_DATA_HOME/gsh/gsh.db": kept, "~/.local/share/gsh": kept, "$XDG_STATE_HOME/gsh": kept,
     "~/.local/state/gsh": kept, "~/.local/share/gsh/tools": brought_there,
+    "~/.config/gsh/profiles/codex.toml": own_profile,
     "~/.config/gsh/prompts/": own_prompt, "standup.md": own_prompt,
     "~/.claude/commands/": claude_prompt, "~/.codex/prompts/": codex_prompt, ".gsh/prompts/": project_prompt,
     "~/.config/gsh/workflows/*.yml": own_workflow, ".gsh/workflows/*.yml": project_workflow, "logs/*.jsonl": kept,

@@ -33,6 +33,11 @@ class FinishedTurn:
         why = "its turn is finished"
         return Evidence(Rank.TRANSCRIPT, "transcript", "idle", turn.written, self._confirmed, why=why)
 
+    @property
+    def answer_text(self) -> str:
+        """The transcript has it, where the end of its turn is known."""
+        return ""
+
     async def start(self, changed: Callable[[], None]) -> None:
         """Begin."""
         self._changed = changed

@@ -1,0 +1,353 @@
+"""Codex by its app-server, beside the screen of its own that is connected to the same server.
+
+Says what it does and asks, gives it prompts, answers and interrupts without a key. Connects again when the server comes
+back; while it is away it says nothing, so that the next rank counts. Starts no conversation: its screen does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any
+
+from gshtui.bus.agent_data import OpenQuestion
+from gshtui.programs.codex.app_server_connection import AppServerConnection, AppServerError, ServerMessage
+from gshtui.programs.codex.codex_questions import CodexRequest, is_codex_question
+from gshtui.programs.codex.codex_threads import CodexThread, CodexThreads
+from gshtui.programs.codex.message_fields import table_of, tables_of, text_of, words_of
+from gshtui.programs.evidence import Evidence, Rank
+from gshtui.programs.pane_view import SessionError
+from gshtui.system.ids import new_id
+from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
+from gshtui.system.time_limit import time_limit
+
+_FIRST = 3.0
+"""Seconds for which a new server is left to its own screen: it names itself to the model's provider as its first client
+does."""
+_PAUSE, _LONGEST_PAUSE = 0.25, 2.0
+"""Seconds between two attempts to connect, each time twice as long."""
+_CONNECTED_WITHIN, _SETTLED_WITHIN, _ASKED_WITHIN = 4.0, 5.0, 1.0
+"""Seconds to wait for a connection, for an answer to count, and for the question of a program that says it waits."""
+_JOIN_AGAIN, _MOST_JOINS = 0.2, 60
+"""Seconds until a thread that is not written down yet is joined again, and how often: its first turn writes it down."""
+_STOPPED = 2.0
+"""Seconds to wait for an interrupt to be taken: one that is stopped takes it once it goes on."""
+_MOST_LISTED = 30
+"""Threads of a server that are looked at."""
+_VERSION = re.compile(r"/(\d+(?:\.\d+)+\S*)")
+
+
+class CodexLink:
+    """See the module (`ProgramLink`)."""
+
+    def __init__(self, socket: Path, name: str) -> None:
+        """`name`: of the agent, for messages."""
+        self._socket = socket
+        self._name = name
+        self._threads = CodexThreads()
+        self._connection: AppServerConnection | None = None
+        self._version = ""
+        self._task: asyncio.Task[None] | None = None
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._joining: set[str] = set()
+        self._wanted = asyncio.Event()
+        self._stirred = asyncio.Event()
+        self._changed: Callable[[], None] = _nothing
+        self._said: tuple[object, ...] = ()
+
+    # -- what it says ----------------------------------------------------------------------------------------------
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What it does now."""
+        if self._connection is None or not (status := self._threads.activity):
+            return None
+        asked = self._threads.asked
+        question = asked.question if asked is not None and status == "waiting" else None
+        since, doing = self._threads.since, self._threads.doing
+        why = f"its app-server: {status}"
+        return Evidence(Rank.PROTOCOL, "protocol", status, since, time.time(), doing, question=question, why=why)
+
+    @property
+    def conversation(self) -> str:
+        """The id of the conversation that its screen is in."""
+        return self._threads.main
+
+    @property
+    def version(self) -> str:
+        """The server's version."""
+        return self._version
+
+    @property
+    def answer_text(self) -> str:
+        """What it said last in the turn that is over; empty while it works."""
+        return self._threads.answer if self._connection is not None else ""
+
+    async def start(self, changed: Callable[[], None]) -> None:
+        """Begin to connect, and to tell of changes."""
+        self._changed = changed
+        self._begin()
+
+    async def refresh(self, *, quiet: bool) -> None:
+        """Changes come by themselves."""
+
+    async def stop(self) -> None:
+        """End the connection."""
+        self._changed = _nothing
+        task, self._task = self._task, None
+        await cancel_and_wait(task, *self._jobs)
+        await self._leave()
+
+    def _begin(self) -> None:
+        if self._task is None:
+            self._task = keep_on(self._run, f"the connection to {self._name}")
+
+    # -- what is done by it ----------------------------------------------------------------------------------------
+
+    async def connected(self) -> bool:
+        """See `ProgramLink`."""
+        self._begin()
+        self._wanted.set()
+        return await self._until(lambda: bool(self._connection and self._threads.main), _CONNECTED_WITHIN)
+
+    async def prompt(self, text: str) -> bool:
+        """See `ProgramLink`."""
+        connection, thread = self._connection, self._threads.main
+        if connection is None or not thread:
+            return False
+        words = [{"type": "text", "text": text}]
+        try:
+            given = await connection.call("turn/start", threadId=thread, input=words, clientUserMessageId=new_id())
+        except AppServerError as error:
+            if error.kind != "unsure":
+                return False
+            message = f"Nobody knows whether {self._name} got this text: {error}."
+            raise SessionError("unsure", message, "Look at its terminal before you send it again.") from error
+        self._threads.prompted(thread, text_of(table_of(given, "turn"), "id"), time.time())
+        self._tell()
+        return True
+
+    async def interrupt(self) -> bool:
+        """See `ProgramLink`."""
+        connection = self._connection
+        working = [thread for thread in self._threads.family() if thread.active]
+        if connection is None or not working:
+            return False
+        done = False
+        for thread in working:
+            try:
+                turn = thread.turn or await self._turn_of(connection, thread)
+                if turn:
+                    await connection.call("turn/interrupt", within=_STOPPED, threadId=thread.id, turnId=turn)
+                    done = True
+            except AppServerError as error:
+                done = done or error.kind == "unsure"
+        return done
+
+    async def question(self) -> OpenQuestion | None:
+        """See `ProgramLink`."""
+        if self._threads.activity == "waiting":
+            await self._until(lambda: self._threads.asked is not None, _ASKED_WITHIN)
+        asked = self._threads.asked if self._connection is not None else None
+        return asked.question if asked is not None else None
+
+    def asks(self, question: str) -> bool:
+        """See `ProgramLink`."""
+        return is_codex_question(question)
+
+    async def answer(self, question: str, choice: str) -> OpenQuestion | None:
+        """See `ProgramLink`."""
+        await self._until(lambda: self._threads.find(question) is not None, _ASKED_WITHIN)
+        connection, request = self._connection, self._threads.find(question)
+        if connection is None:
+            raise SessionError("terminal", f"The connection to {self._name} is broken.", "Answer it in its terminal.")
+        if request is None:
+            now = self._threads.asked
+            what = f"{self._name} no longer asks that."
+            if now is not None:
+                what = f"The question of {self._name} changed: {now.question.subject}"
+            raise SessionError("waiting", what, "Nothing was answered.")
+        result = request.answers.get(choice)
+        if result is None:
+            raise SessionError("dialog", f"{choice!r} is none of its choices.", "Nothing was answered.")
+        try:
+            await connection.respond(request.id, result)
+        except AppServerError as error:
+            message = f"Nobody knows whether {self._name} got this answer: {error}."
+            raise SessionError("unsure", message, "Look at its terminal.") from error
+        if not await self._until(lambda: self._threads.find(question) is None, _SETTLED_WITHIN):
+            message = f"The answer was given, but {self._name} still asks the same."
+            raise SessionError("waiting", message, "Look at its terminal.")
+        asked: CodexRequest | None = self._threads.asked
+        return asked.question if asked is not None else None
+
+    # -- the connection --------------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        pause = _PAUSE
+        while True:
+            await self._young()
+            try:
+                connection = await AppServerConnection.open(self._socket, self._take)
+            except AppServerError:
+                self._wanted.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with time_limit(pause):
+                        await self._wanted.wait()
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                continue
+            try:
+                await self._greet(connection)
+                pause = _PAUSE
+                await connection.closed.wait()
+            except AppServerError:
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+            finally:
+                await self._leave(connection)
+
+    async def _young(self) -> None:
+        """Wait until a server that has just been started has been reached by its own screen."""
+        try:
+            age = time.time() - (await asyncio.to_thread(self._socket.lstat)).st_mtime
+        except OSError:
+            return
+        if 0 <= age < _FIRST:
+            await asyncio.sleep(_FIRST - age)
+
+    async def _greet(self, connection: AppServerConnection) -> None:
+        """Introduce us, and learn where it stands. Raises `AppServerError`."""
+        us = {"name": "gsh-tui", "title": "gsh-tui", "version": "1"}
+        hello = await connection.call("initialize", clientInfo=us, capabilities={"experimentalApi": True})
+        found = _VERSION.search(text_of(hello, "userAgent"))
+        self._version = found.group(1) if found else ""
+        before, self._threads = self._threads.main, CodexThreads()
+        await connection.notify("initialized")
+        loaded = await connection.call("thread/loaded/list")
+        ids = words_of(loaded, "data")
+        threads: list[Mapping[str, Any]] = []
+        for id in ids[-_MOST_LISTED:]:
+            with contextlib.suppress(AppServerError):
+                threads.append(table_of(await connection.call("thread/read", threadId=id), "thread"))
+        self._threads.begin(threads, time.time())
+        if before in self._threads.threads:
+            self._threads.main = before  # of a server that came back, the screen opens its conversation again
+        self._connection = connection
+        self._tell()
+
+    async def _leave(self, connection: AppServerConnection | None = None) -> None:
+        connection, self._connection = connection or self._connection, None
+        if connection is not None:
+            await connection.close()
+        for thread in self._threads.threads.values():
+            thread.joined = False
+        self._threads.requests.clear()
+        self._tell()
+
+    def _take(self, message: ServerMessage) -> None:
+        self._threads.add_message(message, time.time())
+        if self._connection is not None:
+            self._tell()
+
+    def _tell(self) -> None:
+        """Tell of what is different, and join the threads that work."""
+        self._stirred.set()
+        self._stirred = asyncio.Event()
+        connection = self._connection
+        if connection is not None:
+            for id in self._threads.unknown - self._joining:
+                self._start(id, self._meet(connection, id))
+            for thread in self._threads.family():
+                if not thread.joined and thread.id not in self._joining and (thread.active or thread.parent == ""):
+                    self._start(thread.id, self._join(connection, thread))
+        evidence = self.evidence
+        now = (
+            connection is not None,
+            self.conversation,
+            self.answer_text,
+            evidence and (evidence.status, evidence.doing, evidence.question, evidence.at),
+        )
+        if now != self._said:
+            self._said = now
+            self._changed()
+
+    def _start(self, id: str, work: Coroutine[Any, Any, None]) -> None:
+        self._joining.add(id)
+        task = start_job(work, f"a conversation of {self._name}")
+        self._jobs.add(task)
+        task.add_done_callback(self._jobs.discard)
+        task.add_done_callback(lambda _: self._joining.discard(id))
+
+    async def _meet(self, connection: AppServerConnection, id: str) -> None:
+        """Ask about a thread that was only mentioned: its screen has opened it."""
+        try:
+            thread = table_of(await connection.call("thread/read", threadId=id), "thread")
+        except AppServerError:
+            self._threads.unknown.discard(id)
+            return
+        self._threads.unknown.discard(id)
+        self._threads.open(thread, time.time())
+        self._joining.discard(id)
+        self._tell()
+
+    async def _join(self, connection: AppServerConnection, thread: CodexThread) -> None:
+        """Have the requests and the items of a thread sent to us, and learn of its last turn."""
+        for _ in range(_MOST_JOINS):
+            try:
+                await connection.call("thread/resume", threadId=thread.id, excludeTurns=True)
+            except AppServerError as error:
+                if error.kind != "refused":
+                    return
+                if not thread.active:
+                    return  # it has no turn yet; its first one begins with a change of its status
+                await asyncio.sleep(_JOIN_AGAIN)
+                continue
+            thread.joined = True
+            await self._catch_up(connection, thread)
+            self._tell()
+            return
+
+    async def _catch_up(self, connection: AppServerConnection, thread: CodexThread) -> None:
+        """Learn what was missed of its last turn before it was joined."""
+        try:
+            turn = await self._last_turn(connection, thread)
+        except AppServerError:
+            return
+        if text_of(turn, "status") == "inProgress":
+            self._threads.under_way(thread.id, turn)
+        elif thread.since and not thread.active and not thread.said:
+            self._threads.missed(thread.id, turn, await asyncio.to_thread(_begun, self._socket))
+
+    async def _last_turn(self, connection: AppServerConnection, thread: CodexThread) -> Mapping[str, Any]:
+        found = tables_of(
+            await connection.call("thread/turns/list", threadId=thread.id, limit=1, itemsView="full"), "data"
+        )
+        return found[0] if found else {}
+
+    async def _turn_of(self, connection: AppServerConnection, thread: CodexThread) -> str:
+        turn = await self._last_turn(connection, thread)
+        return text_of(turn, "id") if text_of(turn, "status") == "inProgress" else ""
+
+    async def _until(self, good: Callable[[], bool], within: float) -> bool:
+        """Wait until something holds; whether it does."""
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(within):
+                while not good():
+                    await self._stirred.wait()
+        return good()
+
+
+def _begun(socket: Path) -> float:
+    """When a server began, in seconds since 1970."""
+    try:
+        return socket.lstat().st_mtime
+    except OSError:
+        return time.time()
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,283 @@
+"""What a Codex app-server has said of its conversations: which one its screen is in, what that does, asks and answered.
+
+Pure: messages in, facts out. A conversation is a thread there; those of helpers belong to the one that started them,
+and those that make a title, or that nobody keeps, belong to nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gshtui.programs.codex.app_server_connection import RequestId, ServerMessage
+from gshtui.programs.codex.codex_questions import CHANGE, CodexRequest, command_line, request_of
+from gshtui.programs.codex.message_fields import number_of, table_of, tables_of, text_of, words_of
+from gshtui.text.sanitise import one_line, plain
+
+_DOING = 160
+_MOST_THREADS, _MOST_REQUESTS, _MOST_ITEMS, _MOST_SAID = 200, 50, 100, 1_000_000
+"""What is kept at most: threads, open requests, changes of files of a turn, characters of an answer."""
+Activity = Literal["", "thinking", "tool", "waiting", "idle"]
+
+
+@dataclass(slots=True)
+class CodexThread:
+    """One conversation. `joined`: its requests and its items come to us."""
+
+    id: str
+    parent: str = ""
+    active: bool = False
+    waits: bool = False
+    since: float = 0.0
+    """Since when it has been active, or at rest; seconds since 1970."""
+    turn: str = ""
+    """The turn under way, if it is known."""
+    running: dict[str, str] = field(default_factory=dict[str, str])
+    """Commands and other calls under way: item → what it is about."""
+    changes: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict[str, list[Mapping[str, Any]]])
+    """Changes of files that were proposed: item → its changes."""
+    said: str = ""
+    """The last message of its turn."""
+    trouble: str = ""
+    """Why its last turn failed."""
+    joined: bool = False
+
+
+class CodexThreads:
+    """See the module. `main` is the thread that its screen is in; empty while there is none."""
+
+    def __init__(self) -> None:
+        self.threads: dict[str, CodexThread] = {}
+        self.main = ""
+        self.unknown: set[str] = set()
+        """Threads that were mentioned and never described."""
+        self.requests: dict[RequestId, tuple[ServerMessage, CodexRequest]] = {}
+        """Those that are open, the oldest first."""
+
+    # -- what comes in ---------------------------------------------------------------------------------------------
+
+    def add(self, thread: Mapping[str, Any], now: float) -> None:
+        """A thread as the server describes it."""
+        id = text_of(thread, "id")
+        self.unknown.discard(id)
+        if not id or thread.get("ephemeral") is True or text_of(thread, "threadSource") == "thread_title":
+            return
+        if id not in self.threads and len(self.threads) >= _MOST_THREADS:
+            self._forget(next(one for one in self.threads if one != self.main))
+        found = self.threads.setdefault(id, CodexThread(id))
+        found.parent = text_of(thread, "parentThreadId")
+        self._status(found, table_of(thread, "status"), min(number_of(thread, "updatedAt") or now, now))
+
+    def open(self, thread: Mapping[str, Any], now: float) -> None:
+        """A thread that a screen has just opened."""
+        self.add(thread, now)
+        found = self.threads.get(text_of(thread, "id"))
+        if found is not None and not found.parent:
+            self.main = found.id
+
+    def begin(self, listed: list[Mapping[str, Any]], now: float) -> None:
+        """The threads that are loaded at the start: its screen is in the one that was used last."""
+        mentioned = set(self.unknown)
+        for thread in listed:
+            if text_of(thread, "id") not in self.threads:  # what came meanwhile is newer
+                self.add(thread, now)
+        self.unknown |= mentioned
+        roots = [
+            one for one in listed if (found := self.threads.get(text_of(one, "id"))) is not None and not found.parent
+        ]
+        newest = max(roots, key=lambda one: (number_of(one, "recencyAt"), number_of(one, "createdAt")), default=None)
+        if newest is not None and not self.main:
+            self.main = text_of(newest, "id")
+
+    def add_message(self, message: ServerMessage, now: float) -> None:
+        """One message of the server's."""
+        at = min(message.at, now) or now
+        params = message.params
+        if message.id is not None:
+            self._ask(message)
+        elif message.method == "thread/started":
+            self.open(table_of(params, "thread"), at)
+        elif message.method == "serverRequest/resolved":
+            over = params.get("requestId")
+            self.requests.pop(over if isinstance(over, int | str) else "", None)
+        elif (thread_id := text_of(params, "threadId")) in self.threads:
+            self._about(self.threads[thread_id], message, at)
+        elif message.method == "thread/status/changed" and len(self.unknown) < _MOST_THREADS:
+            self.unknown.add(thread_id)
+
+    def _about(self, thread: CodexThread, message: ServerMessage, at: float) -> None:
+        params, item = message.params, table_of(message.params, "item")
+        match message.method:
+            case "thread/status/changed":
+                was = thread.active
+                self._status(thread, table_of(params, "status"), at)
+                if thread.active and not was and not thread.parent:
+                    self.main = thread.id  # only what is on the screen, and what we send, begins a turn
+            case "thread/goal/cleared" | "thread/goal/updated" if not thread.parent:
+                self.main = thread.id  # told to everybody whenever a screen opens a conversation
+            case "thread/closed" | "thread/deleted" | "thread/archived":
+                self._forget(thread.id)
+            case "turn/started":
+                thread.turn = text_of(table_of(params, "turn"), "id")
+                thread.said = thread.trouble = ""
+                self._work(thread, at)
+            case "turn/completed":
+                self.complete(thread.id, table_of(params, "turn"), at)
+            case "item/started":
+                self._begin_item(thread, item)
+            case "item/fileChange/patchUpdated":
+                thread.changes[text_of(params, "itemId")] = tables_of(params, "changes")
+            case "item/completed":
+                thread.running.pop(text_of(item, "id"), None)
+                if text_of(item, "type") == "agentMessage" and text_of(item, "text"):
+                    thread.said = plain(text_of(item, "text")[:_MOST_SAID])
+            case "error":
+                if params.get("willRetry") is not True:
+                    thread.trouble = one_line(text_of(table_of(params, "error"), "message"), _DOING)
+            case _:
+                pass
+
+    def complete(self, id: str, turn: Mapping[str, Any], at: float) -> None:
+        """A turn is over."""
+        thread = self.threads.get(id)
+        if thread is None:
+            return
+        for item in tables_of(turn, "items"):
+            if text_of(item, "type") == "agentMessage" and text_of(item, "text"):
+                thread.said = plain(text_of(item, "text")[:_MOST_SAID])
+        if trouble := text_of(table_of(turn, "error"), "message"):
+            thread.trouble = one_line(trouble, _DOING)
+        over = text_of(turn, "id")
+        self.requests = {key: one for key, one in self.requests.items() if one[1].turn != over}
+        if thread.turn in ("", over):
+            self._rest(thread, at)
+
+    def under_way(self, id: str, turn: Mapping[str, Any]) -> None:
+        """A turn whose beginning was missed."""
+        thread = self.threads.get(id)
+        if thread is None or not thread.active:
+            return
+        thread.turn = thread.turn or text_of(turn, "id")
+        for item in tables_of(turn, "items"):
+            if text_of(item, "status") == "inProgress" and text_of(item, "id") not in thread.changes:
+                self._begin_item(thread, item)
+
+    def missed(self, id: str, turn: Mapping[str, Any], since: float) -> None:
+        """A turn was over before its items came to us; it counts if it ended after `since` (seconds since 1970)."""
+        thread = self.threads.get(id)
+        if thread is not None and number_of(turn, "completedAt") >= int(since):
+            self.complete(id, turn, thread.since)
+
+    def prompted(self, id: str, turn: str, now: float) -> None:
+        """A prompt of ours was taken, in this turn."""
+        if (thread := self.threads.get(id)) is not None:
+            if thread.turn != turn:
+                thread.turn, thread.said, thread.trouble = turn, "", ""
+            self._work(thread, now)
+
+    def _status(self, thread: CodexThread, status: Mapping[str, Any], at: float) -> None:
+        kind = text_of(status, "type")
+        if kind == "active":
+            self._work(thread, at)
+            thread.waits = bool(words_of(status, "activeFlags"))
+        elif kind in ("idle", "systemError", "notLoaded"):
+            self._rest(thread, at)
+
+    @staticmethod
+    def _work(thread: CodexThread, at: float) -> None:
+        if not thread.active:
+            thread.active, thread.since = True, at
+
+    @staticmethod
+    def _rest(thread: CodexThread, at: float) -> None:
+        if thread.active or not thread.since:
+            thread.since = at
+        thread.active = thread.waits = False
+        thread.turn = ""
+        thread.running.clear()
+        thread.changes.clear()
+
+    def _begin_item(self, thread: CodexThread, item: Mapping[str, Any]) -> None:
+        kind, id = text_of(item, "type"), text_of(item, "id")
+        if kind == "fileChange" and len(thread.changes) < _MOST_ITEMS:
+            thread.changes[id] = tables_of(item, "changes")
+            thread.running[id] = ", ".join(text_of(change, "path") for change in thread.changes[id])
+            self._ask_again(id)
+        elif kind in ("commandExecution", "mcpToolCall", "dynamicToolCall", "collabAgentToolCall", "webSearch"):
+            about = command_line(text_of(item, "command")) or text_of(item, "tool") or text_of(item, "query") or kind
+            if len(thread.running) < _MOST_ITEMS:
+                thread.running[id] = one_line(about, _DOING)
+
+    def _ask(self, message: ServerMessage) -> None:
+        thread = self.threads.get(text_of(message.params, "threadId"))
+        changes = thread.changes.get(text_of(message.params, "itemId"), []) if thread is not None else []
+        request = request_of(message, changes)
+        if thread is None or request is None or len(self.requests) >= _MOST_REQUESTS:
+            return
+        self.requests[request.id] = (message, request)
+
+    def _ask_again(self, item: str) -> None:
+        """The changes of an item have become known, about which there is a question already."""
+        for message, _ in list(self.requests.values()):
+            if message.method == CHANGE and text_of(message.params, "itemId") == item:
+                self._ask(message)
+
+    def _forget(self, id: str) -> None:
+        self.threads.pop(id, None)
+        self.requests = {key: one for key, one in self.requests.items() if one[1].thread != id}
+        if self.main == id:
+            self.main = next((one.id for one in reversed(self.threads.values()) if not one.parent), "")
+
+    # -- what is known ---------------------------------------------------------------------------------------------
+
+    def family(self) -> list[CodexThread]:
+        """The thread of its screen, and those of its helpers."""
+        found: dict[str, CodexThread] = {}
+        for thread in self.threads.values():  # a helper comes after the one that started it
+            if thread.id == self.main or thread.parent in found:
+                found[thread.id] = thread
+        return list(found.values())
+
+    @property
+    def asked(self) -> CodexRequest | None:
+        """The question that is open; of several, the first."""
+        family = {thread.id for thread in self.family()}
+        return next((request for _, request in self.requests.values() if request.thread in family), None)
+
+    def find(self, question: str) -> CodexRequest | None:
+        """The open request with this question."""
+        return next((request for _, request in self.requests.values() if request.question.id == question), None)
+
+    @property
+    def activity(self) -> Activity:
+        """What it does now; empty while its screen is in no conversation."""
+        family = self.family()
+        if not family:
+            return ""
+        working = [thread for thread in family if thread.active]
+        if any(thread.waits for thread in working) or self.asked is not None:
+            return "waiting"
+        return "tool" if any(thread.running for thread in working) else "thinking" if working else "idle"
+
+    @property
+    def since(self) -> float:
+        """Since when it works or rests; seconds since 1970."""
+        family = self.family()
+        working = [thread.since for thread in family if thread.active]
+        return min(working) if working else max((thread.since for thread in family), default=0.0)
+
+    @property
+    def doing(self) -> str:
+        """What it does, in a few words."""
+        if self.activity == "waiting":
+            return self.asked.question.subject if self.asked is not None else ""
+        running = [about for thread in self.family() for about in thread.running.values()]
+        main = self.threads.get(self.main)
+        return running[-1] if running else main.trouble if main is not None and not main.active else ""
+
+    @property
+    def answer(self) -> str:
+        """What it said last in the turn that is over; empty while it works."""
+        main = self.threads.get(self.main)
+        return main.said if main is not None and self.activity == "idle" else ""

@@ -1,0 +1,267 @@
+"""The link to Codex's app-server: status, questions, answers, prompts, a server that goes and comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.programs.codex.codex_link import CodexLink
+from gshtui.programs.evidence import Rank
+from gshtui.programs.pane_view import SessionError
+from tests.kit.app_server import IDLE, THREAD, TURN, AppServer, active, command_question, thread
+from tests.kit.tmux import short_folder
+
+COVERS = (
+    "gshtui.programs.codex.app_server_connection",
+    "gshtui.programs.codex.codex_questions",
+    "gshtui.programs.codex.codex_threads",
+    "gshtui.programs.codex.message_fields",
+)
+COMMAND, CHANGE = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"
+
+
+class Watched:
+    """A link, and what it tells."""
+
+    def __init__(self, link: CodexLink) -> None:
+        self.link = link
+        self._stirred = asyncio.Event()
+
+    async def until(self, good: Callable[[CodexLink], object]) -> CodexLink:
+        while not good(self.link):
+            self._stirred.clear()
+            await self._stirred.wait()
+        return self.link
+
+    async def status(self, wanted: str) -> CodexLink:
+        return await self.until(lambda link: link.evidence is not None and link.evidence.status == wanted)
+
+    def changed(self) -> None:
+        self._stirred.set()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[AppServer]:
+    with short_folder() as folder:
+        async with AppServer(folder / "s") as made:
+            long_ago = time.time() - 100
+            os.utime(made.path, (long_ago, long_ago))
+            yield made
+
+
+@pytest.fixture
+async def watched(server: AppServer) -> AsyncIterator[Watched]:
+    made = Watched(CodexLink(server.path, "it"))
+    await made.link.start(made.changed)
+    yield made
+    await made.link.stop()
+
+
+async def test_status_follows_the_turn(server: AppServer, watched: Watched) -> None:
+    link = await watched.status("idle")
+    assert (link.conversation, link.version) == (THREAD, "0.171.0")
+    evidence = link.evidence
+    assert evidence is not None and (evidence.rank, evidence.source) == (Rank.PROTOCOL, "protocol")
+    await server.say("thread/status/changed", threadId=THREAD, status=active())
+    await watched.status("thinking")
+    item: dict[str, Any] = {"type": "commandExecution", "id": "call_1", "command": "/bin/bash -lc 'sleep 4'"}
+    await server.say("item/started", threadId=THREAD, turnId=TURN, item=item)
+    link = await watched.status("tool")
+    assert link.evidence is not None and link.evidence.doing == "sleep 4"
+    await server.say("item/completed", threadId=THREAD, turnId=TURN, item=item)
+    await watched.status("thinking")
+    assert not link.answer_text
+    said = {"type": "agentMessage", "id": "msg_0", "text": "All \x1b[31mdone.", "phase": "final_answer"}
+    await server.say("item/completed", threadId=THREAD, turnId=TURN, item=said)
+    await server.say("thread/status/changed", threadId=THREAD, status=IDLE)
+    await watched.status("idle")
+    assert link.answer_text == "All done."
+
+
+async def test_a_question_has_all_of_it_and_is_answered_by_meaning(server: AppServer, watched: Watched) -> None:
+    answered: list[tuple[int | str, dict[str, Any]]] = []
+    server.on_answer = lambda id, result: answered.append((id, result))
+    await watched.status("idle")
+    for id, (choice, result) in enumerate(
+        {
+            "1": {"decision": "accept"},
+            "3": {"decision": command_question()["availableDecisions"][1]},
+            "4": {"decision": "decline"},
+            "5": {"decision": "cancel"},
+        }.items()
+    ):
+        await server.say("thread/status/changed", threadId=THREAD, status=active("waitingOnApproval"))
+        await server.ask(id, COMMAND, **command_question(itemId=f"call_{id}"))
+        link = await watched.until(lambda link: link.evidence is not None and link.evidence.question)
+        evidence = link.evidence
+        assert evidence is not None and evidence.status == "waiting"
+        question = evidence.question
+        assert question is not None and link.asks(question.id)
+        assert question.detail.split("\n") == ["touch made.txt", "in /srv/project", "because: May I run it?"]
+        assert [one.key for one in question.choices] == ["1", "3", "4", "5"]
+        assert await link.question() == question
+        assert await link.answer(question.id, choice) is None
+        assert answered[-1] == (id, result)
+        with pytest.raises(SessionError, match="no longer asks that"):
+            await link.answer(question.id, choice)
+        await server.say("thread/status/changed", threadId=THREAD, status=active())
+
+
+async def test_what_its_person_answers_closes_the_question(server: AppServer, watched: Watched) -> None:
+    await watched.status("idle")
+    await server.say("thread/status/changed", threadId=THREAD, status=active("waitingOnApproval"))
+    await server.ask(7, COMMAND, **command_question())
+    await server.ask(8, COMMAND, **command_question("touch other.txt", itemId="call_2"))
+    link = await watched.until(lambda link: link.evidence is not None and link.evidence.question)
+    first = await link.question()
+    await server.resolve(7)
+    await watched.until(lambda link: link.evidence is not None and link.evidence.question != first)
+    second = await link.question()
+    assert second is not None and "other.txt" in second.detail, "the next one of the two is open"
+    await server.resolve(8)
+    await server.say("thread/status/changed", threadId=THREAD, status=active())
+    await watched.status("thinking")
+    assert first is not None
+    with pytest.raises(SessionError, match="no longer asks that"):
+        await link.answer(first.id, "1")
+    assert not [one for one in server.asked if "method" not in one], "nothing was answered"
+
+
+async def test_a_change_of_files_is_shown_whole(server: AppServer, watched: Watched) -> None:
+    await watched.status("idle")
+    await server.say("thread/status/changed", threadId=THREAD, status=active("waitingOnApproval"))
+    changes = [
+        {"path": "/srv/new.txt", "kind": {"type": "add"}, "diff": "hello\nthe\u202ere\n"},
+        {"path": "/srv/a.txt", "kind": {"type": "update", "move_path": None}, "diff": "@@ -1 +1 @@\n-one\n+two\n"},
+        {"path": "/srv/old.txt", "kind": {"type": "delete"}, "diff": "gone\n"},
+    ]
+    about: dict[str, Any] = {"threadId": THREAD, "turnId": TURN, "itemId": "call_1", "startedAtMs": 1}
+    await server.ask(0, CHANGE, **about, reason=None, grantRoot=None)
+    link = await watched.until(lambda link: link.evidence is not None and link.evidence.question)
+    before = await link.question()
+    assert before is not None and "its terminal shows which" in before.subject and not before.choices
+    item = {"type": "fileChange", "id": "call_1", "changes": changes, "status": "inProgress"}
+    await server.say("item/started", threadId=THREAD, turnId=TURN, item=item)
+    await watched.until(
+        lambda link: link.evidence is not None and link.evidence.question is not None and link.evidence.question.diff
+    )
+    question = await link.question()
+    assert question is not None and question.id != before.id, "an answer to the one without its change counts no more"
+    assert question.detail.split("\n") == ["file: /srv/new.txt", "file: /srv/a.txt", "file: /srv/old.txt"]
+    assert question.diff.split("\n") == [
+        "--- /dev/null", "+++ b/srv/new.txt", "@@ -0,0 +1,2 @@", "+hello", "+the⟨U+202E⟩re",
+        "--- a/srv/a.txt", "+++ b/srv/a.txt", "@@ -1 +1 @@", "-one", "+two",
+        "--- a/srv/old.txt", "+++ /dev/null", "@@ -1,1 +0,0 @@", "-gone",
+    ]  # fmt: skip
+    assert [one.key for one in question.choices] == ["1", "2", "4", "5"]
+
+
+async def test_a_prompt_is_given_once(server: AppServer, watched: Watched) -> None:
+    link = await watched.status("idle")
+    assert await link.connected()
+    assert await link.prompt("first\nsecond")
+    assert link.evidence is not None and link.evidence.status == "thinking", "at once, before the server says so"
+    asked = await server.until("turn/start")
+    assert asked["params"]["input"] == [{"type": "text", "text": "first\nsecond"}]
+    server.refuses.add("turn/start")
+    assert not await link.prompt("refused: it may be typed")
+    server.refuses.clear()
+    server.silent.add("turn/start")
+    prompting = asyncio.ensure_future(link.prompt("nobody knows"))
+    await server.until("turn/start", 3)
+    await server.drop()
+    with pytest.raises(SessionError) as told:
+        await prompting
+    assert told.value.kind == "unsure"
+    assert len([one for one in server.asked if one.get("method") == "turn/start"]) == 3
+
+
+async def test_it_interrupts_the_turn_under_way(server: AppServer, watched: Watched) -> None:
+    link = await watched.status("idle")
+    assert not await link.interrupt()
+    server.turns[THREAD] = {"id": TURN, "status": "inProgress", "items": []}
+    await server.say("thread/status/changed", threadId=THREAD, status=active())
+    await watched.status("thinking")
+    assert await link.interrupt()
+    assert (await server.until("turn/interrupt"))["params"] == {"threadId": THREAD, "turnId": TURN}
+
+
+async def test_a_thread_is_joined_once_it_is_written_down(server: AppServer, watched: Watched) -> None:
+    server.written.clear()
+    await watched.status("idle")
+    await server.say("thread/status/changed", threadId=THREAD, status=active())
+    await server.until("thread/resume", 3)
+    await server.ask(0, COMMAND, **command_question())
+    server.written.add(THREAD)
+    await watched.until(lambda link: link.evidence is not None and link.evidence.question)
+
+
+async def test_while_the_server_is_away_it_says_nothing_and_comes_back(server: AppServer, watched: Watched) -> None:
+    link = await watched.status("idle")
+    await server.say("thread/status/changed", threadId=THREAD, status=active("waitingOnApproval"))
+    await server.ask(0, COMMAND, **command_question())
+    await watched.until(lambda link: link.evidence is not None and link.evidence.question)
+    server.threads[THREAD] = thread(status=active("waitingOnApproval"))
+    await server.drop()
+    await watched.until(lambda link: link.evidence is None)
+    assert await link.connected()
+    question = await link.question()
+    assert question is not None and "made.txt" in question.detail, "it is asked again"
+
+
+async def test_the_screen_decides_which_conversation_counts(server: AppServer, watched: Watched) -> None:
+    await watched.status("idle")
+    title = thread("title", active(), ephemeral=True, threadSource="thread_title")
+    await server.say("thread/started", thread=title)
+    await server.say("thread/started", thread=thread("new"))
+    await watched.until(lambda link: link.conversation == "new")
+    await server.say("thread/started", thread=thread("helper", active(), parentThreadId="new"))
+    await watched.status("thinking")
+    await server.say("thread/status/changed", threadId="helper", status=IDLE)
+    await watched.status("idle")
+    server.threads["older"] = thread("older")
+    await server.say("thread/status/changed", threadId="older", status=IDLE)
+    await watched.until(lambda link: link.conversation == "older")
+    await server.say("thread/closed", threadId="older")
+    await watched.until(lambda link: link.conversation == "new")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no json", "[]", "1", '"method"', "{}", '{"method": 1}', '{"method": "turn/started"}', b"\xff\xfe",
+        '{"method": "serverRequest/resolved", "params": {"requestId": [1]}}',
+        '{"method": "thread/status/changed", "params": {"threadId": ["x"], "status": 3}}',
+        '{"method": "thread/started", "params": {"thread": {"id": 3}}}',
+        '{"method": "thread/status/changed", "params": []}', "[" * 20000,
+        '{"id": 99, "result": {}}', '{"id": true, "error": 5}', '{"id": {}, "method": "x"}',
+        json.dumps({"id": 5, "method": COMMAND, "params": {"threadId": THREAD, "command": 7, "cwd": []}}),
+        json.dumps({"method": "item/started", "params": {"threadId": THREAD, "item": {"type": "fileChange"}}}),
+        json.dumps({"method": "turn/completed", "params": {"threadId": THREAD, "turn": {"items": [None, 3, {}]}}}),
+        json.dumps({"method": "error", "params": {"threadId": THREAD, "error": "x", "willRetry": "no"}}),
+    ],
+)  # fmt: skip
+async def test_a_message_that_is_none_costs_that_message(
+    text: str | bytes, server: AppServer, watched: Watched
+) -> None:
+    await watched.status("idle")
+    await server.raw(text)
+    await server.say("thread/started", thread=thread("after"))
+    await watched.until(lambda link: link.conversation == "after")
+
+
+async def test_a_socket_of_nobody_is_no_link(tmp_path: Path) -> None:
+    link = CodexLink(tmp_path / "none", "it")
+    await link.start(lambda: None)
+    assert link.evidence is None
+    assert not await link.prompt("words")
+    assert not await link.interrupt()
+    assert await link.question() is None
+    await link.stop()
