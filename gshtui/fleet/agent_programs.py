@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -52,7 +52,9 @@ def is_known(row: AgentRow) -> bool:
 class Programs:
     """This hub's profiles, read when the first program is examined, and again when a file of theirs changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, screen_only: Collection[str] = ()) -> None:
+        """`screen_only`: the profiles whose programs' own protocols are not used; `*`: none is."""
+        self._screen_only = frozenset(screen_only)
         self._folder = ProfileFolder()
         self._sessions: dict[tuple[str, int], CliSession] = {}
         self._links: dict[tuple[str, int], ProgramLink | None] = {}
@@ -154,20 +156,22 @@ class Programs:
         key = (row.id, row.pid)
         profile, loaded = await self.profile(row), await self._folder.current()
         if key not in self._sessions:
-            loading, link = await self.loading(row), await self.link(row)
+            loading, link = await self.loading(row), await self.link(server, row)
             self._sessions.setdefault(key, CliSession(server, row, profile, loaded.of_process, loading, link))
         self._sessions[key].use(profile, loaded.of_process)
         return self._sessions[key]
 
-    async def link(self, row: AgentRow) -> ProgramLink | None:
+    async def link(self, server: TmuxServer, row: AgentRow) -> ProgramLink | None:
         """The connection to the agent's program by its own protocol; `None`: there is none."""
-        from gshtui.programs.program_link import link_to
-
         key = (row.id, row.pid)
         if key not in self._links:
-            profile = await self.profile(row)
-            self._links.setdefault(key, link_to(profile, row))
+            self._links.setdefault(key, self._new_link(server, row, await self.profile(row)))
         return self._links[key]
+
+    def _new_link(self, server: TmuxServer, row: AgentRow, profile: Profile) -> ProgramLink | None:
+        from gshtui.programs.program_link import link_to
+
+        return link_to(self._allowed(profile), server, row)
 
     async def stop(self) -> None:
         """End all connections."""
@@ -182,7 +186,9 @@ class Programs:
         profile = await self.profile(row)
         return ConversationLoading(profile, 0 if row.host else row.pid, row.cwd, self._environ(row, profile))
 
-    async def live_sources(self, row: AgentRow, newest: Callable[[], AgentRow | None]) -> list[LiveSource]:
+    async def live_sources(
+        self, server: TmuxServer, row: AgentRow, newest: Callable[[], AgentRow | None]
+    ) -> list[LiveSource]:
         """What tells the status of the agent's program while it runs, besides its hooks and its screen.
 
         Args:
@@ -195,7 +201,9 @@ class Programs:
             return await self.last_turn(now) if now is not None and now.pid == row.pid else None
 
         profile = await self.profile(row)
-        link = await self.link(row)
+        # Of OpenCode one of its own: whoever follows it ends it as well, and what sends prompts needs no stream.
+        own = profile.protocol == "opencode"
+        link = self._new_link(server, row, profile) if own else await self.link(server, row)
         others = live_sources(profile, row, self._environ(row, profile), last_turn)
         return [link, *others] if link is not None else others
 
@@ -291,17 +299,20 @@ class Programs:
         from gshtui.programs import launch, program_modes
 
         profile, argv = await self._command(row, request)
+        profile = self._allowed(profile)
+        version = await self._versions.find(profile, argv, environ) if profile.protocol and not row.host else ""
         if row.host:
             made = launch.remote_launch(profile, argv, row.external_id if again else None)
         elif again:
             made = await launch.next_launch(
                 profile, argv, row.external_id, agent=row.id, data=data, environ=environ, cwd=row.cwd,
-                since=row.created, origin=request.conversation,
+                since=row.created, origin=request.conversation, version=version,
             )  # fmt: skip
         else:
             made = await launch.first_launch(
-                profile, argv, agent=row.id, data=data, environ=environ, cwd=row.cwd, origin=request.conversation
-            )
+                profile, argv, agent=row.id, data=data, environ=environ, cwd=row.cwd, origin=request.conversation,
+                version=version,
+            )  # fmt: skip
             if made.blank:
                 raise FleetError("blank", f"It cannot go on from the original's conversation: {made.why}.")
         prompt = "" if again else request.prompt
@@ -441,7 +452,7 @@ class Programs:
         has above the screen."""
         from gshtui.programs.asked_call import whole_question
 
-        if (link := await self.link(row)) is not None and link.asks(question.id):
+        if (link := await self.link(server, row)) is not None and link.asks(question.id):
             return question  # its protocol has told all of it
         found = await self.transcript(row)
         if found is not None:
@@ -463,11 +474,11 @@ class Programs:
         return wanted, self._environ(row, profile)
 
     async def glance(self, server: TmuxServer, row: AgentRow) -> dict[str, Any]:
-        """The program's current status according to its screen, for callers that do not follow it."""
+        """The program's current status by its own protocol or its screen, for callers that do not follow it."""
         from gshtui.programs.pane_view import SessionError
         from gshtui.programs.status import by_foreground
 
-        session, link = await self.session(server, row), await self.link(row)
+        session, link = await self.session(server, row), await self.link(server, row)
         if link is not None and await link.connected() and (told := link.evidence) is not None:
             asked = await link.question() if told.status == "waiting" else None
             if told.status == row.status and asked == row.question:
@@ -497,6 +508,11 @@ class Programs:
         needs_you = status == "waiting" or row.unsent is not None
         known = {"status": status, "status_source": source, "doing": doing, "needs_you": needs_you, "question": asks}
         return mode | known
+
+    def _allowed(self, profile: Profile) -> Profile:
+        """The profile, without its program's own protocol where the settings say so."""
+        barred = self._screen_only & {profile.name, "*"}
+        return msgspec.structs.replace(profile, protocol="") if barred and profile.protocol else profile
 
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")

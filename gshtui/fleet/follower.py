@@ -143,8 +143,9 @@ class AgentFollower:
         disagreed: Callable[[str], None] | None = None,
     ) -> CliStatus:
         """What follows the status of a program, not yet started."""
+        server = self._context.terminals.server(row.socket)
         return CliStatus(
-            self._context.terminals.server(row.socket),
+            server,
             row,
             profile,
             told,
@@ -153,7 +154,7 @@ class AgentFollower:
             moded=moded,
             pace=self._pace,
             loading=await self._programs.loading(row),
-            sources=await self._programs.live_sources(row, functools.partial(self._context.rows.get, row.id)),
+            sources=await self._programs.live_sources(server, row, functools.partial(self._context.rows.get, row.id)),
             disagreed=disagreed,
         )
 

@@ -71,7 +71,7 @@ class _FleetMaker:
     def __init__(self, hub: Hub, store: Store) -> None:
         self._hub = hub
         self._store = store
-        self._programs = Programs()
+        self._programs = Programs(hub.settings.programs.screen_only)
         self._terminals = AgentTerminals(hosts=hub.offers.hosts)
         self.visiting = "agents" not in hub.options.parts and not hub.options.keeper
         """A command that ends soon."""

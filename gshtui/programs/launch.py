@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gshtui.programs import hook_reports, hooks
 from gshtui.programs.codex import app_server_launch
+from gshtui.programs.opencode import server_launch
 from gshtui.programs.profile import Profile
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import ConversationState, conversation_state, transcript_file
@@ -115,6 +116,7 @@ async def first_launch(
     folder: Path | None = None,
     cwd: str = "",
     origin: str = "",
+    version: str = "",
 ) -> Launch:
     """How to start a new agent; `blank` if it was to go on from a copy of a conversation that is gone.
 
@@ -125,15 +127,16 @@ async def first_launch(
         data: the data folder, which contains the program's reports.
         environ: the environment that the agent inherits.
         folder: the folder of the hook recipes; by default the user's configuration.
+        version: of the program; empty: unknown.
     """
     words = tuple(argv) or profile.argv
     if origin:
         copy = await _copied(profile, words, origin, environ, cwd)
-        made = await _started(profile, words, copy.arguments, copy.external_id, agent, data, environ, folder)
+        made = await _started(profile, words, copy.arguments, copy.external_id, agent, data, environ, folder, version)
         return replace(made, blank=copy.blank, why=copy.why)
     conversation = "" if names_conversation(profile, words) else new_conversation_id(profile)
     arguments = _filled(profile.conversation.mint, conversation) if conversation else ()
-    return await _started(profile, words, arguments, conversation, agent, data, environ, folder)
+    return await _started(profile, words, arguments, conversation, agent, data, environ, folder, version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,14 +224,17 @@ async def next_launch(
     cwd: str = "",
     since: float = 0.0,
     origin: str = "",
+    version: str = "",
 ) -> Launch:
     """How to restart an agent: with its conversation, or `blank` and the reason. See `resumption`."""
     words = tuple(argv) or profile.argv
     found = await resumption(profile, words, external_id, environ=environ, cwd=cwd, since=since, origin=origin)
     if found.blank:
-        new = await first_launch(profile, words, agent=agent, data=data, environ=environ, folder=folder)
+        new = await first_launch(
+            profile, words, agent=agent, data=data, environ=environ, folder=folder, version=version
+        )
         return replace(new, blank=True, why=found.why, how=found.how)
-    made = await _started(profile, words, found.arguments, found.external_id, agent, data, environ, folder)
+    made = await _started(profile, words, found.arguments, found.external_id, agent, data, environ, folder, version)
     return replace(made, how=found.how)
 
 
@@ -272,15 +278,17 @@ async def _started(
     data: Path,
     environ: Mapping[str, str],
     folder: Path | None,
+    version: str,
 ) -> Launch:
     given, reports = await asyncio.to_thread(_hooked, profile, words, agent, data, environ, folder)
-    known = await help_text(words, environ) if profile.offered or profile.protocol else ""
+    known = await help_text(words, environ) if profile.offered or profile.protocol == "codex" else ""
     extra = profile.offered if _offers(profile, words, known) else ()
     alone = (*placed(profile, words, arguments), *given.arguments)
     argv = (*placed(profile, words, arguments), *extra, *given.arguments)
     env = {**profile.environment, **given.environment, **reports}
     served = profile.protocol == "codex" and app_server_launch.REMOTE in known
-    return Launch(argv, env, profile.scrub, conversation, hooked=bool(reports), alone=alone if served else ())
+    made = Launch(argv, env, profile.scrub, conversation, hooked=bool(reports), alone=alone if served else ())
+    return _with_opencode_server(made, profile, environ, version) if profile.protocol == "opencode" else made
 
 
 def with_server(
@@ -302,6 +310,14 @@ def with_server(
     if socket is None or command is None:
         return plain, ()
     return app_server_launch.screen_line(alone, socket), command
+
+
+def _with_opencode_server(made: Launch, profile: Profile, environ: Mapping[str, str], version: str) -> Launch:
+    """The same start with the program's own server, where that can be made safe."""
+    at = next((place for place, word in enumerate(made.argv) if Path(word).name in profile.programs), -1)
+    plain = at == 0 or (Path(made.argv[0]).name == "env" and all("=" in word for word in made.argv[1:at]))
+    served = server_launch.with_server(made.argv, at, made.environment(environ), version) if plain and at >= 0 else None
+    return made if served is None else replace(made, argv=served[0], env={**made.env, **served[1]})
 
 
 def _filled(template: Sequence[str], external_id: str) -> tuple[str, ...]:

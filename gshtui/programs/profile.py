@@ -33,7 +33,7 @@ HookKind = Literal["", "claude", "codex", "gemini", "opencode"]
 RecordKind = Literal["", "claude", "qwen"]
 STATUS_RECORDS = frozenset({"claude"})
 """The kinds of records that tell a status; others tell only the conversation and the version."""
-ProtocolKind = Literal["", "codex"]
+ProtocolKind = Literal["", "codex", "opencode"]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=3600)]
 T = TypeVar("T")
 _READS, _PATTERN = "reads", "pattern"
@@ -313,8 +313,8 @@ class Profile(_Table, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     """Environment variables that it gets."""
     protocol: ProtocolKind = ""
-    """The protocol of its own by which it is connected to, beside its screen (`programs/codex/`). Empty: everything is
-    read from its screen and typed."""
+    """The protocol of its own by which it is connected to, beside its screen (`programs/codex/`, `programs/opencode/`).
+    Empty: everything is read from its screen and typed."""
     seen: Reads[tuple[str, ...]] = ()
     """Versions whose screens were seen; what is between the oldest and the newest counts as well. None: it was made
     from the program's documentation, and is untested."""

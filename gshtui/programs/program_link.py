@@ -11,6 +11,7 @@ from typing import Protocol
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.programs.evidence import LiveSource
 from gshtui.programs.profile import Profile
+from gshtui.tmux.server import TmuxServer
 
 
 class ProgramLink(LiveSource, Protocol):
@@ -49,10 +50,16 @@ class ProgramLink(LiveSource, Protocol):
         ...
 
 
-def link_to(profile: Profile, row: AgentRow) -> ProgramLink | None:
+def link_to(profile: Profile, server: TmuxServer, row: AgentRow) -> ProgramLink | None:
     """The link to an agent's program, not yet connected; `None`: it was started without one, or on another machine."""
-    if profile.protocol != "codex" or row.host or not row.pid:
+    if not profile.protocol or row.host or not row.pid:
         return None
+    if profile.protocol == "opencode":
+        from gshtui.programs.opencode.opencode_link import OpenCodeLink
+        from gshtui.programs.opencode.server_address import port_of
+
+        port = port_of(row.argv)
+        return OpenCodeLink(server, row, port) if port else None
     from gshtui.programs.codex.app_server_launch import socket_of
     from gshtui.programs.codex.codex_link import CodexLink
 

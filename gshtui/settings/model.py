@@ -24,6 +24,7 @@ from gshtui.settings.settings_tables import (
     McpSettings,
     NamedAgentSettings,
     Notify,
+    ProgramsSettings,
     ProviderSettings,
     Python,
     Sandbox,
@@ -87,6 +88,9 @@ class Settings(BaseSettings):
     agent: AgentSettings = Field(default_factory=AgentSettings, description="How agents work.")
     agents: dict[AgentName, NamedAgentSettings] = Field(
         default_factory=_agents, description="Your agents, by the names under which they are in calls."
+    )
+    programs: ProgramsSettings = Field(
+        default_factory=ProgramsSettings, description="Other vendors' programs as agents."
     )
     sandbox: Sandbox = Field(default_factory=Sandbox, description="What agents' commands may reach.")
     tmux: Tmux = Field(default_factory=Tmux, description="Agents' terminals.")

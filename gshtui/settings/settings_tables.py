@@ -229,6 +229,16 @@ class AgentSettings(SettingsTable):
     )
 
 
+class ProgramsSettings(SettingsTable):
+    """Other vendors' programs as agents."""
+
+    screen_only: list[str] = Field(
+        default=[],
+        description="Programs, by the names of their profiles, that are read and driven by their screens alone although"
+        " they have a protocol of their own for that (codex, opencode); * for all.",
+    )
+
+
 class Sandbox(SettingsTable):
     """What a command that an agent runs may reach."""
 

@@ -17,6 +17,7 @@ from gshtui.programs import profile as profiles
 from gshtui.programs.codex.app_server_launch import server_socket, socket_of, with_server
 from gshtui.programs.program_link import link_to
 from gshtui.settings import paths
+from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 
 COVERS = ("gshtui.programs.program_link",)
@@ -63,10 +64,10 @@ def test_its_socket_is_private_short_and_known_again(home: Home, monkeypatch: py
     assert socket_of(("codex", "--remote", f"unix://{socket}")) == socket
     profile, row = profiles.load().get("codex"), AgentRow(id="0001", name="it", kind="cli", pid=7)
     served = msgspec.structs.replace(row, argv=("codex", "--remote", f"unix://{socket}"))
-    assert link_to(profile, served) is not None
-    assert link_to(profile, row) is None
-    assert link_to(profile, msgspec.structs.replace(served, socket="ssh://there/gsh")) is None
-    assert link_to(msgspec.structs.replace(profile, protocol=""), served) is None
+    assert link_to(profile, TmuxServer("gsh"), served) is not None
+    assert link_to(profile, TmuxServer("gsh"), row) is None
+    assert link_to(profile, TmuxServer("gsh"), msgspec.structs.replace(served, socket="ssh://there/gsh")) is None
+    assert link_to(msgspec.structs.replace(profile, protocol=""), TmuxServer("gsh"), served) is None
     for argv in (("codex",), (), ("--remote",), ("codex", "--remote", "unix:///tmp/other"), ("codex", "--remote", "x")):
         assert socket_of(argv) is None, argv
     deep = home.path / ("a" * 90)

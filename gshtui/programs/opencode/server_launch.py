@@ -1,0 +1,103 @@
+"""How OpenCode is started with its HTTP server, for this user alone: on this machine, at a random port, with a secret.
+
+The secret is in the environment of the program, nowhere else: whoever may read that may also type into its terminal.
+What the program runs does not inherit it (`hide_secret.js`). A command line that chooses a server, or something else
+than the program's screen, is left as it is. Changes nothing; `with_server` looks for a free port.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import secrets
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.text.version_order import order
+
+PASSWORD, USER = "OPENCODE_SERVER_PASSWORD", "OPENCODE_SERVER_USERNAME"
+CONFIGURATION = "OPENCODE_CONFIG_CONTENT"
+PORT = "--port"
+_PURE = "OPENCODE_PURE"
+_NEEDS, _BELOW = (1, 2), (2,)
+"""The versions whose server asks for a password, and takes these arguments: from the one to below the other."""
+_OWN = frozenset(
+    (
+        *("--port", "--hostname", "--mdns", "--no-mdns", "--mdns-domain", "--cors", "--mini", "--pure"),
+        *("--help", "-h", "--version", "-v", "--"),
+    )
+)
+"""Arguments of a command line that is left as it is: it chooses a server, has none, or runs without our plugin."""
+_WITH_VALUE = frozenset(("-m", "--model", "-s", "--session", "--prompt", "--agent", "--log-level"))
+_LOWEST, _HIGHEST, _TRIES = 20_000, 32_000, 20
+"""Ports below those that the system hands out by itself, so that nobody gets one by chance."""
+
+
+def with_server(
+    argv: Sequence[str], program: int, env: Mapping[str, str], version: str
+) -> tuple[tuple[str, ...], dict[str, str]] | None:
+    """The command line and the variables that start it with its server; `None` where it is to start as it is.
+
+    Args:
+        program: the place of the program in the command line.
+        env: the whole environment that it would get.
+        version: of the program; one that is not known has no server that is known to be safe.
+    """
+    arguments = argv[program + 1 :]
+    if not has_safe_server(version) or not _shows_its_screen(arguments) or env.get(_PURE):
+        return None
+    configuration = _configured(env.get(CONFIGURATION, ""))
+    port = _free_port()
+    if configuration is None or not port:
+        return None
+    added = (PORT, str(port), "--hostname", "127.0.0.1", "--no-mdns")
+    return (*argv, *added), {PASSWORD: secrets.token_urlsafe(32), CONFIGURATION: configuration}
+
+
+def has_safe_server(version: str) -> bool:
+    """Whether the server of this version of OpenCode lets in only who knows the secret."""
+    key = order(version)
+    return key is not None and _NEEDS <= key[0] < _BELOW
+
+
+def _shows_its_screen(arguments: Sequence[str]) -> bool:
+    """Whether the program is told no more than how to show its screen."""
+    words = iter(arguments)
+    for word in words:
+        if word.split("=", 1)[0] in _OWN:
+            return False
+        if word in _WITH_VALUE:
+            next(words, None)
+        elif not word.startswith("-") and not (word.startswith(("/", ".", "~")) or Path(word).is_dir()):
+            return False  # a command of its own, such as `run`
+    return True
+
+
+def _configured(given: str) -> str | None:
+    """The configuration in its environment with our plugin; `None` where it cannot be changed safely."""
+    try:
+        value: Any = parse_foreign_json(given) if given.strip() else {}
+    except ValueError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    table = cast("dict[str, Any]", value)
+    plugins = table.get("plugin", [])
+    if not isinstance(plugins, list):
+        return None
+    mine = Path(__file__).with_name("hide_secret.js").as_uri()
+    return json.dumps({**table, "plugin": [mine, *cast("list[Any]", plugins)]})
+
+
+def _free_port() -> int:
+    """A random port that nothing listens on; 0: none was found."""
+    for _ in range(_TRIES):
+        port = random.SystemRandom().randrange(_LOWEST, _HIGHEST)
+        with contextlib.suppress(OSError), socket.socket() as tried:
+            tried.bind(("127.0.0.1", port))
+            return port
+    return 0

@@ -1,0 +1,155 @@
+"""What an OpenCode server asks, as questions to a person, and their answers in terms of its API.
+
+Pure. Our digits mean the same for each permission: 1 allows it once, 2 all of this kind until the program ends, 4
+refuses it. A question of the model's keeps its own order; one that takes more than one choice keeps to the program's
+own screen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
+from gshtui.programs.transcripts.program_transcript import mapping, sequence, words_of
+from gshtui.text.sanitise import one_line, visible
+
+_PREFIX = "opencode-"
+_DETAIL, _DIFF, _SUBJECT = 8_000, 400_000, 300
+_MOST_CHOICES, _MOST_LINES = 8, 60
+_DOES = {
+    "bash": "Run",
+    "edit": "Change",
+    "webfetch": "Fetch",
+    "websearch": "Search the web for",
+    "task": "Start a helper",
+    "external_directory": "Reach outside of its folder",
+    "doom_loop": "Go on with what it does again and again",
+    "read": "Read",
+    "glob": "Look for files",
+    "grep": "Search",
+    "list": "List",
+    "todowrite": "Change its list of tasks",
+    "skill": "Use a skill",
+    "lsp": "Ask a language server",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRequest:
+    """One open request. `answers`: digit → the path below the API, and the body."""
+
+    id: str
+    session: str
+    question: OpenQuestion
+    at: float
+    answers: Mapping[str, tuple[str, Mapping[str, Any]]] = field(
+        default_factory=dict[str, tuple[str, Mapping[str, Any]]]
+    )
+    refusal: tuple[str, Mapping[str, Any]] = ("", {})
+    """What gives it up."""
+
+
+def is_server_question(id: str) -> bool:
+    """Whether a question's id is one that was made here."""
+    return id.startswith(_PREFIX)
+
+
+def permission_request(asked: Mapping[str, Any], whose: str, at: float) -> ServerRequest | None:
+    """A call that needs permission; `None` where it has no id. `whose`: who asks, if that is not the agent itself."""
+    id, kind = words_of(asked.get("id")), words_of(asked.get("permission"))
+    if not id:
+        return None
+    facts = mapping(asked.get("metadata"))
+    patterns = [each for each in sequence(asked.get("patterns")) if isinstance(each, str)]
+    always = [each for each in sequence(asked.get("always")) if isinstance(each, str)]
+    about = _about(kind, facts, patterns)
+    subject = f"{_DOES.get(kind, kind)}: {about}" if about else _DOES.get(kind, kind) or "Allow this?"
+    parts = [visible(about)] if about else []
+    parts += [f"asked by {whose}"] if whose else []
+    parts += _more(kind, facts, patterns)
+    path = f"/permission/{id}/reply"
+    choices = [QuestionChoice("1", "Allow once")]
+    answers: dict[str, tuple[str, Mapping[str, Any]]] = {
+        "1": (path, {"reply": "once"}),
+        "4": (path, {"reply": "reject"}),
+    }
+    if always:
+        lasting = ", ".join(always[:6]) + (f" and {len(always) - 6} more" if len(always) > 6 else "")
+        kept = "everything of this kind" if always == ["*"] else lasting
+        choices.append(QuestionChoice("2", one_line(f"Allow until it ends: {kept}", 160)))
+        answers["2"] = path, {"reply": "always"}
+    choices.append(QuestionChoice("4", "Reject, which ends its turn"))
+    question = OpenQuestion(
+        _PREFIX + id,
+        one_line(subject, _SUBJECT),
+        "\n".join(parts)[:_DETAIL],
+        tuple(choices),
+        diff=visible(_diff(facts), counted=False)[:_DIFF],
+    )
+    return ServerRequest(id, words_of(asked.get("sessionID")), question, at, answers, (path, {"reply": "reject"}))
+
+
+def _about(kind: str, facts: Mapping[str, Any], patterns: list[str]) -> str:
+    for name in ("command", "filepath", "filePath", "url", "query", "pattern", "path", "description"):
+        if text := words_of(facts.get(name)):
+            return text
+    return ", ".join(patterns[:6]) if patterns != ["*"] else ""
+
+
+def _more(kind: str, facts: Mapping[str, Any], patterns: list[str]) -> list[str]:
+    """Lines on what is not in the subject: parts of a command that are judged, and facts of an unknown kind."""
+    known = {"command", "filepath", "filePath", "diff", "url", "files"}
+    lines = [f"part: {visible(each)}" for each in patterns] if kind == "bash" and len(patterns) > 1 else []
+    for name, value in facts.items():
+        if name not in known:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            lines.append(f"{visible(name)}: {visible(text)}")
+    return lines[:_MOST_LINES]
+
+
+def _diff(facts: Mapping[str, Any]) -> str:
+    """What would be changed, without the two lines that some diffs have above it."""
+    lines = words_of(facts.get("diff")).split("\n")
+    return "\n".join(line for line in lines if not line.startswith(("Index: ", "=====")))
+
+
+def question_request(asked: Mapping[str, Any], at: float) -> ServerRequest | None:
+    """A question that the model asks; `None` where it has no id."""
+    id = words_of(asked.get("id"))
+    questions = [mapping(each) for each in sequence(asked.get("questions"))]
+    if not id or not questions:
+        return None
+    path = f"/question/{id}/reply"
+    refusal: tuple[str, Mapping[str, Any]] = f"/question/{id}/reject", {}
+    first = questions[0]
+    options = [mapping(each) for each in sequence(first.get("options"))]
+    labels = [words_of(each.get("label")) for each in options]
+    choices: list[QuestionChoice] = []
+    answers: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    single = len(questions) == 1 and first.get("multiple") is not True
+    if single and labels and all(labels) and len(labels) <= _MOST_CHOICES:
+        for at_key, label in enumerate(labels, 1):
+            choices.append(QuestionChoice(str(at_key), one_line(label, 160)))
+            answers[str(at_key)] = path, {"answers": [[label]]}
+        dismiss = str(len(labels) + 1)
+        choices.append(QuestionChoice(dismiss, "Dismiss the question"))
+        answers[dismiss] = refusal
+    lines = [line for each in questions for line in _lines(each)]
+    subject = words_of(first.get("question")) or words_of(first.get("header")) or "It asks something"
+    if len(questions) > 1:
+        subject = f"{subject} (and {len(questions) - 1} more)"
+    question = OpenQuestion(_PREFIX + id, one_line(subject, _SUBJECT), "\n".join(lines)[:_DETAIL], tuple(choices))
+    return ServerRequest(id, words_of(asked.get("sessionID")), question, at, answers, refusal)
+
+
+def _lines(question: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = [visible(words_of(question.get("question")))]
+    if question.get("multiple") is True:
+        lines.append("several can be chosen, in its terminal")
+    for each in sequence(question.get("options")):
+        label, about = words_of(mapping(each).get("label")), words_of(mapping(each).get("description"))
+        lines.append(visible(f"- {label}: {about}" if about else f"- {label}"))
+    return lines
