@@ -154,8 +154,7 @@ class DeliveryState:
             await self._note_answer(id, answer[:ANSWER], event.source, failed=failed)
 
     async def _note_answer(self, id: str, answer: str, source: AnswerSource = "", *, failed: bool = False) -> None:
-        fields = {"answer": answer, "answer_source": source, "failed": failed}
-        letter = await self._store.mail.change(id, answered=True, **fields)
+        letter = await self._store.mail.change(id, answered=True, answer=answer, answer_source=source, failed=failed)
         if letter.call:
             await self._answered(letter)
 
