@@ -21,6 +21,7 @@ import msgspec
 from gshtui.programs.profile import Profile
 from gshtui.settings import paths
 from gshtui.system import private_files, processes
+from gshtui.system.struct_types import learned
 from gshtui.system.time_limit import time_limit
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.version_order import version_in
@@ -218,7 +219,7 @@ class ProgramVersions:
     def _load(self) -> _Kept:
         """As it is in the file: other processes write there as well."""
         try:
-            self._kept = msgspec.json.decode(self._file.read_bytes(), type=_Kept)
+            self._kept = msgspec.json.decode(self._file.read_bytes(), type=learned(_Kept))
         except (OSError, msgspec.DecodeError):
             self._kept = self._kept or _Kept()  # it may not be writable: then what this process knows counts
         return self._kept

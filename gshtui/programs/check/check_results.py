@@ -11,6 +11,7 @@ import msgspec
 
 from gshtui.settings import paths
 from gshtui.system import private_files
+from gshtui.system.struct_types import learned
 
 STEPS = ("rest", "work", "question", "denial", "plan", "dialog", "text", "interrupt", "clear", "resume")
 Verdict = Literal["W", "P", "N", "-"]
@@ -76,5 +77,5 @@ def keep_result(name: str, version: str, result: CheckResult) -> None:
 
 def _load() -> _Kept:
     with contextlib.suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode(results_file().read_bytes(), type=_Kept)
+        return msgspec.json.decode(results_file().read_bytes(), type=learned(_Kept))
     return {}

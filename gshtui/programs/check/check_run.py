@@ -25,6 +25,7 @@ from gshtui.programs.profile import Profile, own_folder
 from gshtui.programs.program_versions import ProgramVersions
 from gshtui.settings import paths
 from gshtui.system import processes
+from gshtui.system.struct_types import learned
 from gshtui.system.time_limit import time_limit
 
 _WITHIN = 420.0
@@ -85,7 +86,7 @@ async def _steps(
         assert process.stdout is not None
         async with time_limit(_WITHIN):
             while line := await process.stdout.readline():
-                yield msgspec.json.decode(line, type=CheckedStep)
+                yield msgspec.json.decode(line, type=learned(CheckedStep))
     except TimeoutError:
         return
     finally:
