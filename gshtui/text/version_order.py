@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_VERSION = re.compile(r"\d{1,15}+(?:\.\d{1,15}+){1,5}+(?:[-+.]?[0-9A-Za-z]++(?:[-+.][0-9A-Za-z]++)*+)?")
-_WHOLE = re.compile(r"v?(\d{1,15}+(?:\.\d{1,15}+)*+)([-.]?[0-9A-Za-z][0-9A-Za-z.-]*+)?(?:\+.*)?")
+_VERSION = re.compile(
+    r"\d{1,15}+(?:(?=\.\d)\.\d{1,15}+){1,5}+(?:[-+.]?[0-9A-Za-z]++(?:(?=[-+.][0-9A-Za-z])[-+.][0-9A-Za-z]++)*+)?"
+)
+_WHOLE = re.compile(r"v?(\d{1,15}+(?:(?=\.\d)\.\d{1,15}+)*+)([-.]?[0-9A-Za-z][0-9A-Za-z.-]*+)?(?:\+.*)?")
+"""Looks ahead in what repeats: Python before 3.11.5 takes the dot of a repetition that fails as matched."""
 _MOST = 60
 """Characters of the longest version that is one."""
 Order = tuple[tuple[int, ...], int, tuple[tuple[int, int, str], ...]]
