@@ -36,6 +36,7 @@ from gshtui.programs.check.responses_wire import ResponsesWire
 from gshtui.programs.profile import Profile, load
 from gshtui.programs.screen_reading import without_styles
 from gshtui.settings.loader import load as load_settings
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux.server import TmuxServer
 
 _WIRES: dict[str, Callable[[], ModelWire]] = {
@@ -109,7 +110,7 @@ class ProgramCheck:
 
     async def _judged(self, step: Callable[[], Awaitable[None]], more: float) -> tuple[Verdict, str]:
         try:
-            async with asyncio.timeout(_STEP + more):
+            async with time_limit(_STEP + more):
                 await step()
         except _Partly as partly:
             return "P", str(partly)
@@ -176,7 +177,9 @@ class ProgramCheck:
     async def _rests(self, within: float = _WITHIN) -> None:
         """Wait until it is at rest. Raises `_Partly` where that is a guess for as long."""
         try:
-            await self._until(lambda: self._sure("idle") and not self._model.open, "it did not come to rest", within)
+            await self._until(
+                lambda: self._sure("idle") and not self._model.unanswered, "it did not come to rest", within
+            )
         except _Fails:
             if self._row.status == "idle":
                 raise _Partly(f"its rest is only guessed ({self._row.status_source})") from None
@@ -219,10 +222,10 @@ class ProgramCheck:
         seen: list[tuple[str, str]] = []
         try:
             await self._fleet.send(self._id, "do:long")
-            await self._until(lambda: self._heard("do:long") and self._model.open, "no request came to its model")
+            await self._until(lambda: self._heard("do:long") and self._model.unanswered, "no request came to its model")
             for number in range(20):
                 await asyncio.sleep(0.2)
-                if not self._model.open:
+                if not self._model.unanswered:
                     break
                 if number > 4:
                     seen.append((self._row.status, self._row.status_source))
@@ -325,12 +328,12 @@ class ProgramCheck:
         try:
             before = len(self._model.requests)
             await self._fleet.send(self._id, "do:long, once more")
-            await self._until(lambda: len(self._model.requests) > before and self._model.open, "no request came")
+            await self._until(lambda: len(self._model.requests) > before and self._model.unanswered, "no request came")
             if not await self._shows(SAYS[:12], _WITHIN):
                 raise _Fails("its answer does not appear")
             await self._fleet.interrupt(self._id)
             await self._until(lambda: self._row.status == "idle", "it did not come to rest")
-            if self._model.open and await self._grows():
+            if self._model.unanswered and await self._grows():
                 raise _Fails("its answer goes on")
         finally:
             self._model.pace = 0
