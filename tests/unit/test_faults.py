@@ -344,6 +344,7 @@ STARTS_TASKS = {
     "agents/agent.py": "a turn, which is awaited where it is started",
     "fleet/acp/acp_agent.py": "a turn and its prompt, which are awaited where they are started",
     "agents/toolbox.py": "a group that is awaited where it is started",
+    "programs/check/model_server.py": "a look whether its client has gone, which is awaited where it is started",
     "shell/hub_link.py": "a group that is awaited where it is started",
     "workflows/workflow_run.py": "the steps of a run, which are awaited where they are started",
     "workflows/workflow_service.py": "a run, which its caller awaits",
