@@ -24,7 +24,7 @@ END = "That was all of it."
 _THINGS = ("river", "lamp", "garden", "letter", "stone", "window", "cloud", "table", "engine", "road", "violin")
 _RESULTS = ('"tool_result"', '"function_call_output"', '"functionResponse"', '"role": "tool"')
 _WISH = re.compile(r"do:(\w+)")
-_PLAN, _PLAN_FILE = "<plan>", re.compile(r"/[\w./-]+/plans/[\w-]+\.md")
+_PLAN, _PLAN_FILE = "<plan>", re.compile(r"(?:(?<![\w./-])|(?<=\\n))/[\w./-]+/plans/[\w-]++\.md")
 
 
 def follow_prompts(
@@ -40,7 +40,7 @@ def follow_prompts(
 
     def own(body: object) -> ToolUse:
         call = coming.pop(0)
-        plan = _PLAN_FILE.search(json.dumps(body))
+        plan = _PLAN_FILE.search("\n".join(strings(body)))
         arguments = {
             name: plan.group() if plan is not None and value == _PLAN else value
             for name, value in call.arguments.items()

@@ -38,7 +38,7 @@ _STOPPED = 2.0
 """Seconds to wait for an interrupt to be taken: one that is stopped takes it once it goes on."""
 _MOST_LISTED = 30
 """Threads of a server that are looked at."""
-_VERSION = re.compile(r"/(\d+(?:\.\d+)+\S*)")
+_VERSION = re.compile(r"/(\d++(?:(?=\.\d)\.\d++)++\S*+)")
 
 
 class CodexLink:
