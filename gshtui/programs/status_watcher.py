@@ -166,8 +166,14 @@ class CliStatus:
         self._conversation: str = row.external_id
         self._hook: HookEvent | None = None
         fresh = row.status == "starting" and row.status_source == "spawn"
+        rests = row.status == "idle" and not row.status_source.endswith("?")  # so whoever looked before has known
         self._facts: StatusFacts = StatusFacts(
-            started=started, moved=started, since=started, fresh=fresh, unseen=bool(row.version_seen)
+            started=started,
+            moved=started,
+            since=started,
+            fresh=fresh,
+            rested=row.status_at if rests else 0.0,
+            unseen=bool(row.version_seen),
         )
         self._lines: tuple[str, ...] = ()
         self._news = ScreenNews()

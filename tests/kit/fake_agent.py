@@ -118,7 +118,7 @@ class Fake:
     def answer(self) -> None:
         """The work is done."""
         self.turns += 1
-        self.said += ["", f"● Answer number {self.turns}.", ""]
+        self.said += ["", f"● Answer number {self.turns}.", "", "✻ Worked for 1s", ""]
         self.state, self.until = "idle", 0.0
         self.report("Stop", last_assistant_message=f"Answer number {self.turns}.")
 
