@@ -37,7 +37,7 @@ async def test_a_question_is_answered_in_the_pane(tmux: TmuxServer, tmp_path: Pa
     await tmux.type_bytes(pane, b"do:edit it")
     await tmux.send_keys(pane, "Enter")
     text = await shown(
-        tmux, pane, "asks · ", "edit Edit notes.txt", "1 Do it", "2 Do it, and all the like", "3 Leave it"
+        tmux, pane, "asks · ", "edit Edit notes.txt", "1 Do it", "2 Do it, and all the like", "4 Leave it"
     )
     assert "two" in text and "4 deny" not in text
     await tmux.type_bytes(pane, b"1")
