@@ -45,8 +45,11 @@ _COMMAND = re.compile(r"/[\w-]+(?:\s|$)")
 _UNTITLED = re.compile(r"(?:New|Child) session - ")
 _PLAIN_TITLE = "OpenCode"
 """The terminal's title while its screen is in no conversation, or in one that has no title yet."""
-_CHOSEN = re.compile(r"^ *┃ {2}(\S(?:.*?\S)??) · (\S.*?)(?: {8,}.*)? *$")
-"""The row of the input that names the agent, the model and its provider, and, behind another `·`, a variant."""
+_CHOSEN, _GAP = re.compile(r" *+┃ {2}(\S.*)"), " " * 8
+"""The row of the input that names the agent, the model and its provider, and, behind another `·`, a variant.
+
+What stands behind a gap is no part of it.
+"""
 _BELOW_INPUT = re.compile(r"^ *╹▀")
 _LOGO = "█▀▀█ █▀▀█ █▀▀█"
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -449,8 +452,10 @@ def chosen_on_screen(rows: Sequence[str]) -> tuple[str, str, str]:
     """The agent, the model with its provider, and the variant that its input names; empty where it does not."""
     for at, row in enumerate(rows[1:], 1):
         if _BELOW_INPUT.match(row) and (found := _CHOSEN.match(rows[at - 1])) is not None:
-            model, _, variant = found.group(2).partition(" · ")
-            return found.group(1), model, variant
+            agent, _, chosen = found.group(1).partition(" · ")
+            model, _, variant = chosen.partition(_GAP)[0].rstrip().partition(" · ")
+            if model:
+                return agent, model, variant
     return "", "", ""
 
 
