@@ -328,8 +328,11 @@ PAUSES = {
         "tests/programs/stage.py",
         "await asyncio.sleep(profiles.load().for_argv(self.program.argv).timing.enter)",
     ),
+    ("tests/programs/stage.py", "await asyncio.sleep(SAMPLED)"),
 }
-"""The one loop that looks until something is so, and the moment that a person takes to press enter."""
+"""The one loop that looks until something is so, the moment that a person takes to press enter, and the watch for what
+is never to be seen, which nothing waits for.
+"""
 
 
 def test_tests_wait_for_events_never_for_a_time() -> None:
