@@ -197,8 +197,8 @@ async def record_installed(name: str, scene: Scene, size: str, options: argparse
     out.mkdir(parents=True)
     print(f"{name} {program.version} {scene.name} {size}")
     base = {"HOME": str(home), "PATH": f"{FOLDER / 'bin'}:{os.environ['PATH']}", "TERM": "xterm-256color"}
-    tool, argument, more = program.tool
-    choose = follow_prompts(tool, argument, calls(name, folder), **more)
+    tool = program.setup.tool
+    choose = follow_prompts(tool.name, tool.argument, calls(name, folder), **tool.more)
     try:
         async with loopback(program.api, choose=choose, strict=False, pace=40, chunk=20) as provider:
             base |= {"LANG": "C.UTF-8"} | program.prepare(home, folder, provider.url)

@@ -103,7 +103,7 @@ def test_nothing_but_a_leave_is_on_its_digit_and_nothing_but_a_refusal_on_its_ow
     dice = random.Random(11)
     kinds: tuple[Meaning, ...] = ("once", "more", "deny", "words", "mode", "")
     for _ in range(3_000):
-        meanings = [dice.choice(kinds) for _ in range(dice.randrange(2, 10))]
+        meanings: list[Meaning] = [dice.choice(kinds) for _ in range(dice.randrange(2, 10))]
         digits = digits_of(meanings)
         if not digits or not any(meanings):
             continue
