@@ -32,6 +32,11 @@ MADE = {
         *tomllib.loads((source.ROOT / "gshtui/guard/program_table.toml").read_text("utf-8"))["next_word"].values()
     ],
     ("gshtui/hosts/host_errors.py", "pattern"): [pattern for pattern, *_ in SSH_MESSAGES],
+    ("gshtui/headless/program_check.py", "pattern"): [
+        shows
+        for setup in sorted((source.ROOT / "gshtui/programs/check/setups").glob("*.toml"))
+        for shows in re.findall(r'\bshows = "([^"]*)"', setup.read_text("utf-8"))
+    ],
     ("gshtui/code/code_queries.py", "f'(?<!\\\\w){re.escape(word)}(?!\\\\w)'"): [r"(?<!\w)aaaa(?!\w)"],
     ("gshtui/code/source_files.py", "b'(?<!\\\\w)%b(?!\\\\w)' % re.escape(word.encode('utf-8', 'replace'))"): [
         r"(?<!\w)aaaa(?!\w)"
