@@ -11,6 +11,7 @@ import pytest
 
 from gshtui.commands.declaration import CommandError
 from gshtui.tmux.server import TmuxServer
+from tests.kit.home import Home
 from tests.kit.record import ROOT
 from tests.kit.terminal_tools import TerminalTools
 from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text
@@ -62,14 +63,11 @@ async def test_text_without_enter_waits_and_keys_are_pressed_by_name(terminals: 
         await terminals.assess("tmux", action="keys", pane="main", keys=["Strg-X"])
 
 
-async def test_enter_waits_as_long_as_the_programs_profile_says(
-    terminals: TerminalTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_enter_waits_as_long_as_the_programs_profile_says(terminals: TerminalTools, home: Home) -> None:
     """One that swallows an Enter for half a second behind a paste gets it later; its profile says how much."""
-    folder = tmp_path / "config" / "gsh" / "profiles"
+    folder = home.config / "gsh" / "profiles"
     folder.mkdir(parents=True)
     (folder / "sleepy.toml").write_text('title = "Sleepy"\nprograms = ["sleepy"]\n[timing]\nenter = 0.8\n')
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     program = ("-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--swallow", "0.5")
     row = await terminals.add_agent("env", f"PYTHONPATH={ROOT}", sys.executable, *program)
     terminals.rows[:] = [msgspec.structs.replace(row, profile="sleepy")]
