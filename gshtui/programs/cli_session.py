@@ -14,7 +14,7 @@ from gshtui.programs.pane_view import LOOK, PaneView, Profiles, Seen, SessionErr
 from gshtui.programs.pane_writer import PaneWriter, Sent, State
 from gshtui.programs.profile import GENERIC, Profile, takes_code
 from gshtui.programs.program_link import ProgramLink
-from gshtui.programs.screen_reading import ScreenReading
+from gshtui.programs.screen_reading import ScreenReading, search
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.tmux.marker import Marker, capture_marker, text_since
 from gshtui.tmux.server import TmuxServer
@@ -73,7 +73,10 @@ async def said_since(view: PaneView, sent: Sent) -> str:
 
     Such a program draws its screen anew, so no place in its output says where that begins. Raises `SessionError`.
     """
-    return added_lines(sent.before, await view.conversation(_PAST), sent.text)
+    rows = added_lines(sent.before, await view.conversation(_PAST), sent.text).rstrip().split("\n")
+    while rows[1:] and any(search(mark, rows[-1]) for mark in view.profile.rest.done):
+        rows.pop()  # it says that the turn is over, and is no part of the answer
+    return "\n".join(rows).rstrip()
 
 
 def printed_output(before: Marker, now: Marker, came: str, entered: str) -> str:

@@ -274,7 +274,8 @@ def _against_question(
 ) -> KnownStatus:
     """A source says that it waits. Only a hook does not tell that its question was answered."""
     if seen is not None and seen.status == "waiting":
-        return _said(told, doing=seen.doing)
+        another = told.rank <= Rank.HOOK and seen.at > told.at + profile.timing.veto
+        return seen if another else _said(told, doing=seen.doing)
     if told.rank > Rank.HOOK or seen is None or seen.status == "starting":
         return _said(told)
     lasted = now - max(seen.at, told.at)
@@ -283,7 +284,8 @@ def _against_question(
         if answered or lasted >= profile.timing.veto:
             return seen
         return _said(told, again=profile.timing.veto - lasted)
-    return seen if answered else _said(told)
+    doubted = (seen.status, seen.source) == (QUIET, "screen") and lasted >= profile.timing.veto
+    return seen if answered else _said(told, sure=not doubted)
 
 
 def _against_work(
@@ -418,7 +420,8 @@ def _at_input(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus:
         # An input that looks idle above an answer that still grows.
         return KnownStatus("thinking", "activity", facts.moved, sure=False, again=moving)
     if _shows_rest(profile, facts):
-        return KnownStatus("idle", "screen", facts.since, reading.doing)
+        # What it did in between may never have been seen.
+        return KnownStatus("idle", "screen", max(facts.since, facts.ended if reading.ended else 0.0), reading.doing)
     # What it writes down of the turn may come a moment after its screen has come to rest.
     still = now - max(since := facts.since, facts.moved)
     again = max(_WRITTEN, still / 2) if still < _WRITTEN_WITHIN else 0.0

@@ -397,7 +397,7 @@ async def test_an_unknown_program_that_only_moves_rests_and_gets_its_mail(
         return await window.store.agents.find(row.id)
 
     rests = await eventually(resting, until=lambda now: now.doing == "only an animation moves")
-    assert (rests.status, rests.status_source) == ("idle", "activity?")
+    assert (rests.status, rests.status_source) == ("quiet", "activity?")
     message = await window.fleet.send(row.id, "moss")
 
     async def shown() -> str:
