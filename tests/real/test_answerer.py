@@ -22,13 +22,14 @@ from gshtui.tmux.server import TmuxServer
 from tests.kit.asking_program import PROFILE
 from tests.kit.home import Home
 from tests.kit.source import ROOT
+from tests.kit.storms import FULL
 from tests.kit.tmux import eventually, tmux
 from tests.kit.warm_program import run_gsh
 
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
 COVERS = ("gshtui.programs.choice_presser", "gshtui.programs.pane_writer")
-ANSWERS = 50
+ANSWERS = 50 if FULL else 20
 
 
 def known(question: OpenQuestion) -> str:
