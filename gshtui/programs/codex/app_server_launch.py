@@ -29,6 +29,11 @@ _VALUED = frozenset(
 _FOR_SERVER = frozenset(("-c", "--config", "--enable", "--disable"))
 """Those among them that the server has to know, too."""
 _CONVERSATIONS = ("resume", "fork")
+_PERMISSIONS = frozenset(
+    ("-s", "--sandbox", "-a", "--ask-for-approval", "--approve-for-me", "--dangerously-bypass-approvals-and-sandbox",
+     "--yolo")
+)  # fmt: skip
+"""Options that Codex refuses with a server where a conversation goes on (0.169 to 0.171)."""
 REMOTE, _UNIX = "--remote", "unix://"
 
 _SCRIPT = """\
@@ -112,6 +117,8 @@ def _server_options(words: Sequence[str]) -> list[str] | None:
         if len(rest) < 2 or rest[1].startswith("-"):
             return None
         rest = rest[2:]
+        if any(word.partition("=")[0] in _PERMISSIONS for word in rest):
+            return None
     while rest:
         word = rest.pop(0)
         name, equals, _ = word.partition("=")
