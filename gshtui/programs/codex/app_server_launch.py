@@ -18,9 +18,16 @@ _LONGEST = 100
 """Bytes of a socket's path: a system takes 104 or 108, with the byte behind it."""
 _FOLDER = "codex"
 _FLAGS = frozenset(
-    ("--search", "--no-alt-screen", "--strict-config", "--approve-for-me", "--dangerously-bypass-hook-trust",
-     "--dangerously-bypass-approvals-and-sandbox", "--yolo")
-)  # fmt: skip
+    (
+        "--search",
+        "--no-alt-screen",
+        "--strict-config",
+        "--approve-for-me",
+        "--dangerously-bypass-hook-trust",
+        "--dangerously-bypass-approvals-and-sandbox",
+        "--yolo",
+    )
+)
 """Options that do the same with a server."""
 _VALUED = frozenset(
     ("-c", "--config", "-m", "--model", "-s", "--sandbox", "-a", "--ask-for-approval", "--enable", "--disable")
@@ -30,9 +37,16 @@ _FOR_SERVER = frozenset(("-c", "--config", "--enable", "--disable"))
 """Those among them that the server has to know, too."""
 _CONVERSATIONS = ("resume", "fork")
 _PERMISSIONS = frozenset(
-    ("-s", "--sandbox", "-a", "--ask-for-approval", "--approve-for-me", "--dangerously-bypass-approvals-and-sandbox",
-     "--yolo")
-)  # fmt: skip
+    (
+        "-s",
+        "--sandbox",
+        "-a",
+        "--ask-for-approval",
+        "--approve-for-me",
+        "--dangerously-bypass-approvals-and-sandbox",
+        "--yolo",
+    )
+)
 """Options that Codex refuses with a server where a conversation goes on (0.169 to 0.171)."""
 REMOTE, _UNIX = "--remote", "unix://"
 
