@@ -62,8 +62,8 @@ _ALONG = 8
 """A text that accompanies a prompt takes at most this fraction of a request: an eighth."""
 _STEP = 200
 """Messages that are rendered ahead in one go: a few milliseconds."""
-_TOGETHER = 10_000
-"""Blocks whose texts are kept ahead in one go, in other threads."""
+_TOGETHER = 2_000
+"""Blocks that are set aside in one go: a few milliseconds."""
 _LARGE = 4_000
 """Tokens of a request that may be too long for a model whose window nobody knows."""
 _OVERFLOWS = 4
@@ -212,7 +212,8 @@ class ContextEngine:
                         continue
                 elif kept < len(history.blocks):
                     step = slice(kept, kept + _TOGETHER)
-                    await self._filing.keep_ahead(session, self.agent, history.blocks[step], history.parts[step])
+                    blocks, parts = history.blocks[step], history.parts[step]
+                    await self._filing.set_aside(session, self.agent, blocks, parts, history.log)
                     kept += _TOGETHER
                     continue
                 else:

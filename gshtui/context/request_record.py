@@ -59,13 +59,15 @@ class RequestRecorder:
             self._kept = set(await self._context_store.texts_of(session))
         return self._kept
 
-    async def keep_ahead(self, session: str, agent: str, blocks: Sequence[Block], parts: Sequence[Part]) -> None:
-        """Keep the texts of these blocks before a request sends them, so that it has less to keep."""
+    async def set_aside(
+        self, session: str, agent: str, blocks: Sequence[Block], parts: Sequence[Part], log: ConversationLog
+    ) -> None:
+        """Note before a request which of these blocks the record has as messages, so that it need not look."""
         kept = await self.get_ready(session, agent)
-        new = {block.hash: text_of(part) for block, part in zip(blocks, parts, strict=True) if block.hash not in kept}
-        if new:
-            await self._context_store.keep_texts(session, new)
-            kept.update(new)
+        for block, part in zip(blocks, parts, strict=True):
+            if block.hash not in kept and _is_recorded(block, part, log):
+                self._rest[block.hash] = part
+                kept.add(block.hash)
 
     async def keep_rest(self, session: str) -> None:
         """Keep the texts that no request waited for. Raises `StoreError`: they are left for the next time."""
@@ -125,8 +127,8 @@ class RequestRecorder:
         """Those of the new blocks that are sent as they were said: a conversation that others have written."""
         recorded: dict[str, Part] = {}
         for hash, place in new.items():
-            part, found = assembly.parts[place], log.block(assembly.blocks[place].id)
-            if found is not None and not isinstance(part, str) and found[0].message.blocks[found[1]] is part:
+            part = assembly.parts[place]
+            if not isinstance(part, str) and _is_recorded(assembly.blocks[place], part, log):
                 recorded[hash] = part
         return recorded
 
@@ -147,6 +149,12 @@ class RequestRecorder:
         entries = log.entries
         first, self._looked_at = min(self._looked_at or len(entries), len(entries)), len(entries)
         return [b.id for e in entries[first:] for b in e.blocks if any(c.kind == "truncated" for c in b.changes)]
+
+
+def _is_recorded(block: Block, part: Part, log: ConversationLog) -> bool:
+    """Whether the block is sent as it was said."""
+    found = log.block(block.id)
+    return found is not None and found[0].message.blocks[found[1]] is part
 
 
 MISSING = "[this text is not kept any more]"

@@ -625,6 +625,24 @@ async def test_what_a_long_conversation_has_on_record_is_kept_under_its_hash_aft
     assert await unkept(prepared) == set()
 
 
+async def test_what_is_made_ahead_writes_no_text_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A conversation that is only opened leaves the record as it was; its texts are kept after the first answer."""
+    monkeypatch.setattr("gshtui.context.engine._TOGETHER", 7)
+    here = harness(200_000, store=MemoryContextStore())
+    for number in range(8):
+        await worked(here, 2, output=f"{number} {LONG}", words=f"Prompt {number}.")
+        here.add_answer(f"Answer {number}.")
+    await here.engine.get_ready(here.messages, here.model, "small-1")
+    assert await here.store.texts_of(here.engine.session) == []
+    here.add_prompt("Go on.")
+    prepared = await here.prepare()
+    sent = {block.hash for block in prepared.assembly.blocks}
+    assert len(set(await here.store.texts_of(here.engine.session)) & sent) < len(sent) / 2, "a request waits for few"
+    await here.engine.answered(prepared, Usage(input=1, output=1), None)
+    await here.engine.settle()
+    assert set(await here.store.texts_of(here.engine.session)) >= sent
+
+
 async def test_a_text_along_with_a_prompt_leaves_what_came_before_as_it_was_made() -> None:
     """A turn costs what is new in it, also where facts go along with its prompt; it is what is made from scratch."""
     here = harness(200_000)
