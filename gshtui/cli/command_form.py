@@ -123,6 +123,11 @@ class CommandForm:
         self.takes_settings = takes_settings
         self.by_keeper = by_keeper
 
+    @property
+    def declared(self) -> str:
+        """The class of its parameters, `module:name`."""
+        return f"{self.module}:{self.parameters}"
+
 
 class GroupForm:
     """A family of commands such as `agent`, with synonyms for some of them."""

@@ -131,10 +131,14 @@ def _text_of(file: str) -> str:
 
 def _run(form: CommandForm, given: dict[str, Any]) -> int:
     found, yes, silent = values(form, given), bool(given.get("yes")), 0
-    if form.by_keeper and not any(value.alone and given[value.field] for value in form.values):
+    if (
+        form.by_keeper
+        and not given.get("flags")
+        and not any(value.alone and given[value.field] for value in form.values)
+    ):
         from gshtui.headless.keeper_call import KeeperCall, Silent, run_by_keeper
 
-        by_keeper = KeeperCall(form.name, found, json=given["as_json"], yes=yes, waiting=form.by_keeper)
+        by_keeper = KeeperCall(form.name, form.declared, found, json=given["as_json"], yes=yes, waiting=form.by_keeper)
         try:
             if (code := run_by_keeper(by_keeper)) is not None:
                 return code

@@ -30,7 +30,9 @@ def by_keeper(arguments: list[str], prepare: Callable[[], None] = lambda: None) 
 
     silent = 0
     try:
-        code = run_by_keeper(KeeperCall(form.name, values, json=as_json, yes=False, waiting=form.by_keeper))
+        code = run_by_keeper(
+            KeeperCall(form.name, form.declared, values, json=as_json, yes=False, waiting=form.by_keeper)
+        )
         if code is not None:
             return code
     except Silent as keeper:

@@ -105,7 +105,7 @@ class ShowSettings(Parameters, Returns[ShownSettings]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(("key",), parts=NO_PARTS, takes_settings=True, quiet=True)
+    SHELL = ShellForm(("key",), parts=NO_PARTS, takes_settings=True, quiet=True, by_keeper=True)
     key: str = ""
 
 
@@ -114,7 +114,7 @@ class ShowPlaces(Parameters, Returns[ConfigPlaces]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "path"
-    SHELL = ShellForm(parts=NO_PARTS)
+    SHELL = ShellForm(parts=NO_PARTS, by_keeper=True)
 
 
 class ShowSchema(Parameters, Returns[SettingsSchema]):
@@ -122,7 +122,7 @@ class ShowSchema(Parameters, Returns[SettingsSchema]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "schema"
-    SHELL = ShellForm(parts=NO_PARTS)
+    SHELL = ShellForm(parts=NO_PARTS, by_keeper=True)
 
 
 class SetSetting(Parameters, Returns[ChangedSetting]):

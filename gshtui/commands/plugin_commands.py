@@ -55,7 +55,7 @@ class ListPlugins(Parameters, Returns[PluginListing]):
 
     COMMAND: ClassVar[str] = "plugins"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(summary="List the plugins and what each brings.", parts=frozenset())
+    SHELL = ShellForm(summary="List the plugins and what each brings.", parts=frozenset(), by_keeper=True)
 
 
 class ApprovePlugin(Parameters, Returns[PluginChange]):

@@ -55,7 +55,7 @@ class ListPeople(Parameters, Returns[PeopleFile]):
 
     COMMAND: ClassVar[str] = "people"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(summary="List who may enter over SSH.", parts=frozenset())
+    SHELL = ShellForm(summary="List who may enter over SSH.", parts=frozenset(), by_keeper=True)
 
 
 class AllowPerson(Parameters, Returns[ChangedPerson]):

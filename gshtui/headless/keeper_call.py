@@ -39,18 +39,22 @@ _CHUNK = 64 * 1024
 class KeeperCall:
     """A command and the values given on the command line."""
 
-    __slots__ = ("json", "name", "values", "waiting", "yes")
+    __slots__ = ("declared", "json", "name", "values", "waiting", "yes")
 
-    def __init__(self, name: str, values: dict[str, Any], *, json: bool, yes: bool, waiting: str) -> None:
+    def __init__(
+        self, name: str, declared: str, values: dict[str, Any], *, json: bool, yes: bool, waiting: str
+    ) -> None:
         """
         Args:
             name: the words that call it.
+            declared: the class of its parameters, `module:name`.
             values: by field name; omitted fields are left out.
             json: print its data.
             yes: do not ask.
             waiting: the progress line shown after a second of silence.
         """
         self.name = name
+        self.declared = declared
         self.values = values
         self.json = json
         self.yes = yes
@@ -129,9 +133,17 @@ class _Conversation:
             cwd = os.getcwd()  # noqa: PTH109  (`Path` costs as much as the rest of this call)
         except OSError:
             return None
-        environ = {name: value for name, value in os.environ.items() if _matters(name)}
         asks = not call.yes and _somebody_is_here()
-        self._send(run=call.name, values=call.values, cwd=cwd, environ=environ, json=call.json, yes=call.yes, asks=asks)
+        self._send(
+            run=call.name,
+            declared=call.declared,
+            values=call.values,
+            cwd=cwd,
+            environ=dict(os.environ),
+            json=call.json,
+            yes=call.yes,
+            asks=asks,
+        )
         reads = self._next(until).get("reads")
         return reads if isinstance(reads, bool) else None
 
@@ -232,7 +244,10 @@ def _print(said: dict[str, Any], call: KeeperCall) -> int:
         return exits.USAGE if said["usage"] else exits.ERROR
     if said.get("refused"):
         return exits.DENIED
-    if "data" in said:
+    if said.get("lines"):
+        for each in said["data"]:
+            streams.result_json(each)
+    elif "data" in said:
         streams.result_json(said["data"])
     else:
         streams.result(_as_typed_here(said["text"], call) if said.get("own") else said["text"])
@@ -251,13 +266,6 @@ def _as_typed_here(text: str, call: KeeperCall) -> str:
     from gshtui.text.verbatim import outside_fences
 
     return outside_fences(streams.as_typed_here, text) if call.name.partition(" ")[0] in NO_TOOLS else text
-
-
-def _matters(name: str) -> bool:
-    """Whether a variable says where things are or sets something; keys stay here."""
-    return name in paths.VARIABLES or (
-        name.startswith("GSH_") and "__" in name and not name.startswith("GSH_PROVIDERS__")
-    )
 
 
 def _somebody_is_here() -> bool:

@@ -99,6 +99,7 @@ async def _listening(hub: Hub) -> AsyncGenerator[AskedCommands]:
         yield commands
     finally:
         await listener.stop()
+        await commands.close()
 
 
 def _claimed() -> tuple[socket.socket, Path] | None:

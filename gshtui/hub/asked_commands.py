@@ -3,6 +3,7 @@
 The other side sends one request, is told that it will be done, says go, answers the questions that it is then asked,
 and prints the outcome. Taken are only commands whose shell form says so (`ShellForm.by_keeper`), with the settings, the
 folders and the version of this hub: all else is declined before anything is done, and the other side does it by itself.
+What is about agents in terminals this hub does itself; what is about a folder is done in that folder's workspace.
 A process that disconnects has interrupted its command. Its user could do the same without asking, so nothing is allowed
 here that is not allowed there.
 """
@@ -12,8 +13,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +32,15 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Question,
+    Returns,
     Unconfirmed,
     UsageError,
 )
+from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
 from gshtui.hub.hub import Hub
+from gshtui.hub.local_commands import LocalCommands
+from gshtui.hub.workspaces import WorkspaceError, Workspaces
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
@@ -55,11 +62,13 @@ class CommandRequest(msgspec.Struct, frozen=True):
 
     run: str
     """The words that call it, such as `agent ls`."""
+    declared: str
+    """The class of its parameters, `module:name`."""
     values: dict[str, Any]
     """Values by field name; omitted fields are left out."""
     cwd: str
     environ: dict[str, str]
-    """The variables that say where things are, and those that set something."""
+    """All of its variables; kept in memory only, while its folder is open."""
     json: bool = False
     yes: bool = False
     asks: bool = False
@@ -86,6 +95,7 @@ class AskedCommands(NoHost):
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._runs: dict[HubConnection, _Run] = {}
+        self._workspaces = Workspaces(hub)
 
     def admit(self, connection: HubConnection) -> dict[str, Any]:
         """Say which version this is."""
@@ -109,6 +119,10 @@ class AskedCommands(NoHost):
         if run is not None:
             run.task.cancel()
 
+    async def close(self) -> None:
+        """End the workspaces."""
+        await self._workspaces.close()
+
     async def finish_acting(self) -> None:
         """Wait until no command acts; one that only reads, the other side begins again by itself."""
         while acting := {run.task for run in self._runs.values() if run.acts and not run.task.done()}:
@@ -129,26 +143,49 @@ class AskedCommands(NoHost):
         _send(connection, answer)
 
     async def _answer(self, connection: HubConnection, request: CommandRequest) -> dict[str, Any]:
-        registry = self._hub.registry
+        declared = await asyncio.to_thread(_declared, request.declared)
         loaded = await asyncio.to_thread(self._settings_there, request)
-        action = self._action(request)
-        self._runs[connection].acts = action.effect is not Effect.READ
-        _send(connection, {"reads": action.effect is Effect.READ})
-        if not await self._said(connection):
-            raise Declined("it was not told to go on")
-        value = execution.from_shell(action.parameters, request.values, as_json=request.json, yes=request.yes)
-        invocation = Invocation(Caller(), loaded.cwd, loaded.project, leaves=True)
+        async with self._registry(declared, loaded) as registry:
+            action = declared.action(registry)
+            self._runs[connection].acts = action.effect is not Effect.READ
+            _send(connection, {"reads": action.effect is Effect.READ})
+            if not await self._said(connection):
+                raise Declined("it was not told to go on")
+            value = execution.from_shell(action.parameters, request.values, as_json=request.json, yes=request.yes)
+            invocation = Invocation(Caller(), loaded.cwd, loaded.project, leaves=True)
 
-        async def ask(question: Question) -> bool:
-            _send(connection, {"question": question_text(question)})
-            return await self._said(connection)
+            async def ask(question: Question) -> bool:
+                _send(connection, {"question": question_text(question)})
+                return await self._said(connection)
 
-        if request.asks:
-            outcome = await execution.run_asked(registry, value, invocation, ask)
+            if request.asks:
+                outcome = await execution.run_asked(registry, value, invocation, ask)
+            else:
+                outcome = await execution.run_value(registry, value, invocation)
+        problems = () if declared.form.quiet else loaded.problems
+        said = {"problems": [[problem.level, str(problem)] for problem in problems]}
+        if outcome is None:
+            return said | {"refused": True}
+        return said | _printed(outcome, as_json=request.json, lines=declared.form.json_lines)
+
+    @asynccontextmanager
+    async def _registry(self, declared: _Declared, loaded: Loaded) -> AsyncGenerator[Registry]:
+        """The commands of whoever does this: this hub, the folder's workspace, or the settings alone.
+
+        Raises:
+            Declined: its folder does not open.
+        """
+        parts = declared.form.parts
+        if "fleet" in parts or declared.parameters.COMMAND == "hub":
+            yield self._hub.registry
+        elif not parts:
+            yield LocalCommands(loaded).registry
         else:
-            outcome = await execution.run_value(registry, value, invocation)
-        said = {"problems": [[problem.level, str(problem)] for problem in loaded.problems]}
-        return said | ({"refused": True} if outcome is None else _printed(outcome, as_json=request.json))
+            try:
+                async with self._workspaces.use(loaded) as hub:
+                    yield hub.registry
+            except WorkspaceError as error:
+                raise Declined(error.message) from error
 
     async def _said(self, connection: HubConnection) -> bool:
         """Whether the other side's next word is yes."""
@@ -168,18 +205,36 @@ class AskedCommands(NoHost):
             raise Declined("it has other settings")
         return loaded
 
-    def _action(self, request: CommandRequest) -> AnyAction:
-        """What is called. Raises `Declined`."""
-        name, _, word = request.run.partition(" ")
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """A command as it is called in the shell."""
+
+    parameters: type[Returns[Any]]
+    form: ShellForm
+
+    def action(self, registry: Registry) -> AnyAction:
+        """Its action there. Raises `Declined`."""
         try:
-            actions = self._hub.registry.get(name).actions
+            actions = registry.get(self.parameters.COMMAND).actions
         except UsageError as error:
             raise Declined(error.message) from error
         for action in actions:
-            form = action.parameters.SHELL
-            if word == action.parameters.WORD and isinstance(form, ShellForm) and form.by_keeper:
+            if action.parameters is self.parameters:
                 return action
-        raise Declined(f"{request.run} is not for the keeper")
+        raise Declined(f"nothing here does {self.parameters.COMMAND}")
+
+
+def _declared(name: str) -> _Declared:
+    """The command whose parameters are `module:name`. Raises `Declined`."""
+    module, _, of_class = name.partition(":")
+    if module.startswith("gshtui."):
+        with suppress(ImportError):
+            found: Any = getattr(import_module(module), of_class, None)
+            form = getattr(found, "SHELL", None)
+            if isinstance(form, ShellForm) and form.by_keeper:
+                return _Declared(found, form)
+    raise Declined(f"{name} is not for the keeper")
 
 
 async def _tell_alive(connection: HubConnection) -> None:
@@ -193,9 +248,15 @@ def _send(connection: HubConnection, fields: Mapping[str, Any]) -> None:
     connection.send(json.dumps(fields, default=str).encode() + b"\n")
 
 
-def _printed(outcome: Outcome, *, as_json: bool) -> dict[str, Any]:
-    """What the other side prints, and how it ends."""
+def _printed(outcome: Outcome, *, as_json: bool, lines: bool) -> dict[str, Any]:
+    """What the other side prints, and how it ends.
+
+    Args:
+        lines: each item of the data is printed as a line.
+    """
     end = {"is_error": outcome.is_error, "timed_out": outcome.timed_out, "denied": outcome.is_denied}
+    if as_json and lines:
+        return end | {"data": list(outcome.data), "lines": True}
     if as_json:
         return end | {"data": outcome.data if outcome.data is not None or not outcome.text else outcome.text}
     text = outcome.plain

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from gshtui.mcp_client.server_pool import ServerPool
 
 
-def build_hub(options: HubOptions, bus: Bus | None = None) -> Hub:
+def build_hub(options: HubOptions, bus: Bus | None = None, host: Hub | None = None) -> Hub:
     """A hub that starts the parts named in the options.
 
     Args:
         bus: an existing one that outlives the hub; by default the hub has its own.
+        host: the hub of this process, whose record it works on; by default it opens the record itself.
     """
-    hub = Hub(options, PARTS, bus)
+    hub = Hub(options, PARTS, bus, host)
     hub.make_mcp_servers = lambda: _make_mcp_servers(hub)
     return hub
 
@@ -49,13 +50,16 @@ async def start_store(hub: Hub) -> None:
     hub.offers.flush_log = telemetry.flush_log
     if not hub.owns_bus:
         hub.parts.stops_with("events", hub.bus.drained)
-    hub.store = await Store.open(
-        (hub.options.record or hub.settings.general.session_dir) / "gsh.db",
-        synchronous=hub.settings.store.synchronous,
-        on_notice=lambda text, hint: hub.bus.publish(
-            Noticed(level="warning", text=text, hint=hint, about=hub.options.about or "store")
-        ),
-    )
+    if hub.host is not None and hub.host.store is not None:
+        hub.store = hub.host.store
+    else:
+        hub.store = await Store.open(
+            (hub.options.record or hub.settings.general.session_dir) / "gsh.db",
+            synchronous=hub.settings.store.synchronous,
+            on_notice=lambda text, hint: hub.bus.publish(
+                Noticed(level="warning", text=text, hint=hint, about=hub.options.about or "store")
+            ),
+        )
     hub.journal = Journal(hub.bus, hub.store)
     telemetry.keep_usage(hub.store)
     mount_record(hub, hub.store)

@@ -72,13 +72,17 @@ async def _nothing() -> None:
 class Hub:
     """Create it inside a running event loop; `start` and `stop` bracket its life."""
 
-    def __init__(self, options: HubOptions, parts: Mapping[str, StartPart], bus: Bus | None = None) -> None:
+    def __init__(
+        self, options: HubOptions, parts: Mapping[str, StartPart], bus: Bus | None = None, host: Hub | None = None
+    ) -> None:
         """
         Args:
             parts: how each part is started, by name, in their order.
             bus: an existing one that outlives the hub, and whose faults are already handled; by default the hub's own.
+            host: the hub of this process, whose record it works on; `None`: it opens the record itself.
         """
         self.options = options
+        self.host = host
         self._starts = parts
         self.settings = options.loaded.settings
         self.environ = options.loaded.environ
@@ -168,6 +172,8 @@ class Hub:
         """Take out of projects what sandboxed commands have left that were killed with their process, and say so."""
         from gshtui.settings import paths
 
+        if self.host is not None:
+            return  # it has done so
         state = paths.state_dir(create=False)
         if not (state / "open-runs").is_dir():
             return
@@ -207,7 +213,7 @@ class Hub:
         ends: list[Callable[[], Awaitable[object] | None]] = [self.agent_states.close]
         if self.owns_bus:
             ends.append(self.bus.close)
-        if self.store is not None:
+        if self.store is not None and self.host is None:
             ends.append(self.store.close)
         await end_all("the end of the hub", *ends)
         if self.owns_bus:
@@ -322,7 +328,9 @@ class Hub:
 
     async def sync_shells(self) -> None:
         """Store what shells have written into their spool until now, so that the record has it. Raises nothing."""
-        if self.shell_log is not None:
+        if self.host is not None:
+            await self.host.sync_shells()
+        elif self.shell_log is not None:
             await self.shell_log.sync_spool()
         elif self.store is not None and self.telemetry is not None:
             from gshtui.shell.log.spool_sync import make_spool_sync

@@ -142,7 +142,7 @@ class ListServers(Parameters, Returns[ServerList]):
 
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(summary="List the servers.", parts=NO_PARTS)
+    SHELL = ShellForm(summary="List the servers.", parts=NO_PARTS, by_keeper=True)
 
 
 class ShowServer(Parameters, Returns[ServerDetails]):

@@ -73,7 +73,7 @@ class ListProfiles(Parameters, Returns[ProfileList]):
 
     COMMAND: ClassVar[str] = "profiles"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(summary="List the profiles.", parts=frozenset())
+    SHELL = ShellForm(summary="List the profiles.", parts=frozenset(), by_keeper=True)
 
 
 class ShowProfile(Parameters, Returns[ShownProfile]):
@@ -81,7 +81,7 @@ class ShowProfile(Parameters, Returns[ShownProfile]):
 
     COMMAND: ClassVar[str] = "profiles"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(("name",), summary="Show a profile.", parts=frozenset())
+    SHELL = ShellForm(("name",), summary="Show a profile.", parts=frozenset(), by_keeper=True)
     name: Annotated[str, ShellOption(metavar="NAME", required=True, kind="profile")] = Field(
         default="", description="The profile to show."
     )

@@ -44,7 +44,7 @@ class ListWorkflows(Parameters, Returns[WorkflowLibrary]):
 
     COMMAND: ClassVar[str] = "workflow"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(parts=PARTS)
+    SHELL = ShellForm(parts=PARTS, by_keeper=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ShowWorkflow(Parameters, Returns[ShownWorkflow]):
 
     COMMAND: ClassVar[str] = "workflow"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(("name",), parts=PARTS, examples=("gsh-tui workflow show create-git-commit",))
+    SHELL = ShellForm(("name",), parts=PARTS, by_keeper=True, examples=("gsh-tui workflow show create-git-commit",))
     name: Annotated[str, ShellOption(metavar="NAME")] = Field(description="The workflow, or the id of a run.")
 
 
@@ -86,7 +86,7 @@ class ListRuns(Parameters, Returns[WorkflowRuns]):
 
     COMMAND: ClassVar[str] = "workflow"
     WORD: ClassVar[str] = "runs"
-    SHELL = ShellForm(parts=PARTS)
+    SHELL = ShellForm(parts=PARTS, by_keeper=True)
     everywhere: Annotated[bool, ShellOption("--all", help="Those of every folder.")] = Field(
         default=False, description="Those of every folder."
     )

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from gshtui import __version__
+from gshtui.cli.declared_forms import COMMANDS
 from gshtui.fleet.keeper import running_keeper
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
@@ -32,6 +33,23 @@ from tests.kit.warm_program import WarmProgram
 from tests.real.test_keeper import CLAUDE, Place, place
 
 COVERS = ("gshtui.hub.asked_commands",)
+FOLDER_LINES = (
+    ("session", "ls"), ("session", "ls", "--json"), ("session", "ls", "--all", "--limit", "1"),
+    ("session", "show", "latest"), ("session", "show", "latest", "--json"), ("session", "show", "nobody"),
+    ("session", "search", "moss"), ("session", "search", "moss", "--json"), ("session", "rename", "latest", ""),
+    ("session", "rename", "latest", "ferns"), ("session", "rm", "nobody", "--yes"),
+    ("usage",), ("usage", "--json"), ("usage", "--since", "yesterday"), ("usage", "--since", "never"),
+    ("search", "history", "moss"), ("search", "sessions", "moss", "--json"), ("search", "logs", "--cwd", "sub"),
+    ("logs", "-n", "2"), ("logs", "-n", "2", "--json"), ("logs", "nothing", "like", "it"), ("logs", "-n", "x"),
+    ("guard", "rules"), ("guard", "rules", "--json"), ("guard", "log"), ("guard", "log", "--verdict", "allow"),
+    ("prompts", "ls"), ("prompts", "show", "greet"), ("prompts", "show", "nothing"), ("hook", "ls"),
+    ("workflow", "ls"), ("workflow", "runs"), ("workflow", "show", "create-git-commit"), ("workflow", "show", "x"),
+    ("mcp", "ls"), ("mcp", "ls", "--json"), ("people", "ls"), ("plugins", "ls"), ("plugins", "ls", "--json"),
+    ("profiles", "ls"), ("profiles", "show", "claude"), ("profiles", "show", "nothing"), ("config", "path"),
+    ("config", "show"), ("config", "show", "general", "--json"), ("config", "show", "--set", "ui.theme=x"),
+    ("config", "show", "agent.mode"), ("config", "schema"),
+)  # fmt: skip
+"""Commands about a folder, its record and its settings."""
 
 pytestmark = pytest.mark.tmux
 __all__ = ["place"]
@@ -106,9 +124,39 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
     assert warm.run("agent", "ls", "--all", cwd=place.project.parent).out.count("\n") == 4
 
 
+async def test_a_folder_is_opened_with_what_its_caller_has(place: Place, warm: WarmProgram, tmp_path: Path) -> None:
+    (place.project / "sub").mkdir()
+    (place.project / ".gsh").mkdir()
+    (place.project / ".gsh" / "config.toml").write_text("[agent]\nmode = 'ask'\n")
+    prompts = paths.config_file().parent / "prompts"
+    prompts.mkdir(parents=True)
+    (prompts / "greet.md").write_text("Say hello.")
+    for text in ("moss", "fern"):
+        assert warm.run("prompt", "--provider", "offline", f"run echo {text}", "--yes", cwd=place.project).code == 0
+    place.run("hub", "start")
+    await eventually(listening, until=bool)
+    beside, elsewhere = {"AGENT_NOTE": "a"}, {"XDG_RUNTIME_DIR": str(tmp_path)}
+    for line in FOLDER_LINES:
+        code, out, err = settled(warm.run(*line, cwd=place.project, env=beside | elsewhere))
+        alone = code, out.replace(str(tmp_path / "gsh"), str(paths.runtime_dir())), err
+        assert settled(warm.run(*line, cwd=place.project, env=beside)) == alone, line
+    mode = ("config", "show", "agent.mode", "--json")
+    assert "plan" not in warm.run(*mode, cwd=place.project).out
+    assert "plan" in warm.run(*mode, cwd=place.project, env={"GSH_AGENT__MODE": "plan"}).out
+    assert "plan" not in warm.run(*mode, cwd=place.project).out
+    assert warm.run("session", "rm", "latest", "--yes", cwd=place.project).code == 0
+    assert warm.run("session", "ls", "--json", cwd=place.project).out.count('"id"') == 1
+
+
+def test_every_command_of_the_keeper_is_compared() -> None:
+    compared = {" ".join(line[:2]) for line in FOLDER_LINES} | {line[0] for line in FOLDER_LINES}
+    agents = {form.name for form in COMMANDS if form.name.startswith(("agent ", "hub "))}
+    assert {form.name for form in COMMANDS if form.by_keeper} <= compared | agents
+
+
 async def test_such_a_command_loads_no_hub(place: Place) -> None:
     await made(place)
-    for words in (["agent", "ls"], ["agent", "seen", "cat"], ["hub", "status"]):
+    for words in (["agent", "ls"], ["agent", "seen", "cat"], ["hub", "status"], ["session", "ls"], ["usage"]):
         ran = await asyncio.to_thread(
             subprocess.run, [command(())[0], "-c", LOADED.format(words=words)], cwd=place.project, env=environment(),
             capture_output=True, text=True, timeout=DEADLINE,
@@ -256,12 +304,11 @@ def test_a_command_that_reads_goes_on_alone(answers: tuple[dict[str, Any] | str,
 
 def test_one_that_acts_does_not_act_twice() -> None:
     with stand_in(SERVES, {"reads": False}) as told:
-        keys = {"GSH_PROVIDERS__OPENAI__BASE_URL": "x", "OPENAI_API_KEY": "k"}
-        ran = run_gsh("agent", "send", "cat", "moss", env=keys)
+        ran = run_gsh("agent", "send", "cat", "moss", env={"PATH": "/nowhere"})
         assert (ran.code, ran.out) == (1, "")
         assert "not known whether this was done" in ran.err
     assert (told[1]["run"], told[1]["values"]["text"]) == ("agent send", "moss")
-    assert not any("OPENAI" in name for name in told[1]["environ"]), "no keys"
+    assert told[1]["environ"]["PATH"] == "/nowhere", "the whole environment travels with the call"
 
 
 @pytest.mark.parametrize("answers", [(None,), (SERVES, None)])

@@ -52,7 +52,7 @@ class ListHooks(Parameters, Returns[HookSet]):
 
     COMMAND: ClassVar[str] = "hook"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(parts=_PARTS)
+    SHELL = ShellForm(parts=_PARTS, by_keeper=True)
 
 
 class AcceptHooks(Parameters, Returns[HookSet]):

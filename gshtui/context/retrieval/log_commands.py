@@ -77,9 +77,15 @@ class ReadLog(Parameters, Returns[ReadRecords]):
     """
 
     COMMAND: ClassVar[str] = "logs"
-    SHELL = ShellForm(("query",), summary="Show the log of what agents did.", parts=frozenset(), json_lines=True)
+    SHELL = ShellForm(
+        ("query",),
+        summary="Show the log of what agents did.",
+        parts=frozenset(),
+        json_lines=True,
+        by_keeper=True,
+    )
     query: Annotated[str, ShellOption(words=-1)] = ""
-    follow: Annotated[bool, ShellOption("--follow -f")] = Field(
+    follow: Annotated[bool, ShellOption("--follow -f", alone=True)] = Field(
         default=False, description="Keep printing new records until interrupted."
     )
     type: RecordType | Literal[""] = Field(default="", description="Only records of this kind.")
