@@ -210,24 +210,19 @@ def test_no_other_module_writes_to_a_terminal() -> None:
     assert found | {"gshtui/headless/streams.py"} == set(TERMINAL_WRITERS)
 
 
-ENVIRONMENT_READERS = {
-    "the process itself": (
-        *("settings/loader.py", "settings/paths.py", "settings/git_programs.py", "guard/report_redaction.py"),
+ENVIRONMENT_READERS = frozenset(
+    (
+        *("settings/loader.py", "settings/paths.py", "guard/report_redaction.py"),
         *("hub/asked_commands.py", "hub/keeper_watch.py", "fleet/keeper_commands.py", "shell/file_watch.py"),
         *("tmux/server_lock.py", "tmux/tmux_program.py", "media/attachment.py", "programs/report_hook.py"),
-    ),
-    "a folder's, to be handed in": (
-        *("tools/git.py", "tools/setup_process.py", "tools/shadow_repository.py", "guard/shell_policy.py"),
-        *("guard/sandbox/named_files.py", "guard/sandbox/reading_view.py", "programs/hooks.py"),
-        *("programs/transcripts/reconstruction.py", "providers/provider_errors.py", "system/routed_transport.py"),
-        *("fleet/accounts.py", "fleet/agent_command_lines.py", "fleet/agent_programs.py"),
-    ),
-}
-"""Who reads this process's variables and working folder below the faces, and whose they mean."""
+        "system/caller_environment.py",
+    )
+)
+"""Who reads this process's variables and working folder below the faces, because they are about the process itself."""
 
 
 def test_a_folders_environment_is_handed_in() -> None:
-    """A hub works for several folders, opened by faces with variables of their own: `Loaded.environ` has them."""
+    """A hub works for several folders, opened by faces with variables of their own: `caller_environ` has them."""
     names = {"os.environ", "os.getenv", "os.getcwd", "os.umask", "Path.cwd"}
     found = {
         source.name(path).removeprefix("gshtui/")
@@ -236,7 +231,7 @@ def test_a_folders_environment_is_handed_in() -> None:
         if ast.unparse(node) in names
     }
     below = {name for name in found if not name.startswith(("cli/", "headless/", "ui/"))}
-    assert below == {name for names in ENVIRONMENT_READERS.values() for name in names}
+    assert below == ENVIRONMENT_READERS
 
 
 def test_tmux_is_started_in_its_own_room_only() -> None:

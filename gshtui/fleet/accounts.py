@@ -8,7 +8,6 @@ user's own configuration only; a project cannot set them.
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from gshtui.guard.child_environment import named_variables
 from gshtui.providers.keyring_key import read_keyring
 from gshtui.settings.settings_tables import AccountSettings, AccountValue, GroupSettings
 from gshtui.system import processes
+from gshtui.system.caller_environment import caller_environ
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
@@ -116,7 +116,7 @@ def _expanded(value: str) -> str:
 
 async def _fetched(value: AccountValue) -> str:
     if value.env:
-        text = os.environ.get(value.env, "")
+        text = caller_environ().get(value.env, "")
         if not text:
             raise _UnfetchedError(f"the variable {value.env} is not set", "Set it where gsh-tui runs.")
         return text

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.ports import AgentStart, FleetError, LaunchTerms, OwnWorktree, SetupPlan
 from gshtui.guard.child_environment import named_variables
 from gshtui.guard.modes import inherited, strictest
+from gshtui.system.caller_environment import caller_environ
 from gshtui.system.environment import program_environment
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class CommandLines:
         """The request with the mode that it comes to. Raises `FleetError`."""
         limit = await asyncio.to_thread(self._limit, above) if above else ""
         if request.cli or request.profile:
-            environ = program_environment(os.environ, "") | named_variables(request.env)
+            environ = program_environment(caller_environ(), "") | named_variables(request.env)
             mode = await self._programs.mode(request, environ, limit=limit, start=inherited(self._terms.mode_of("")))
             return msgspec.structs.replace(request, mode=mode)
         return msgspec.structs.replace(request, mode=strictest(request.mode or limit, limit)) if limit else request
@@ -266,4 +266,4 @@ class CommandLines:
 
 def _environment(row: AgentRow) -> dict[str, str]:
     """The agent's variables: those of this process that are passed on, and the ones that it was given."""
-    return program_environment(os.environ, row.id) | named_variables(row.env)
+    return program_environment(caller_environ(), row.id) | named_variables(row.env)

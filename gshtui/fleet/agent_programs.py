@@ -7,7 +7,6 @@ the fleet's launcher, transports and follower.
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shutil
 import time
@@ -27,6 +26,7 @@ from gshtui.programs.profile_folder import OnProfiles, ProfileFolder
 from gshtui.programs.program_versions import kept_versions
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import READERS, LastTurns, TurnText, conversation_state, home_of
+from gshtui.system.caller_environment import caller_environ
 from gshtui.text.similar_names import known_names
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
@@ -211,7 +211,7 @@ class Programs:
         """The environment of the agent's program, as far as it says where its files are."""
         from gshtui.programs import launch
 
-        return {**os.environ, **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
+        return {**caller_environ(), **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
 
     async def mode(
         self,
@@ -536,7 +536,7 @@ def from_session_error(error: SessionError) -> FleetError:
 def find_program(program: str, cwd: Path) -> str:
     """The program's path, ready to start. Blocks for a moment. Raises `FleetError` if it does not exist."""
     candidate = str(cwd / program) if "/" in program else program
-    path = shutil.which(candidate, path=os.environ.get("PATH"))
+    path = shutil.which(candidate, path=caller_environ().get("PATH"))
     if path is None:
         where = "there is no such program" if "/" in program else "it is not on the PATH"
         hint = "Install it, or give its full path."

@@ -22,6 +22,7 @@ from typing import Literal
 from gshtui.commands.declaration import RuleScope
 from gshtui.guard import git_configuration, git_push, program_table, refusal, sensitive_paths, shell_line
 from gshtui.guard.shell_line import ShellWord, SimpleCommand
+from gshtui.system.caller_environment import caller_environ
 
 Verdict = Literal["allow", "ask", "deny"]
 _PARTS = 50
@@ -410,7 +411,7 @@ class _MachineState:
 
     def brought(self, program: str) -> str:
         """Why the program is not the system's own, or empty."""
-        for entry in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        for entry in caller_environ().get("PATH", os.defpath).split(os.pathsep):
             place = Path(entry or ".")
             if os.access(place / program, os.X_OK):
                 if not place.is_absolute():

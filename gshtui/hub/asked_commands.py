@@ -45,6 +45,7 @@ from gshtui.settings import paths
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
+from gshtui.system.caller_environment import working_for
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import start_job
@@ -145,6 +146,12 @@ class AskedCommands(NoHost):
     async def _answer(self, connection: HubConnection, request: CommandRequest) -> dict[str, Any]:
         declared = await asyncio.to_thread(_declared, request.declared)
         loaded = await asyncio.to_thread(self._settings_there, request)
+        with working_for(loaded.environ):
+            return await self._run(connection, request, declared, loaded)
+
+    async def _run(
+        self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
+    ) -> dict[str, Any]:
         async with self._registry(declared, loaded) as registry:
             action = declared.action(registry)
             self._runs[connection].acts = action.effect is not Effect.READ

@@ -15,6 +15,7 @@ from gshtui.bus.bus import Bus
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import Loaded
+from gshtui.system.caller_environment import working_for
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import cancel_and_wait, end_all
 
@@ -89,7 +90,8 @@ class Workspaces:
         for outdated in [each for each in self._open if each.loaded.cwd == loaded.cwd and not each.users]:
             self._drop(outdated)  # its settings have changed, or another shell asks
         made = _Workspace(loaded, _make_hub(self._host, loaded))
-        made.ready = asyncio.ensure_future(made.hub.start())
+        with working_for(loaded.environ):
+            made.ready = asyncio.ensure_future(made.hub.start())
         self._open.append(made)
         return made
 

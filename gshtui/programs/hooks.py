@@ -16,6 +16,7 @@ from gshtui.programs.profile import Profile
 from gshtui.programs.report_hook import WAITS
 from gshtui.settings import paths
 from gshtui.system import private_files
+from gshtui.system.caller_environment import caller_environ
 
 EXTENSION = "gsh-tui"
 """Name of Gemini's extension."""
@@ -179,7 +180,7 @@ class HookPlan:
 def folder_of(profile: Profile) -> Path:
     """The folder for recipes of this kind: in our configuration, except Gemini's, which is among its extensions."""
     if profile.hooks.kind == "gemini":
-        home = os.environ.get("GEMINI_CLI_HOME", "")
+        home = caller_environ().get("GEMINI_CLI_HOME", "")
         return (Path(home) if home.startswith("/") else paths.home()) / ".gemini" / "extensions"
     return paths.config_dir() / "hooks"
 

@@ -6,13 +6,13 @@ pages. Called by the adapters.
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from typing import Any, cast
 
 from gshtui.providers.port import ErrorKind, ProviderError
 from gshtui.system import proxy_routes
+from gshtui.system.caller_environment import caller_environ
 from gshtui.system.expected_error import ExpectedError
 
 _CONTEXT = (
@@ -290,7 +290,7 @@ def hindered(origin: ErrorOrigin, error: Exception) -> ProviderError:
     if isinstance(error, ExpectedError):
         return ProviderError("missing", f"{origin.who} cannot be asked: {error.message}", hint=error.hint)
     why = detail(getattr(error, "strerror", "") or str(error))
-    named = ", ".join(proxy_routes.in_use(os.environ))
+    named = ", ".join(proxy_routes.in_use(caller_environ()))
     hint = f"Check the address and these variables: {detail(named)}." if named else "Check the provider's base_url."
     return ProviderError("missing", f"{origin.who} cannot be asked{f': {why}' if why else ''}", hint=hint)
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from gshtui.system.caller_environment import caller_environ
 from gshtui.text.sanitise import visible
 
 _WITHIN = 5.0
@@ -227,7 +228,7 @@ def _expanded(path: str) -> Path:
 
 def _git(root: Path, *question: str) -> bytes:
     """What git says to a question that makes it run nothing: at most a byte more than is read; nothing if it fails."""
-    passed = {name: value for name in ("PATH", "HOME", "XDG_CONFIG_HOME") if (value := os.environ.get(name))}
+    passed = {name: value for name in ("PATH", "HOME", "XDG_CONFIG_HOME") if (value := caller_environ().get(name))}
     environ = {**passed, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
     try:
         with subprocess.Popen(

@@ -7,11 +7,11 @@ cannot be used, and `httpx2` errors, which name the proxy that the request went 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 
 import httpx2
 
+from gshtui.system.caller_environment import caller_environ
 from gshtui.system.proxy_routes import ProxyRoute, certificates_named, check_certificates, route_to
 
 
@@ -20,7 +20,7 @@ class RoutedTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         """`environ`: instead of this process's own environment."""
-        self._environ = os.environ if environ is None else environ
+        self._environ = caller_environ() if environ is None else environ
         self._made: dict[tuple[bool, str], httpx2.AsyncHTTPTransport] = {}
 
     def prepare(self, url: str) -> None:

@@ -8,7 +8,6 @@ further programs, and talks to no remote.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from gshtui.commands.declaration import CommandError
 from gshtui.guard.child_environment import command_environment
 from gshtui.system import processes
+from gshtui.system.caller_environment import caller_environ
 from gshtui.system.expected_error import ProgramMissing
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import plain
@@ -139,7 +139,7 @@ async def _git(
 ) -> GitAnswer:
     if any("\0" in word for word in arguments):
         raise CommandError("git cannot be given a name with a NUL in it.")
-    environ = command_environment(os.environ) | {"LC_ALL": "C", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true"}
+    environ = command_environment(caller_environ()) | {"LC_ALL": "C", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true"}
     environ |= {**_LOCAL, **(more or {})}
     try:
         process = await processes.start_child(

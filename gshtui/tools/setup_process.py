@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.guard.child_environment import agent_environment, command_environment
 from gshtui.system import processes
+from gshtui.system.caller_environment import caller_environ
 from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
 from gshtui.system.time_limit import time_limit
@@ -64,13 +65,13 @@ async def run_process(
         OSError: it cannot be started.
     """
     if sandboxes is None:
-        return await _ended(argv, folder, command_environment(os.environ), within)
+        return await _ended(argv, folder, command_environment(caller_environ()), within)
     real = Path(await asyncio.to_thread(os.path.realpath, folder))
     sandbox = await _sandbox(argv, real, sandboxes)
     if isinstance(sandbox, str):
-        done = await _ended(argv, folder, command_environment(os.environ), within)
+        done = await _ended(argv, folder, command_environment(caller_environ()), within)
         return replace(done, sandbox=f"It ran outside the sandbox: {sandbox}.")
-    environ = agent_environment(os.environ, sandboxes.settings.environment)
+    environ = agent_environment(caller_environ(), sandboxes.settings.environment)
     return await _ended_in(sandbox, argv, real, environ, within)
 
 

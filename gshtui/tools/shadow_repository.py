@@ -23,6 +23,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.guard.child_environment import command_environment
 from gshtui.settings import paths
 from gshtui.system import private_files, processes
+from gshtui.system.caller_environment import caller_environ
 from gshtui.system.expected_error import ExpectedError, ProgramMissing
 from gshtui.system.file_lock import LockHeld, file_lock
 from gshtui.system.time_limit import time_limit
@@ -435,7 +436,7 @@ class ShadowRepository:
             answer = await git(self.folder, "config", "--type=path", "core.excludesFile")
         except CommandError as error:
             raise ShadowError(error.message, error.hint) from error
-        config = os.environ.get("XDG_CONFIG_HOME") or str(paths.home() / ".config")
+        config = caller_environ().get("XDG_CONFIG_HOME") or str(paths.home() / ".config")
         rules = answer.out.strip() if not answer.code else str(Path(config, "git", "ignore"))
         return ("-c", f"core.excludesFile={rules}")
 
@@ -448,7 +449,7 @@ class ShadowRepository:
         passes: int = 0,
     ) -> bytes:
         """`passes`: a further exit code that is none of a failure."""
-        environ = command_environment(os.environ) | {"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
+        environ = command_environment(caller_environ()) | {"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
         environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_DIR": str(self._path), "GIT_WORK_TREE": str(self.folder)}
         environ |= {"GIT_OPTIONAL_LOCKS": "1", "GIT_ALLOW_PROTOCOL": "none", **(env or {})}
         try:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from gshtui.guard.obeyed_files import HOOKS
 from gshtui.settings.git_programs import configured_files
+from gshtui.system.caller_environment import caller_environ
 
 _LARGEST = 65_536
 """Bytes of a file that are read."""
@@ -105,7 +106,7 @@ class NamedFiles:
 
     def _linked(self) -> Iterator[Path]:
         """Where the person's own start-up files are, if links lead into the project."""
-        home, zsh = os.path.expanduser("~"), os.environ.get("ZDOTDIR", "")  # noqa: PTH111 - done before each command
+        home, zsh = os.path.expanduser("~"), caller_environ().get("ZDOTDIR", "")  # noqa: PTH111 - done before each command
         names = [f"{home}/{name}" for name in _AT_START]
         names += [f"{zsh}/{name}" for name in _OF_ZSH] if zsh.startswith("/") else []
         for name in names:

@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 
 from gshtui.guard import sensitive_paths
+from gshtui.system.caller_environment import caller_environ
 
 _HOMES = ("/home", "/root", "/mnt", "/media", "/srv")
 EMPTY = ("/tmp", "/run", "/var/tmp")
@@ -125,7 +126,7 @@ def _named_in(file: Path, before: str = "") -> Path | None:
 
 def _configuration(homes: Sequence[Path]) -> Iterator[Path]:
     """The person's own configuration of git, and the files that it names."""
-    base = os.environ.get("XDG_CONFIG_HOME", "")
+    base = caller_environ().get("XDG_CONFIG_HOME", "")
     files = [home / name for home in homes for name in _DOTFILES]
     files += [Path(base, "git")] if base.startswith("/") else []
     yield from files

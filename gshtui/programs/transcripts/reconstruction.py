@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from gshtui.programs.transcripts.program_transcript import (
 )
 from gshtui.programs.transcripts.transcript_readers import READERS, stamp_of
 from gshtui.providers.port import Capabilities, estimate
+from gshtui.system.caller_environment import caller_environ
 from gshtui.system.time_limit import time_limit
 
 DEADLINE = 30.0
@@ -60,7 +60,7 @@ class Transcripts:
 
     def __init__(self, known: Known, environ: Mapping[str, str] | None = None, home: Path | None = None) -> None:
         self._known = known
-        self._environ = os.environ if environ is None else environ
+        self._environ = caller_environ() if environ is None else environ
         self._home = home
         self._read: OrderedDict[str, _Read] = OrderedDict()
 
