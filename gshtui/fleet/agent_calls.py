@@ -180,6 +180,8 @@ class ExplainedStatus:
     """As it is followed in this process; else by one look of its own."""
     silent: tuple[tuple[str, str], ...] = ()
     """Sources that say nothing, each with the reason."""
+    files: tuple[str, ...] = ()
+    """What was read for it: its profile, its transcript, its record, its reports, and the sockets asked."""
 
 
 class ListAgents(Parameters, Returns[AgentList]):

@@ -101,6 +101,18 @@ class Programs:
             found.append(("screen", "no rule of its profile fits" if profile.rules else "there are no rules for it"))
         return found
 
+    async def files_read(self, row: AgentRow) -> list[Path]:
+        """The files by which an agent's program is known: its profile, and the transcript of its conversation."""
+        from gshtui.programs.transcripts.transcript_readers import transcript_file
+
+        loaded = await self._folder.current()
+        origin = loaded.origins.get(self.chosen(loaded, row).name)
+        found = [origin] if origin is not None else []
+        if (query := await self.transcript(row)) is not None:
+            written = await asyncio.to_thread(transcript_file, *query)
+            found += [written] if written is not None else []
+        return found
+
     async def version(self, row: AgentRow, *, at_once: bool = False) -> dict[str, str]:
         """The fields of the row about its program's version; empty where nothing tells that, or it has none.
 
@@ -169,7 +181,7 @@ class Programs:
         return self._links[key]
 
     def _new_link(self, server: TmuxServer, row: AgentRow, profile: Profile) -> ProgramLink | None:
-        from gshtui.programs.program_link import link_to
+        from gshtui.programs.live_sources import link_to
 
         return link_to(self._allowed(profile), server, row)
 
@@ -187,12 +199,13 @@ class Programs:
         return ConversationLoading(profile, 0 if row.host else row.pid, row.cwd, self._environ(row, profile))
 
     async def live_sources(
-        self, server: TmuxServer, row: AgentRow, newest: Callable[[], AgentRow | None]
+        self, server: TmuxServer, row: AgentRow, newest: Callable[[], AgentRow | None], *, glance: bool = False
     ) -> list[LiveSource]:
         """What tells the status of the agent's program while it runs, besides its hooks and its screen.
 
         Args:
             newest: its row at any later moment.
+            glance: they are ended soon, so no connection among them is the one by which others reach the program.
         """
         from gshtui.programs.live_sources import live_sources
 
@@ -202,7 +215,7 @@ class Programs:
 
         profile = await self.profile(row)
         # Of OpenCode one of its own: whoever follows it ends it as well, and what sends prompts needs no stream.
-        own = profile.protocol == "opencode"
+        own = glance or profile.protocol == "opencode"
         link = self._new_link(server, row, profile) if own else await self.link(server, row)
         others = live_sources(profile, row, self._environ(row, profile), last_turn)
         return [link, *others] if link is not None else others
@@ -328,7 +341,7 @@ class Programs:
         command: tuple[str, ...] = ()
         if made.alone:
             alone = program_modes.with_mode(program_modes.rule_for(profile, mode), made.alone) if mode else made.alone
-            words, command = await asyncio.to_thread(launch.with_server, profile, alone, words, data, row.id)
+            words, command = await asyncio.to_thread(launch.with_server, profile, made, alone, words, data, row.id)
         return AgentStart(
             words, env, prompt, made.blank, made.external_id, profile.name, made.how, mode, shown, command
         )
@@ -480,12 +493,13 @@ class Programs:
 
         session, link = await self.session(server, row), await self.link(server, row)
         if link is not None and await link.connected() and (told := link.evidence) is not None:
+            mode = {"program_mode": link.mode} if link.mode is not None and link.mode != row.program_mode else {}
             asked = await link.question() if told.status == "waiting" else None
             if told.status == row.status and asked == row.question:
-                return {}
+                return mode
             waits = told.status == "waiting"
             known = {"status": told.status, "status_source": told.source, "doing": told.doing}
-            return known | {"needs_you": waits, "question": asked}
+            return known | mode | {"needs_you": waits, "question": asked}
         try:
             seen = await session.read_screen()
         except SessionError:

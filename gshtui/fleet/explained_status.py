@@ -60,6 +60,7 @@ def explained_status(_invocation: Invocation, found: ExplainedStatus) -> Outcome
         "sources": sources,
         "silent": [{"source": source, "why": why} for source, why in found.silent],
         "disagreements": apart,
+        "files": list(found.files),
     }
     head = ("source", "rank", "says", "for", "why")
     rows = [_table_row(one, taken=one.source == known.source, now=now) for one in known.evidences]
@@ -73,7 +74,9 @@ def explained_status(_invocation: Invocation, found: ExplainedStatus) -> Outcome
     lines += [f"They part: {literal(one)}." for one in apart]
     lines += [] if found.followed else ["Another process follows it, or none: this was one look of its own."]
     words = "\n".join(line for line in lines if line)
-    return Outcome(data, f"{words}\n\n{table}", plain=f"{words}\n\n{markdown_table.bare_columns(table)}")
+    files = ["", "Read for it:", *(f"- {literal(one_line(file, 300))}" for file in found.files)] if found.files else []
+    shown, plain = ("\n".join([words, "", each, *files]) for each in (table, markdown_table.bare_columns(table)))
+    return Outcome(data, shown, plain=plain)
 
 
 def _table_row(one: Evidence, *, taken: bool, now: float) -> tuple[str, ...]:

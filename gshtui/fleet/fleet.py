@@ -283,10 +283,14 @@ class Fleet:
             raise out_of_reach(row)
         if row.kind != "cli" or is_over(row) or not row.pane:
             return ExplainedStatus(row, None)
-        known = await self._follower.explained(row)
+        from gshtui.programs.hook_reports import spool_path
+
+        known, files = await self._follower.explained(row)
         silent = await self._programs.silent_sources(row, {one.source for one in known.evidences} if known else set())
         now = self._context.rows.get(row.id) or row
-        return ExplainedStatus(now, known, self._follower.is_followed(row), tuple(silent))
+        told = [path for path in [spool_path(self._context.options.data, row.id)] if path.exists()]
+        read = [*await self._programs.files_read(now), *files, *told]
+        return ExplainedStatus(now, known, self._follower.is_followed(row), tuple(silent), tuple(map(str, read)))
 
     async def setup_of(self, row: AgentRow) -> SetupRecord | None:
         """What became of the set-up command of the agent's worktree; `None` where there was none."""

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
@@ -141,9 +142,11 @@ class AgentFollower:
         bound: Callable[[str], None] | None = None,
         moded: Callable[[ProgramMode], None] | None = None,
         disagreed: Callable[[str], None] | None = None,
+        glance: bool = False,
     ) -> CliStatus:
-        """What follows the status of a program, not yet started."""
-        server = self._context.terminals.server(row.socket)
+        """What follows the status of a program, not yet started. `glance`: only to look once, beside another one."""
+        server, programs = self._context.terminals.server(row.socket), self._programs
+        newest = functools.partial(self._context.rows.get, row.id)
         return CliStatus(
             server,
             row,
@@ -154,26 +157,27 @@ class AgentFollower:
             moded=moded,
             pace=self._pace,
             loading=await self._programs.loading(row),
-            sources=await self._programs.live_sources(server, row, functools.partial(self._context.rows.get, row.id)),
+            sources=await programs.live_sources(server, row, newest, glance=glance),
             disagreed=disagreed,
         )
 
-    async def explained(self, row: AgentRow) -> KnownStatus | None:
-        """The status of a program with what each of its sources says: as it is followed here, else by one look."""
+    async def explained(self, row: AgentRow) -> tuple[KnownStatus | None, list[Path]]:
+        """The status of a program with what each of its sources says, and the files that they read: as it is followed
+        here, else by one look."""
         if (status := self._statuses.get((row.id, row.pane, row.pid))) is not None:
-            return status.known
+            return status.known, status.files
         feed = HookFeed(self._context.options.data)
-        status = await self._watcher(row, await self._programs.profile(row), _unheard, feed)
+        status = await self._watcher(row, await self._programs.profile(row), _unheard, feed, glance=True)
         try:
             async with time_limit(_LOOK_WITHIN):
                 await status.start()
                 await status.looked.wait()
+            return status.known, status.files
         except TimeoutError:
-            return None
+            return None, status.files
         finally:
             await status.stop()
             await feed.close()
-        return status.known
 
     def is_followed(self, row: AgentRow) -> bool:
         """Whether the status of the agent's program is followed here."""

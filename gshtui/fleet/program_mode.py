@@ -1,7 +1,7 @@
-"""Changes the mode of another vendor's program that runs: by its own key, until its screen shows the wanted one.
+"""Changes the mode of another vendor's program that runs: by its protocol, else by its key until its screen shows it.
 
-Only at rest, since it may come through wider modes on the way. Refuses what the program does not have, or takes only at
-its start. Raises only `FleetError`.
+By its key only at rest, since it may come through wider modes on the way. Refuses what the program does not have, or
+takes only at its start. Raises only `FleetError`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,16 @@ async def change_mode(programs: Programs, server: TmuxServer, row: AgentRow, mod
     who = f"{row.name} ({row.id})"
     if why := refusal(profile, mode, row.argv[:1]):
         raise FleetError("invalid", why, hint=_has(profile))
+    session = await programs.session(server, row)
+    try:
+        if (told := await session.change_mode(mode)) is not None:
+            return told
+    except SessionError as error:
+        raise from_session_error(error) from error
     if not (profile.modes.keys and any(rule.shown for rule in profile.modes.each if rule.like == mode)):
         hint = f"Start one with `agent spawn --cli {profile.name} --mode {mode}`, or change it in its terminal."
-        raise FleetError(
-            "invalid", f"{profile.title} takes its mode only when it starts, so {who} keeps its own.", hint=hint
-        )
-    session = await programs.session(server, row)
+        how = "is not connected to its server" if profile.protocol == "codex" else "takes its mode only when it starts"
+        raise FleetError("invalid", f"{profile.title} {how}, so {who} keeps its own mode.", hint=hint)
     try:
         return await session.writer.change_mode(profile.modes.keys, lambda now: now.like == mode)
     except SessionError as error:

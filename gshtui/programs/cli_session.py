@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 
-from gshtui.bus.agent_data import AgentRow, OpenQuestion
+from gshtui.bus.agent_data import AgentRow, GuardMode, OpenQuestion, ProgramMode
 from gshtui.programs.choice_presser import Otherwise
 from gshtui.programs.pane_view import LOOK, PaneView, Profiles, Seen, SessionError
 from gshtui.programs.pane_writer import PaneWriter, Sent, State
@@ -318,6 +318,16 @@ class CliSession:
             if self._link.asks(asked):
                 return await self._link.answer(asked, choice)
         return await self.writer.answer(question, choice, otherwise)
+
+    async def change_mode(self, mode: GuardMode) -> ProgramMode | None:
+        """Put it into a mode by its own protocol; the one that it is in then, `None`: it has to be done by its keys.
+
+        Raises:
+            SessionError: it did not take that; unsure.
+        """
+        if self._link is not None and await self._link.connected() and await self._link.change_mode(mode):
+            return self._link.mode
+        return None
 
     async def interrupt(self) -> None:
         """Interrupt it, by its own protocol or with its own keys. Raises `SessionError` (terminal)."""

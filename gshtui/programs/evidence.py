@@ -6,12 +6,13 @@ status watcher starts it and asks it. `gshtui.programs.status` weighs all that t
 
 from __future__ import annotations
 
+import abc
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
 
-from gshtui.bus.agent_data import OpenQuestion
+from gshtui.bus.agent_data import OpenQuestion, ProgramMode
 
 WORKING = frozenset({"thinking", "tool"})
 QUIET = "quiet"
@@ -59,41 +60,50 @@ class Evidence:
     """On which grounds, for people: the event, the field, or the rule and the row that it matched."""
 
 
-class LiveSource(Protocol):
-    """Something that tells a program's status while it runs."""
+class LiveSource(abc.ABC):
+    """Something that tells a program's status while it runs. What a kind of source never tells, it leaves out."""
 
     @property
+    @abc.abstractmethod
     def evidence(self) -> Evidence | None:
         """What it says now; `None` where it says nothing, so that the next rank counts."""
-        ...
 
     @property
     def conversation(self) -> str:
         """The id of the conversation that the program is in; empty where it does not tell that."""
-        ...
+        return ""
 
     @property
     def version(self) -> str:
         """The program's version; empty where it does not tell that."""
-        ...
+        return ""
 
     @property
     def answer_text(self) -> str:
         """What the program said last in the turn that is over; empty while it works, or where it does not tell that."""
-        ...
+        return ""
 
+    @property
+    def file(self) -> Path | None:
+        """The file that it reads, or the socket that it is connected to; `None` where there is none."""
+        return None
+
+    @property
+    def mode(self) -> ProgramMode | None:
+        """The mode that the program is in; `None` where it does not tell that."""
+        return None
+
+    @abc.abstractmethod
     async def start(self, changed: Callable[[], None]) -> None:
         """Begin, and call `changed` whenever any of this is different. Never raises: what fails says nothing."""
-        ...
 
-    async def refresh(self, *, quiet: bool) -> None:
+    async def refresh(self, *, quiet: bool) -> None:  # noqa: B027
         """Called with each look at the program's screen: read again what tells no changes by itself.
 
         Args:
             quiet: the screen shows no work, so that what tells of a turn's end matters.
         """
-        ...
 
+    @abc.abstractmethod
     async def stop(self) -> None:
         """End."""
-        ...

@@ -292,24 +292,24 @@ async def _started(
 
 
 def with_server(
-    profile: Profile, alone: tuple[str, ...], plain: tuple[str, ...], data: Path, agent: str
+    profile: Profile, made: Launch, alone: tuple[str, ...], plain: tuple[str, ...], data: Path, agent: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The command line of a program that is connected to a server of its own, and what its terminal runs for that.
 
     Where it cannot be, the plain command line and nothing. Blocks for a moment.
 
     Args:
-        alone: `Launch.alone`.
+        alone: `Launch.alone`, with the arguments for its mode.
     """
     at = next((place for place, word in enumerate(alone) if Path(word).name in profile.programs), -1)
     try:
         socket = app_server_launch.server_socket(data, agent)
     except OSError:
         return plain, ()  # it is reached by its terminal alone
-    command = app_server_launch.with_server(alone, at, plain, socket) if socket is not None and at >= 0 else None
-    if socket is None or command is None:
+    if socket is None or at < 0:
         return plain, ()
-    return app_server_launch.screen_line(alone, socket), command
+    keeps = made.how == RESUMED
+    return app_server_launch.with_server(alone, at, plain, socket, keeps=keeps) or (plain, ())
 
 
 def _with_opencode_server(made: Launch, profile: Profile, environ: Mapping[str, str], version: str) -> Launch:

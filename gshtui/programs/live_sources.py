@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.evidence import LiveSource
 from gshtui.programs.profile import Profile
+from gshtui.programs.program_link import ProgramLink
 from gshtui.programs.transcripts.transcript_readers import TurnText
+from gshtui.tmux.server import TmuxServer
 
 
 def live_sources(
@@ -37,3 +39,20 @@ def live_sources(
     if (profile.hooks.kind or profile.name) in READERS:
         found.append(FinishedTurn(last_turn))
     return found
+
+
+def link_to(profile: Profile, server: TmuxServer, row: AgentRow) -> ProgramLink | None:
+    """The link to an agent's program, not yet connected; `None`: it was started without one, or on another machine."""
+    if not profile.protocol or row.host or not row.pid:
+        return None
+    if profile.protocol == "opencode":
+        from gshtui.programs.opencode.opencode_link import OpenCodeLink
+        from gshtui.programs.opencode.server_address import port_of
+
+        port = port_of(row.argv)
+        return OpenCodeLink(server, row, port) if port else None
+    from gshtui.programs.codex.app_server_launch import socket_of
+    from gshtui.programs.codex.codex_link import CodexLink
+
+    socket = socket_of(row.argv)
+    return CodexLink(socket, row, profile) if socket is not None else None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from gshtui.programs.evidence import Evidence, Rank
+from gshtui.programs.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.profile import RecordKind
 from gshtui.programs.transcripts import claude_transcript, qwen_transcript
 from gshtui.programs.transcripts.transcript_readers import home_of
@@ -47,8 +47,8 @@ class _Record:
 _NOTHING = _Record()
 
 
-class SessionRecord:
-    """The record of the program in one terminal (`LiveSource`).
+class SessionRecord(LiveSource):
+    """The record of the program in one terminal.
 
     Args:
         pid: the terminal's process.
@@ -90,14 +90,14 @@ class SessionRecord:
         return self._found.conversation
 
     @property
+    def file(self) -> Path | None:
+        """The record."""
+        return self._path
+
+    @property
     def version(self) -> str:
         """The program's version."""
         return self._found.version
-
-    @property
-    def answer_text(self) -> str:
-        """No record has it."""
-        return ""
 
     async def start(self, changed: Callable[[], None]) -> None:
         """Begin."""

@@ -8,6 +8,7 @@ import dataclasses
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from gshtui.bus.agent_data import AgentRow, ProgramMode, without_choices
@@ -113,7 +114,7 @@ class CliStatus:
         changed: called with every status that differs by more than its age.
         bound: called with the conversation's id whenever the program reports a new one.
         acted: called with the time at which the program reports that it accepted a prompt.
-        moded: called with each mode in which its screen shows the program to be.
+        moded: called with each mode in which the program shows or tells that it is.
         pace: shared with other programs' watchers, so that they do not all look at once.
         disagreed: called with a sentence when two of its sources part for longer than a moment.
         loading: whether it has yet to read the conversation that it was started with.
@@ -219,6 +220,11 @@ class CliStatus:
         return tuple(sorted(every, key=lambda each: -each.rank))
 
     @property
+    def files(self) -> list[Path]:
+        """What its sources read now."""
+        return [source.file for source in self._sources if source.file is not None]
+
+    @property
     def takes_code(self) -> bool:
         """It is a shell or an interpreter."""
         return takes_code(self._profile)
@@ -281,6 +287,7 @@ class CliStatus:
     def _on_source(self) -> None:
         for source in self._sources:
             self._bind(source.conversation)
+            self._note_mode(source.mode)
             if (said := source.evidence) is not None and said.rank is Rank.PROTOCOL:
                 self.answer = source.answer_text
         if self._task is not None:
@@ -293,6 +300,12 @@ class CliStatus:
             self._conversation = conversation
             if self._bound is not None:
                 self._bound(conversation)
+
+    def _note_mode(self, mode: ProgramMode | None) -> None:
+        if mode is not None and mode != self._mode:
+            self._mode = mode
+            if self._moded is not None:
+                self._moded(mode)
 
     def _on_hook(self, event: HookEvent) -> None:
         self._bind(event.conversation)
@@ -528,10 +541,8 @@ class CliStatus:
         self._handle_event(info, False)
         place = (info.cursor_x, info.cursor_y)
         reading = read_screen(self._profile, lines, info.title, place, info.width)
-        if reading.mode is not None and reading.mode != self._mode:
-            self._mode = reading.mode
-            if self._moded is not None:
-                self._moded(reading.mode)
+        if not any(source.mode for source in self._sources):
+            self._note_mode(reading.mode)
         if reading.status == "idle" and self._loading is not None and self._loading.possible:
             reading = await unless_loading(reading, self._loading, lines)
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None

@@ -53,6 +53,8 @@ class AppServer:
         """Threads that can be joined: what was said there is written down."""
         self.turns: dict[str, dict[str, Any]] = {}
         """Thread → its last turn."""
+        self.joined: dict[str, Any] = {}
+        """What is said to whoever joins one, besides."""
         self.asked: list[dict[str, Any]] = []
         """Every request and answer that came."""
         self.open: dict[int | str, tuple[str, dict[str, Any]]] = {}
@@ -140,6 +142,8 @@ class AppServer:
                 return {"result": {"thread": self.threads[thread]}}
             case "thread/resume" if thread not in self.written:
                 return {"error": {"code": -32600, "message": f"no rollout found for thread id {thread}"}}
+            case "thread/resume":
+                return {"result": self.joined}
             case "thread/turns/list":
                 return {"result": {"data": [self.turns[thread]] if thread in self.turns else []}}
             case "turn/start":

@@ -13,6 +13,8 @@ import pytest
 from gshtui.bus.agent_data import AgentRow
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
+from gshtui.programs import profile as profiles
+from gshtui.programs.live_sources import link_to
 from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.loopback.script import Answer, Call, Say
@@ -177,6 +179,49 @@ async def test_its_server_ends_with_its_terminal(stage: Stage) -> None:
     server = app_server(stage)
     await stage.fleet.kill(stage.id, now=True)
     await asyncio.to_thread(server.wait, 60)
+
+
+async def test_its_mode_is_read_changed_and_kept_by_the_server(stage: Stage, typed: list[str]) -> None:
+    made = stage.folder / "made.txt"
+    await stage.until(stage.look, lambda row: row.status == "idle" and by_protocol(row))
+    await stage.until(stage.look, lambda row: row.mode_words == "read only")
+    await stage.command("mode", mode="plan", agent=stage.id)
+    assert (stage.row.held_to, stage.row.mode_words) == ("plan", "read only, never asks")
+    await stage.say("do:touch")
+    await stage.status("idle")
+    await stage.hears("do:touch")
+    assert not made.exists(), "in a mode that was chosen before its first turn"
+    await stage.command("mode", mode="ask", agent=stage.id)
+    before = stage.row
+    await stage.fleet.restart(stage.id)
+    row = await stage.started_anew(before)
+    assert "--remote" in row.argv and "resume" in row.argv
+    await stage.until(stage.look, lambda row: row.status == "idle" and by_protocol(row))
+    assert (await stage.until(stage.look, lambda row: row.program_mode)).mode_words == "read only"
+    await stage.say("do:touch")
+    await answer(stage, await asked(stage), "Yes, this once")
+    await stage.status("idle")
+    assert made.exists()
+    assert typed == []
+
+
+async def test_one_that_became_wider_is_held_when_it_goes_on(stage: Stage) -> None:
+    await stage.until(stage.look, lambda row: row.status == "idle" and by_protocol(row))
+    await stage.say("Good day")
+    await stage.hears("Good day")
+    await stage.status("idle")
+    before = await stage.until(stage.look, lambda row: row.external_id)
+    link = link_to(profiles.load().get("codex"), stage.server, before)  # as another program of its person changes it
+    assert link is not None and await link.connected() and await link.change_mode("yolo")
+    await link.stop()
+    row = await stage.until(stage.look, lambda row: row.exceeds)
+    assert row.mode_words == "full access, not ask!"
+    await stage.fleet.restart(stage.id)
+    await stage.started_anew(before)
+    await stage.until(stage.look, lambda row: by_protocol(row) and row.mode_words == "read only")
+    app_server(stage).send_signal(signal.SIGKILL)
+    await stage.until(stage.look, lambda row: not by_protocol(row))
+    await stage.until(stage.look, lambda row: by_protocol(row) and row.mode_words == "read only")
 
 
 @pytest.mark.alone

@@ -15,7 +15,7 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.programs import launch
 from gshtui.programs import profile as profiles
 from gshtui.programs.codex.app_server_launch import server_socket, socket_of, with_server
-from gshtui.programs.program_link import link_to
+from gshtui.programs.live_sources import link_to
 from gshtui.settings import paths
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
@@ -43,13 +43,35 @@ AS_TYPED = (
 @pytest.mark.parametrize(("words", "told"), SERVED)
 def test_a_command_line_that_does_the_same_gets_a_server(words: str, told: str) -> None:
     argv = ("env", "A=b c", "/opt/codex", *shlex.split(words))
-    command = with_server(argv, 2, ("plain",), SOCKET)
-    assert command is not None
+    made = with_server(argv, 2, ("plain",), SOCKET)
+    assert made is not None
+    screen, command = made
     script = command[-1]
+    assert screen == (*argv, "--remote", f"unix://{SOCKET}")
     server = f"env 'A=b c' /opt/codex app-server --listen unix://{SOCKET} {told}".rstrip()
     assert server in script
     assert script.rstrip().endswith(f"exec {shlex.join(argv)} --remote unix://{SOCKET}")
     assert "exec plain\n" in script
+
+
+@pytest.mark.parametrize(
+    "permissions",
+    [
+        "-s read-only -a on-request",
+        "--sandbox=read-only",
+        "--yolo",
+        "-c approval_policy=never",
+        "--config=sandbox_mode=x",
+    ],
+)
+def test_a_conversation_that_goes_on_keeps_its_permissions(permissions: str) -> None:
+    argv = ("codex", "resume", "01a22185", "-m", "x", *shlex.split(permissions), "-c", "hooks=1")
+    made = with_server(argv, 0, ("plain",), SOCKET, keeps=True)
+    assert made is not None
+    screen, command = made
+    assert screen == ("codex", "resume", "01a22185", "-m", "x", "-c", "hooks=1", "--remote", f"unix://{SOCKET}")
+    assert f"--listen unix://{SOCKET} -c hooks=1 " in command[-1]
+    assert with_server(argv, 0, ("plain",), SOCKET) is None, "one that a person names may have had others"
 
 
 @pytest.mark.parametrize("words", AS_TYPED)
@@ -115,7 +137,7 @@ async def test_a_server_that_is_not_there_costs_nothing(
     )
     argv, command = made.argv, ()
     if made.alone:
-        argv, command = launch.with_server(profile, made.alone, made.argv, home.data, "0001")
+        argv, command = launch.with_server(profile, made, made.alone, made.argv, home.data, "0001")
     process = await asyncio.create_subprocess_exec(*(command or argv), cwd=tmp_path, start_new_session=True)
     try:
         assert await process.wait() == 0

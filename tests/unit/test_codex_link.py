@@ -5,17 +5,26 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import msgspec
 import pytest
 
+from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode
+from gshtui.fleet.agent_programs import Programs
+from gshtui.programs import profile as profiles
 from gshtui.programs.codex.codex_link import CodexLink
+from gshtui.programs.codex.thread_modes import is_wider, mode_of, permissions_in, permissions_told
 from gshtui.programs.evidence import Rank
 from gshtui.programs.pane_view import SessionError
+from gshtui.settings import paths
+from gshtui.tmux.server import TmuxServer
 from tests.kit.app_server import IDLE, THREAD, TURN, AppServer, active, command_question, thread
+from tests.kit.home import Home
 from tests.kit.tmux import short_folder
 
 COVERS = (
@@ -23,7 +32,10 @@ COVERS = (
     "gshtui.programs.codex.codex_questions",
     "gshtui.programs.codex.codex_threads",
     "gshtui.programs.codex.message_fields",
+    "gshtui.programs.codex.thread_modes",
 )
+ROW = AgentRow(id="0001", name="it", kind="cli", profile="codex", pid=7)
+CODEX = profiles.load(Path("/nonexistent")).get("codex")
 COMMAND, CHANGE = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"
 
 
@@ -58,7 +70,7 @@ async def server() -> AsyncIterator[AppServer]:
 
 @pytest.fixture
 async def watched(server: AppServer) -> AsyncIterator[Watched]:
-    made = Watched(CodexLink(server.path, "it"))
+    made = Watched(CodexLink(server.path, ROW, CODEX))
     await made.link.start(made.changed)
     yield made
     await made.link.stop()
@@ -257,8 +269,92 @@ async def test_a_message_that_is_none_costs_that_message(
     await watched.until(lambda link: link.conversation == "after")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told", "shown", "like"),
+    [
+        ("-s read-only -a never", ("never", "readOnly", "user"), "read only, never asks", "plan"),
+        ("-s read-only -a on-request", ("on-request", "readOnly", "user"), "read only", "ask"),
+        ("-s workspace-write -a on-request", ("on-request", "workspaceWrite", "user"), "ask for approval", "auto"),
+        ("--dangerously-bypass-approvals-and-sandbox", ("never", "dangerFullAccess", "user"), "full access", "yolo"),
+        ("", ("untrusted", "workspaceWrite", "user"), "workspace-write, asks untrusted", "ask"),
+        ("", ("on-request", "readOnly", "auto_review"), "read-only, reviews itself", "auto"),
+        (
+            "",
+            ({"granular": {"rules": True}}, "dangerFullAccess", "user"),
+            "danger-full-access, asks on-request",
+            "yolo",
+        ),
+        ("", ("on-request", "externalSandbox", "user"), "externalSandbox, asks on-request", "yolo"),
+    ],
+)
+def test_permissions_are_a_mode(arguments: str, told: tuple[Any, str, str], shown: str, like: str) -> None:
+    approval, sandbox, reviewer = told
+    found = permissions_told(
+        {"approvalPolicy": approval, "sandboxPolicy": {"type": sandbox}, "approvalsReviewer": reviewer}
+    )
+    assert found is not None and mode_of(CODEX, found) == ProgramMode(shown, cast("GuardMode", like))
+    assert permissions_in(shlex.split(arguments)) == (found if arguments else None)
+    assert not is_wider(found, found)
+
+
+@pytest.mark.parametrize("told", [{}, {"approvalPolicy": 3}, {"sandboxPolicy": []}, {"approvalPolicy": "never"}])
+def test_permissions_that_are_not_told_are_unknown(told: dict[str, Any]) -> None:
+    assert permissions_told(told) is None
+
+
+async def test_a_mode_is_read_and_changed(server: AppServer, watched: Watched) -> None:
+    server.joined |= {"approvalPolicy": "on-request", "sandbox": {"type": "readOnly"}, "approvalsReviewer": "user"}
+    link = await watched.status("idle")
+    await watched.until(lambda link: link.mode == ProgramMode("read only", "ask"))
+    assert await link.change_mode("yolo")
+    asked = (await server.until("thread/settings/update"))["params"]
+    assert (asked["approvalPolicy"], asked["sandboxPolicy"]) == ("never", {"type": "dangerFullAccess"})
+    assert link.mode == ProgramMode("full access", "yolo")
+    assert not await link.change_mode("edit"), "none is like that one"
+    settings = {"approvalPolicy": "never", "sandboxPolicy": {"type": "readOnly"}, "approvalsReviewer": "user"}
+    await server.say("thread/settings/updated", threadId=THREAD, threadSettings=settings)
+    await watched.until(lambda link: link.mode == ProgramMode("read only, never asks", "plan"))
+    server.refuses.add("thread/settings/update")
+    assert not await link.change_mode("yolo")
+
+
+@pytest.mark.parametrize("held", ["plan", "ask", "auto", "yolo", ""])
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_a_conversation_that_goes_on_is_held_to_its_mode(server: AppServer, held: Any, goes_on: bool) -> None:
+    server.joined |= {"approvalPolicy": "on-request", "sandbox": {"type": "workspaceWrite"}}
+    argv = ("codex", "resume", THREAD) if goes_on else ("codex",)
+    row = msgspec.structs.replace(ROW, argv=argv, held_to=held, status="starting", status_source="spawn")
+    link = CodexLink(server.path, row, CODEX)
+    await link.start(lambda: None)
+    assert await link.connected()
+    asked = [one["params"]["approvalPolicy"] for one in server.asked if one["method"] == "thread/settings/update"]
+    wanted = {"plan": ["never"], "ask": ["on-request"]}.get(held, []) if goes_on else []
+    assert asked == wanted
+    await link.stop()
+
+
+async def test_one_look_leaves_the_connection_of_others_alone(home: Home) -> None:
+    folder = paths.runtime_dir() / "codex"
+    folder.mkdir()
+    async with AppServer(folder / "s") as server:
+        os.utime(server.path, (1, 1))
+        row = msgspec.structs.replace(ROW, argv=("codex", "--remote", f"unix://{server.path}"))
+        programs, tmux = Programs(), TmuxServer("gsh")
+        link = await programs.link(tmux, row)
+        assert link is not None and await link.connected()
+        looking = await programs.live_sources(tmux, row, lambda: row, glance=True)
+        for source in looking:
+            await source.start(lambda: None)
+        for source in looking:
+            await source.stop()
+        assert link.is_connected
+        followed = await programs.live_sources(tmux, row, lambda: row)
+        assert link in followed and link not in looking
+        await programs.stop()
+
+
 async def test_a_socket_of_nobody_is_no_link(tmp_path: Path) -> None:
-    link = CodexLink(tmp_path / "none", "it")
+    link = CodexLink(tmp_path / "none", ROW, CODEX)
     await link.start(lambda: None)
     assert link.evidence is None
     assert not await link.prompt("words")

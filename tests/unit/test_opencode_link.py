@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.fleet.agent_programs import Programs
+from gshtui.programs.live_sources import link_to
 from gshtui.programs.opencode import opencode_link, server_client
 from gshtui.programs.opencode.opencode_link import OpenCodeLink, chosen_on_screen, new_message_id
 from gshtui.programs.opencode.server_address import ServerAddress, find_server, port_of
@@ -25,7 +26,6 @@ from gshtui.programs.opencode.server_questions import permission_request, questi
 from gshtui.programs.opencode.server_state import ServerState
 from gshtui.programs.pane_view import SessionError
 from gshtui.programs.profile import load
-from gshtui.programs.program_link import link_to
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from tests.kit.fake_terminal import agent_row, info

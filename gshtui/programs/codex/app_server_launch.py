@@ -8,46 +8,30 @@ line that is not known to do the same with a server stays as it is.
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from gshtui.settings import paths
 
 _LONGEST = 100
 """Bytes of a socket's path: a system takes 104 or 108, with the byte behind it."""
 _FOLDER = "codex"
-_FLAGS = frozenset(
-    (
-        "--search",
-        "--no-alt-screen",
-        "--strict-config",
-        "--approve-for-me",
-        "--dangerously-bypass-hook-trust",
-        "--dangerously-bypass-approvals-and-sandbox",
-        "--yolo",
-    )
-)
+_ALLOWING = frozenset(("--approve-for-me", "--dangerously-bypass-approvals-and-sandbox", "--yolo"))
+_FLAGS = _ALLOWING | {"--search", "--no-alt-screen", "--strict-config", "--dangerously-bypass-hook-trust"}
 """Options that do the same with a server."""
-_VALUED = frozenset(
-    ("-c", "--config", "-m", "--model", "-s", "--sandbox", "-a", "--ask-for-approval", "--enable", "--disable")
-)
-"""The same, with a value. A folder is none: a screen with a server asks whether to trust each one that is named."""
+_LIMITING = frozenset(("-s", "--sandbox", "-a", "--ask-for-approval"))
 _FOR_SERVER = frozenset(("-c", "--config", "--enable", "--disable"))
-"""Those among them that the server has to know, too."""
+"""Options with a value that the server has to know, too."""
+_VALUED = _LIMITING | _FOR_SERVER | {"-m", "--model"}
+"""Options with a value that do the same. A folder is none: a screen with a server asks whether to trust each one
+that is named."""
 _CONVERSATIONS = ("resume", "fork")
-_PERMISSIONS = frozenset(
-    (
-        "-s",
-        "--sandbox",
-        "-a",
-        "--ask-for-approval",
-        "--approve-for-me",
-        "--dangerously-bypass-approvals-and-sandbox",
-        "--yolo",
-    )
-)
-"""Options that Codex refuses with a server where a conversation goes on (0.169 to 0.171)."""
+_PERMISSIONS = re.compile(r"(?:approval_policy|approvals_reviewer|sandbox_mode|default_permissions) *=")
+"""A setting that Codex refuses with a server where a conversation goes on, as it does options of this kind (0.169 to
+0.171): the conversation keeps its own."""
 REMOTE, _UNIX = "--remote", "unix://"
 
 _SCRIPT = """\
@@ -97,49 +81,61 @@ def socket_of(argv: Sequence[str]) -> Path | None:
     return path if path.parent == paths.runtime_dir(create=False) / _FOLDER else None
 
 
-def screen_line(argv: Sequence[str], socket: Path) -> tuple[str, ...]:
-    """The command line of Codex's screen, connected to the server there."""
-    return (*argv, REMOTE, f"{_UNIX}{socket}")
+def goes_on(argv: Sequence[str]) -> bool:
+    """Whether a command line goes on with a conversation, or with a copy of one."""
+    return any(word in argv for word in _CONVERSATIONS)
 
 
-def with_server(argv: Sequence[str], at: int, plain: Sequence[str], socket: Path) -> tuple[str, ...] | None:
-    """What the terminal runs; `None` where this command line does not do the same with a server.
+def with_server(
+    argv: Sequence[str], at: int, plain: Sequence[str], socket: Path, *, keeps: bool = False
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The command line of its screen, and what the terminal runs; `None` where it does not do the same with a server.
 
     Args:
         argv: Codex's command line.
         at: the place of the program in it; what is in front starts it.
         plain: its command line without a server.
+        keeps: the conversation that goes on was begun with the same permissions, and keeps them.
     """
-    options = _server_options(argv[at + 1 :])
+    options = _options(argv[at + 1 :], keeps)
     if options is None:
         return None
-    server = (*argv[: at + 1], "app-server", "--listen", f"{_UNIX}{socket}", *options)
+    server = (*argv[: at + 1], "app-server", "--listen", f"{_UNIX}{socket}", *options.server)
+    screen = (*argv[: at + 1], *options.screen, REMOTE, f"{_UNIX}{socket}")
     script = _SCRIPT.format(
         socket=shlex.quote(str(socket)),
         server=shlex.join(server),
         plain=shlex.join(plain),
-        screen=shlex.join(screen_line(argv, socket)),
+        screen=shlex.join(screen),
     )
-    return "/bin/sh", "-c", script
+    return screen, ("/bin/sh", "-c", script)
 
 
-def _server_options(words: Sequence[str]) -> list[str] | None:
-    """The options among these that the server gets, too; `None`: there are some that only Codex alone understands."""
-    found: list[str] = []
-    rest = list(words)
-    if rest and rest[0] in _CONVERSATIONS:
+class _Options(NamedTuple):
+    screen: list[str]
+    server: list[str]
+
+
+def _options(words: Sequence[str], keeps: bool) -> _Options | None:
+    """The options for both; `None`: there are some that only Codex alone understands, or that nothing stands for."""
+    made, rest = _Options([], []), list(words)
+    resumes = bool(rest) and rest[0] in _CONVERSATIONS
+    if resumes:
         if len(rest) < 2 or rest[1].startswith("-"):
             return None
+        made.screen.extend(rest[:2])
         rest = rest[2:]
-        if any(word.partition("=")[0] in _PERMISSIONS for word in rest):
-            return None
     while rest:
         word = rest.pop(0)
-        name, equals, _ = word.partition("=")
-        if word in _FLAGS:
-            continue
-        if name not in _VALUED or (not equals and not rest):
+        name, equals, value = word.partition("=")
+        if word not in _FLAGS and (name not in _VALUED or (not equals and not rest)):
             return None
-        given = [word] if equals else [word, rest.pop(0)]
-        found += given if name in _FOR_SERVER else []
-    return found
+        given = [word] if equals or word in _FLAGS else [word, value := rest.pop(0)]
+        permits = name in _ALLOWING | _LIMITING or (name in _FOR_SERVER and _PERMISSIONS.match(value) is not None)
+        if resumes and permits:
+            if not keeps:
+                return None
+            continue
+        made.screen.extend(given)
+        made.server.extend(given if name in _FOR_SERVER else [])
+    return made

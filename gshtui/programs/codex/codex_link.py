@@ -10,20 +10,23 @@ import asyncio
 import contextlib
 import re
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
-from gshtui.bus.agent_data import OpenQuestion
+from gshtui.bus.agent_data import AgentRow, GuardMode, OpenQuestion, ProgramMode
 from gshtui.programs.codex.app_server_connection import AppServerConnection, AppServerError, ServerMessage
+from gshtui.programs.codex.app_server_launch import goes_on
 from gshtui.programs.codex.codex_questions import CodexRequest, is_codex_question
 from gshtui.programs.codex.codex_threads import CodexThread, CodexThreads
 from gshtui.programs.codex.message_fields import table_of, tables_of, text_of, words_of
-from gshtui.programs.evidence import Evidence, Rank
+from gshtui.programs.codex.thread_modes import is_wider, mode_of, permissions_of
+from gshtui.programs.evidence import Evidence
 from gshtui.programs.pane_view import SessionError
+from gshtui.programs.profile import Profile
+from gshtui.programs.program_link import ProgramLink
 from gshtui.system.ids import new_id
-from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
-from gshtui.system.time_limit import time_limit
+from gshtui.system.tasks import cancel_and_wait, start_job
 
 _FIRST = 3.0
 """Seconds for which a new server is left to its own screen: it names itself to the model's provider as its first client
@@ -41,23 +44,23 @@ _MOST_LISTED = 30
 _VERSION = re.compile(r"/(\d++(?:(?=\.\d)\.\d++)++\S*+)")
 
 
-class CodexLink:
-    """See the module (`ProgramLink`)."""
+class CodexLink(ProgramLink):
+    """See the module."""
 
-    def __init__(self, socket: Path, name: str) -> None:
-        """`name`: of the agent, for messages."""
+    def __init__(self, socket: Path, row: AgentRow, profile: Profile) -> None:
+        super().__init__(row.name)
         self._socket = socket
-        self._name = name
+        self._profile = profile
         self._threads = CodexThreads()
         self._connection: AppServerConnection | None = None
         self._version = ""
-        self._task: asyncio.Task[None] | None = None
         self._jobs: set[asyncio.Task[None]] = set()
         self._joining: set[str] = set()
-        self._wanted = asyncio.Event()
-        self._stirred = asyncio.Event()
-        self._changed: Callable[[], None] = _nothing
-        self._said: tuple[object, ...] = ()
+        begins = row.status == "starting" and row.status_source == "spawn"
+        held = permissions_of(profile, row.held_to) if begins and goes_on(row.argv) else None
+        self._held = held
+        """What a conversation may do that it has just been started with again, which keeps its own; `None`: that is
+        settled."""
 
     # -- what it says ----------------------------------------------------------------------------------------------
 
@@ -66,16 +69,33 @@ class CodexLink:
         """What it does now."""
         if self._connection is None or not (status := self._threads.activity):
             return None
-        asked = self._threads.asked
-        question = asked.question if asked is not None and status == "waiting" else None
-        since, doing = self._threads.since, self._threads.doing
-        why = f"its app-server: {status}"
-        return Evidence(Rank.PROTOCOL, "protocol", status, since, time.time(), doing, question=question, why=why)
+        return self._evidence(status, self._threads.since, self._threads.doing, f"its app-server: {status}")
+
+    @property
+    def is_connected(self) -> bool:
+        """See `ProgramLink`."""
+        return self._connection is not None
+
+    @property
+    def asked(self) -> CodexRequest | None:
+        """See `ProgramLink`."""
+        return self._threads.asked
+
+    @property
+    def mode(self) -> ProgramMode | None:
+        """That of the conversation in its screen."""
+        now = self._threads.permissions
+        return mode_of(self._profile, now) if now is not None else None
 
     @property
     def conversation(self) -> str:
         """The id of the conversation that its screen is in."""
         return self._threads.main
+
+    @property
+    def file(self) -> Path | None:
+        """The server's socket."""
+        return self._socket if self.is_connected else None
 
     @property
     def version(self) -> str:
@@ -87,24 +107,11 @@ class CodexLink:
         """What it said last in the turn that is over; empty while it works."""
         return self._threads.answer if self._connection is not None else ""
 
-    async def start(self, changed: Callable[[], None]) -> None:
-        """Begin to connect, and to tell of changes."""
-        self._changed = changed
-        self._begin()
-
-    async def refresh(self, *, quiet: bool) -> None:
-        """Changes come by themselves."""
-
     async def stop(self) -> None:
         """End the connection."""
-        self._changed = _nothing
-        task, self._task = self._task, None
-        await cancel_and_wait(task, *self._jobs)
+        await super().stop()
+        await cancel_and_wait(*self._jobs)
         await self._leave()
-
-    def _begin(self) -> None:
-        if self._task is None:
-            self._task = keep_on(self._run, f"the connection to {self._name}")
 
     # -- what is done by it ----------------------------------------------------------------------------------------
 
@@ -112,7 +119,9 @@ class CodexLink:
         """See `ProgramLink`."""
         self._begin()
         self._wanted.set()
-        return await self._until(lambda: bool(self._connection and self._threads.main), _CONNECTED_WITHIN)
+        return await self._until(
+            lambda: self.is_connected and bool(self._threads.main) and self._held is None, _CONNECTED_WITHIN
+        )
 
     async def prompt(self, text: str) -> bool:
         """See `ProgramLink`."""
@@ -125,8 +134,7 @@ class CodexLink:
         except AppServerError as error:
             if error.kind != "unsure":
                 return False
-            message = f"Nobody knows whether {self._name} got this text: {error}."
-            raise SessionError("unsure", message, "Look at its terminal before you send it again.") from error
+            raise self._unsure("text", error, "Look at its terminal before you send it again.") from error
         self._threads.prompted(thread, text_of(table_of(given, "turn"), "id"), time.time())
         self._tell()
         return True
@@ -151,9 +159,8 @@ class CodexLink:
     async def question(self) -> OpenQuestion | None:
         """See `ProgramLink`."""
         if self._threads.activity == "waiting":
-            await self._until(lambda: self._threads.asked is not None, _ASKED_WITHIN)
-        asked = self._threads.asked if self._connection is not None else None
-        return asked.question if asked is not None else None
+            await self._until(lambda: self.asked is not None, _ASKED_WITHIN)
+        return await super().question()
 
     def asks(self, question: str) -> bool:
         """See `ProgramLink`."""
@@ -163,27 +170,31 @@ class CodexLink:
         """See `ProgramLink`."""
         await self._until(lambda: self._threads.find(question) is not None, _ASKED_WITHIN)
         connection, request = self._connection, self._threads.find(question)
-        if connection is None:
-            raise SessionError("terminal", f"The connection to {self._name} is broken.", "Answer it in its terminal.")
-        if request is None:
-            now = self._threads.asked
-            what = f"{self._name} no longer asks that."
-            if now is not None:
-                what = f"The question of {self._name} changed: {now.question.subject}"
-            raise SessionError("waiting", what, "Nothing was answered.")
-        result = request.answers.get(choice)
-        if result is None:
-            raise SessionError("dialog", f"{choice!r} is none of its choices.", "Nothing was answered.")
+        result = self._checked(request, choice)
+        assert connection is not None and request is not None
         try:
             await connection.respond(request.id, result)
         except AppServerError as error:
-            message = f"Nobody knows whether {self._name} got this answer: {error}."
-            raise SessionError("unsure", message, "Look at its terminal.") from error
+            raise self._unsure("answer", error) from error
         if not await self._until(lambda: self._threads.find(question) is None, _SETTLED_WITHIN):
             message = f"The answer was given, but {self._name} still asks the same."
             raise SessionError("waiting", message, "Look at its terminal.")
-        asked: CodexRequest | None = self._threads.asked
-        return asked.question if asked is not None else None
+        return self.asked.question if self.asked is not None else None
+
+    async def change_mode(self, mode: GuardMode) -> bool:
+        """See `ProgramLink`. It counts from its next turn on."""
+        wanted, connection, thread = permissions_of(self._profile, mode), self._connection, self._threads.main
+        if wanted is None or connection is None or not thread:
+            return False
+        try:
+            await connection.call("thread/settings/update", threadId=thread, **wanted.settings)
+        except AppServerError as error:
+            if error.kind == "unsure":
+                raise self._unsure("mode", error) from error
+            return False
+        self._threads.permit(thread, wanted)
+        self._tell()
+        return True
 
     # -- the connection --------------------------------------------------------------------------------------------
 
@@ -194,10 +205,7 @@ class CodexLink:
             try:
                 connection = await AppServerConnection.open(self._socket, self._take)
             except AppServerError:
-                self._wanted.clear()
-                with contextlib.suppress(TimeoutError):
-                    async with time_limit(pause):
-                        await self._wanted.wait()
+                await self._pause(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 continue
             try:
@@ -254,9 +262,7 @@ class CodexLink:
             self._tell()
 
     def _tell(self) -> None:
-        """Tell of what is different, and join the threads that work."""
-        self._stirred.set()
-        self._stirred = asyncio.Event()
+        """Join the threads that work, besides."""
         connection = self._connection
         if connection is not None:
             for id in self._threads.unknown - self._joining:
@@ -264,16 +270,7 @@ class CodexLink:
             for thread in self._threads.family():
                 if not thread.joined and thread.id not in self._joining and (thread.active or thread.parent == ""):
                     self._start(thread.id, self._join(connection, thread))
-        evidence = self.evidence
-        now = (
-            connection is not None,
-            self.conversation,
-            self.answer_text,
-            evidence and (evidence.status, evidence.doing, evidence.question, evidence.at),
-        )
-        if now != self._said:
-            self._said = now
-            self._changed()
+        super()._tell()
 
     def _start(self, id: str, work: Coroutine[Any, Any, None]) -> None:
         self._joining.add(id)
@@ -298,7 +295,7 @@ class CodexLink:
         """Have the requests and the items of a thread sent to us, and learn of its last turn."""
         for _ in range(_MOST_JOINS):
             try:
-                await connection.call("thread/resume", threadId=thread.id, excludeTurns=True)
+                told = await connection.call("thread/resume", threadId=thread.id, excludeTurns=True)
             except AppServerError as error:
                 if error.kind != "refused":
                     return
@@ -306,10 +303,20 @@ class CodexLink:
                     return  # it has no turn yet; its first one begins with a change of its status
                 await asyncio.sleep(_JOIN_AGAIN)
                 continue
-            thread.joined = True
+            self._threads.join(thread.id, told)
+            if thread.id == self._threads.main:
+                await self._hold(thread)
             await self._catch_up(connection, thread)
             self._tell()
             return
+
+    async def _hold(self, thread: CodexThread) -> None:
+        """Put a conversation that goes on into the mode that it was started in, where its own is wider."""
+        held, now = self._held, thread.permissions
+        if held is not None and now is not None and is_wider(now, held):
+            with contextlib.suppress(SessionError):  # then its row says that it does more
+                await self.change_mode(held.like)
+        self._held = None
 
     async def _catch_up(self, connection: AppServerConnection, thread: CodexThread) -> None:
         """Learn what was missed of its last turn before it was joined."""
@@ -332,14 +339,6 @@ class CodexLink:
         turn = await self._last_turn(connection, thread)
         return text_of(turn, "id") if text_of(turn, "status") == "inProgress" else ""
 
-    async def _until(self, good: Callable[[], bool], within: float) -> bool:
-        """Wait until something holds; whether it does."""
-        with contextlib.suppress(TimeoutError):
-            async with time_limit(within):
-                while not good():
-                    await self._stirred.wait()
-        return good()
-
 
 def _begun(socket: Path) -> float:
     """When a server began, in seconds since 1970."""
@@ -347,7 +346,3 @@ def _begun(socket: Path) -> float:
         return socket.lstat().st_mtime
     except OSError:
         return time.time()
-
-
-def _nothing() -> None:
-    pass

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from gshtui.programs.codex.app_server_connection import RequestId, ServerMessage
 from gshtui.programs.codex.codex_questions import CHANGE, CodexRequest, command_line, request_of
 from gshtui.programs.codex.message_fields import number_of, table_of, tables_of, text_of, words_of
+from gshtui.programs.codex.thread_modes import Permissions, permissions_told
 from gshtui.text.sanitise import one_line, plain
 
 _DOING = 160
@@ -42,6 +43,8 @@ class CodexThread:
     trouble: str = ""
     """Why its last turn failed."""
     joined: bool = False
+    permissions: Permissions | None = None
+    """What it may do unasked; `None`: not told yet."""
 
 
 class CodexThreads:
@@ -132,6 +135,8 @@ class CodexThreads:
                 thread.running.pop(text_of(item, "id"), None)
                 if text_of(item, "type") == "agentMessage" and text_of(item, "text"):
                     thread.said = plain(text_of(item, "text")[:_MOST_SAID])
+            case "thread/settings/updated":
+                thread.permissions = permissions_told(table_of(params, "threadSettings")) or thread.permissions
             case "error":
                 if params.get("willRetry") is not True:
                     thread.trouble = one_line(text_of(table_of(params, "error"), "message"), _DOING)
@@ -168,6 +173,17 @@ class CodexThreads:
         thread = self.threads.get(id)
         if thread is not None and number_of(turn, "completedAt") >= int(since):
             self.complete(id, turn, thread.since)
+
+    def join(self, id: str, told: Mapping[str, Any]) -> None:
+        """Its requests and its items come to us from now on; `told`: what the server said to that."""
+        if (thread := self.threads.get(id)) is not None:
+            thread.joined = True
+            thread.permissions = permissions_told(told) or thread.permissions
+
+    def permit(self, id: str, permissions: Permissions) -> None:
+        """The server has taken these; of a thread that is not joined, it does not tell that."""
+        if (thread := self.threads.get(id)) is not None:
+            thread.permissions = permissions
 
     def prompted(self, id: str, turn: str, now: float) -> None:
         """A prompt of ours was taken, in this turn."""
@@ -275,6 +291,12 @@ class CodexThreads:
         running = [about for thread in self.family() for about in thread.running.values()]
         main = self.threads.get(self.main)
         return running[-1] if running else main.trouble if main is not None and not main.active else ""
+
+    @property
+    def permissions(self) -> Permissions | None:
+        """What the conversation of its screen may do unasked."""
+        main = self.threads.get(self.main)
+        return main.permissions if main is not None else None
 
     @property
     def answer(self) -> str:

@@ -13,21 +13,20 @@ import contextlib
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
-from gshtui.programs.evidence import Evidence, Rank
+from gshtui.programs.evidence import Evidence
 from gshtui.programs.opencode.server_address import ServerAddress, find_server
 from gshtui.programs.opencode.server_client import ServerClient, ServerError
 from gshtui.programs.opencode.server_questions import ServerRequest, is_server_question
 from gshtui.programs.opencode.server_state import ServerState
 from gshtui.programs.pane_view import SessionError
+from gshtui.programs.program_link import ProgramLink
 from gshtui.programs.screen_reading import without_styles
 from gshtui.programs.transcripts.opencode_transcript import is_shown_as, title_shown
 from gshtui.programs.transcripts.program_transcript import mapping, sequence, words_of
-from gshtui.system.tasks import cancel_and_wait, keep_on
-from gshtui.system.time_limit import time_limit
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -68,8 +67,8 @@ class ScreenView(Protocol):
     async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]: ...
 
 
-class OpenCodeLink:
-    """See the module (`ProgramLink`)."""
+class OpenCodeLink(ProgramLink):
+    """See the module."""
 
     def __init__(self, server: ScreenView, row: AgentRow, port: int) -> None:
         """
@@ -77,24 +76,19 @@ class OpenCodeLink:
             server: where its terminal is.
             port: of the program's own server.
         """
+        super().__init__(row.name)
         self._server = server
         self._row = row
-        self._name = row.name
         self._port = port
         self._client: ServerClient | None = None
         self._state = ServerState(conversation=row.external_id)
         self._version = ""
-        self._task: asyncio.Task[None] | None = None
         self._over = False
         """It is certain that there is no server that can be used."""
         self._listens = False
         """There is a server at its port, with which it is connected, or is about to be."""
         self._painted = False
         """Its screen has shown its input."""
-        self._wanted = asyncio.Event()
-        self._stirred = asyncio.Event()
-        self._changed: Callable[[], None] = _nothing
-        self._said: tuple[object, ...] = ()
         self._later: asyncio.TimerHandle | None = None
         self._models: dict[str, tuple[str, str]] = {}
         """Model and provider as its screen names them → their ids."""
@@ -112,9 +106,17 @@ class OpenCodeLink:
         status = state.activity(now)
         if status == "idle" and not self._painted:
             return None  # its server is up before its screen is
-        question = state.asked.question if state.asked is not None else None
-        why = f"its server: {status}"
-        return Evidence(Rank.PROTOCOL, "protocol", status, state.since, now, state.doing, question=question, why=why)
+        return self._evidence(status, state.since, state.doing, f"its server: {status}")
+
+    @property
+    def is_connected(self) -> bool:
+        """See `ProgramLink`."""
+        return self._client is not None
+
+    @property
+    def asked(self) -> ServerRequest | None:
+        """See `ProgramLink`."""
+        return self._state.asked
 
     @property
     def conversation(self) -> str:
@@ -126,17 +128,10 @@ class OpenCodeLink:
         """The server's version."""
         return self._version
 
-    @property
-    def answer_text(self) -> str:
-        """Its transcript has its answers."""
-        return ""
-
-    async def start(self, changed: Callable[[], None]) -> None:
-        """Begin to connect, and to tell of changes."""
-        self._changed = changed
+    def _begin(self) -> None:
         if self._task is None and not self._over:
             self._client = None  # until it is told of changes
-            self._task = keep_on(self._run, f"the connection to {self._name}")
+        super()._begin()
 
     async def refresh(self, *, quiet: bool) -> None:
         """Changes come by themselves, but that its screen is up."""
@@ -151,11 +146,9 @@ class OpenCodeLink:
 
     async def stop(self) -> None:
         """End the connection."""
-        self._changed = _nothing
         if self._later is not None:
             self._later.cancel()
-        task, self._task = self._task, None
-        await cancel_and_wait(task)
+        await super().stop()
 
     # -- what is done by it ----------------------------------------------------------------------------------------
 
@@ -192,8 +185,7 @@ class OpenCodeLink:
             if error.kind != "unsure":
                 return False
             if not await self._is_there(client, session, message):
-                words = f"Nobody knows whether {self._name} got this text: {error}."
-                raise SessionError("unsure", words, "Look at its terminal before you send it again.") from error
+                raise self._unsure("text", error, "Look at its terminal before you send it again.") from error
         self._state.prompted(session, time.time())
         self._tell()
         return True
@@ -215,11 +207,6 @@ class OpenCodeLink:
                 done = True
         return done
 
-    async def question(self) -> OpenQuestion | None:
-        """See `ProgramLink`."""
-        asked = self._state.asked if self._client is not None else None
-        return asked.question if asked is not None else None
-
     def asks(self, question: str) -> bool:
         """See `ProgramLink`."""
         return is_server_question(question)
@@ -227,33 +214,20 @@ class OpenCodeLink:
     async def answer(self, question: str, choice: str) -> OpenQuestion | None:
         """See `ProgramLink`."""
         client, request = self._client, self._state.find(question)
-        if client is None:
-            raise SessionError("terminal", f"The connection to {self._name} is broken.", "Answer it in its terminal.")
-        if request is None:
-            raise self._changed_question()
-        given = request.answers.get(choice)
-        if given is None:
-            offered = ", ".join(f"{one.key} {one.label}" for one in request.question.choices) or "none"
-            message = f"{self._name} does not offer that. Its answers: {offered}."
-            raise SessionError("waiting", message, "Nothing was answered.")
+        given = self._checked(request, choice)
+        assert client is not None and request is not None
         try:
             await client.post(*given)
         except ServerError as error:
             if error.kind == "missing":
                 self._forget(request)
-                raise self._changed_question() from error
+                raise self._over_now() from error
             if error.kind == "unsure":
-                message = f"Nobody knows whether {self._name} got this answer: {error}."
-                raise SessionError("unsure", message, "Look at its terminal.") from error
+                raise self._unsure("answer", error) from error
             message = f"{self._name} did not take the answer: {error}."
             raise SessionError("terminal", message, "Answer it in its terminal.") from error
         self._forget(request)
         return await self.question()
-
-    def _changed_question(self) -> SessionError:
-        now = self._state.asked
-        what = f"The question of {self._name} changed: {now.question.subject}" if now else ""
-        return SessionError("waiting", what or f"{self._name} no longer asks that.", "Nothing was answered.")
 
     def _forget(self, request: ServerRequest) -> None:
         """It is answered: the event that tells that may be under way."""
@@ -372,10 +346,7 @@ class OpenCodeLink:
             if not once and time.monotonic() - began > _GIVEN_UP:
                 self._end()
                 return
-            self._wanted.clear()
-            with contextlib.suppress(TimeoutError):
-                async with time_limit(pause):
-                    await self._wanted.wait()
+            await self._pause(pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE)
 
     async def _follow(self, address: ServerAddress) -> bool:
@@ -418,29 +389,12 @@ class OpenCodeLink:
         self._tell()
 
     def _tell(self) -> None:
-        self._stirred.set()
-        self._stirred = asyncio.Event()
+        """Look again once a prompt should have been taken up, besides."""
         if self._later is not None:
             self._later.cancel()
         left = self._state.expects_work(time.time()) if self._client is not None else 0.0
         self._later = asyncio.get_running_loop().call_later(left, self._tell) if left else None
-        evidence = self.evidence
-        now = (
-            self._client is not None,
-            self.conversation,
-            evidence and (evidence.status, evidence.doing, evidence.question, evidence.at),
-        )
-        if now != self._said:
-            self._said = now
-            self._changed()
-
-    async def _until(self, good: Callable[[], bool], within: float) -> bool:
-        """Wait until something holds; whether it does."""
-        with contextlib.suppress(TimeoutError):
-            async with time_limit(within):
-                while not good():
-                    await self._stirred.wait()
-        return good()
+        super()._tell()
 
 
 _ANEW = frozenset(("server.connected",))
@@ -463,7 +417,3 @@ def new_message_id(now: float) -> str:
     """An id as OpenCode makes them for messages: they sort by time."""
     moment = (int(now * 1000) * 0x1000) & 0xFFFFFFFFFFFF
     return f"msg_{moment:012x}" + "".join(secrets.choice(_BASE62) for _ in range(14))
-
-
-def _nothing() -> None:
-    pass

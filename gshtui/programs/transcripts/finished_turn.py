@@ -8,15 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 
-from gshtui.programs.evidence import Evidence, Rank
+from gshtui.programs.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.transcripts.transcript_readers import TurnText
 
 
-class FinishedTurn:
-    """The transcript of one agent's conversation (`LiveSource`)."""
-
-    conversation = ""
-    version = ""
+class FinishedTurn(LiveSource):
+    """The transcript of one agent's conversation."""
 
     def __init__(self, last_turn: Callable[[], Awaitable[TurnText | None]]) -> None:
         self._last_turn = last_turn
@@ -32,11 +29,6 @@ class FinishedTurn:
             return None
         why = "its turn is finished"
         return Evidence(Rank.TRANSCRIPT, "transcript", "idle", turn.written, self._confirmed, why=why)
-
-    @property
-    def answer_text(self) -> str:
-        """The transcript has it, where the end of its turn is known."""
-        return ""
 
     async def start(self, changed: Callable[[], None]) -> None:
         """Begin."""
