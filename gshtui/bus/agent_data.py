@@ -13,6 +13,10 @@ with a process of ours, which is what its terminal shows.
 Runtime = Literal["local", "tmux"]
 GuardMode = Literal["plan", "ask", "edit", "auto", "yolo"]
 """How much an agent may do before a person is asked; strictest first. `guard/modes.py` says what each means."""
+Respondent = Literal["person", "policy", "nobody"]
+"""Who answers the guard's questions. person: one at a face. policy: `--yes`, so what fits in the sandbox or clearly
+stays in the project is allowed, and the rest refused. nobody: whatever would be asked is refused.
+"""
 EffortChoice = Literal["", "low", "medium", "high"]
 """How hard a model is told to think; empty: its provider decides."""
 AnswerSource = Literal["", "report", "transcript", "screen"]

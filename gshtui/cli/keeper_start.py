@@ -1,7 +1,6 @@
 """`gsh-tui hub run` as gsh-tui itself and the system start it: the keeper with as little in memory as it needs.
 
-Called by `entry` before click is loaded, and by the command `hub run`. Says what the process does without before it
-loads anything.
+Called by `entry` before click is loaded, and by the command `hub run`.
 """
 
 from __future__ import annotations
@@ -34,11 +33,6 @@ def be_keeper(idle: float | None) -> int:
     Args:
         idle: seconds without anything to look after until it ends; 0: it stays; `None`: as long as usual.
     """
-    from gshtui.system import late_modules
-
-    late_modules.do_without_tls()
-    late_modules.do_without_compressions()
-    late_modules.look_for_no_plugins()
     from gshtui.headless.keeper_process import IDLE_FOR, run_keeper
 
     gc.freeze()

@@ -21,7 +21,7 @@ from gshtui.cli.options import (
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
-    from gshtui.headless.large_input import Large
+    from gshtui.hub.large_input import Large
 
 
 @click.command(short_help="Run one turn without a window.")

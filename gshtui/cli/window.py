@@ -26,11 +26,9 @@ def open_window(opening: Opening) -> int:
     mark_face()
     first_frame = paint(cwd)
     try:
-        from gshtui.system import late_modules, quick_dataclasses
+        from gshtui.system import quick_dataclasses
 
         quick_dataclasses.make_quickly()
-        late_modules.put_off_tls()
-        late_modules.look_for_no_plugins()
         from gshtui.ui.window.app import run
 
         return run(

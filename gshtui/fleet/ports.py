@@ -14,7 +14,7 @@ from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, SpawnRequest
 from gshtui.system.expected_error import ExpectedError
 
 if TYPE_CHECKING:
-    from gshtui.guard.approval import Respondent
+    from gshtui.bus.agent_data import Respondent
     from gshtui.guard.sandbox.sandboxes import Sandboxes
 
 Kind = Literal["unknown", "invalid", "limit", "tmux", "store", "lost", "ended", "busy", "blank", "unsaved", "failed"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from gshtui.bus.agent_data import Respondent
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged
@@ -24,10 +25,6 @@ from gshtui.system.time_limit import time_limit
 from gshtui.text.marked_words import unmarked
 from gshtui.text.sanitise import literal, one_line
 
-Respondent = Literal["person", "policy", "nobody"]
-"""Who answers questions. person: one at a window. policy: `--yes`, so what fits in the sandbox or clearly stays in the
-project is allowed, and the rest refused. nobody: whatever would be asked is refused.
-"""
 _SAME_AS = {
     **dict.fromkeys(("cat", "head", "tail", "ls", "cd"), "read"),
     **dict.fromkeys(("append", "mkdir", "rm"), "write"),

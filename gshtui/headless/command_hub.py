@@ -6,7 +6,7 @@ Configuration problems go to stderr, one sentence each, and never stop a command
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +22,8 @@ from gshtui.settings.paths import FolderError
 from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
+    from gshtui.bus.agent_data import Respondent
     from gshtui.bus.events.fleet_events import AgentSpawned
-    from gshtui.guard.approval import Respondent
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
     from gshtui.hub.hub_options import HubOptions
@@ -148,10 +148,15 @@ def load_settings(flags: Mapping[str, Any] | None = None, *, quiet: bool = False
     from gshtui.settings.loader import load
 
     loaded = load(working_folder(), flags=flags)
-    for problem in () if quiet else loaded.problems:
-        if problem.level == "warning" or is_terminal(STDERR):
-            complain(str(problem))
+    print_problems(() if quiet else [(problem.level, str(problem)) for problem in loaded.problems])
     return loaded
+
+
+def print_problems(problems: Iterable[tuple[str, str]]) -> None:
+    """Print problems of the settings, each with its level, on stderr; what only informs, to a person."""
+    for level, text in problems:
+        if level == "warning" or is_terminal(STDERR):
+            complain(text)
 
 
 def _say_faults(batch: Sequence[Event]) -> None:

@@ -13,10 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import STORE_ONLY, HubNeeds, load_settings, on_hub, running_hub, working_folder
-from gshtui.headless.declared_command import DeclaredCall, run_call
 from gshtui.headless.prompt_turn import PromptOptions, prompt
-from gshtui.headless.runner import run_command, until_stopped
 from gshtui.settings import paths
 from gshtui.shell import plugin_files as options
 from gshtui.system import private_files
@@ -86,14 +83,17 @@ def ask(options: AskOptions) -> int:
     """Ask, or start a background agent; returns the exit code."""
     if options.background:
         return _in_background(options)
+    from gshtui.headless.command_hub import working_folder
+
     talk = PromptSession(working_folder())
-    earlier = "" if options.new or options.session else _still_ours(talk.session())
+    earlier = "" if options.new or options.session else talk.session()
     turn = PromptOptions(
         text=options.text,
         agent=options.agent,
         provider=options.provider,
         model=options.model,
         session=options.session or earlier or "new",
+        continues=bool(earlier),
         timeout=options.timeout,
         yes=options.yes,
         json=options.json,
@@ -106,42 +106,15 @@ def ask(options: AskOptions) -> int:
     return prompt(turn)
 
 
-def _still_ours(session: str) -> str:
-    """The conversation to continue; empty if it is gone or currently open in a window."""
-    if not session:
-        return ""
-    found: list[str] = []
-
-    async def look() -> int:
-        from gshtui.hub.hub_options import HubOptions
-        from gshtui.store.store_errors import StoreError
-
-        async with running_hub(
-            HubOptions(cwd=working_folder(), loaded=load_settings(), parts=STORE_ONLY, where="gsh")
-        ) as hub:
-            await hub.start()
-            if hub.store is None:
-                return exits.ERROR
-            try:
-                info = await hub.store.sessions.find(session)
-            except StoreError:
-                return exits.DONE
-            if info.held_by:
-                streams.complain(f"this shell's conversation is open in {info.held_by}, so this starts a new one.")
-            else:
-                found.append(info.id)
-        return exits.DONE
-
-    run_command(lambda stop: until_stopped(look(), stop))
-    return found[0] if found else ""
-
-
 def _in_background(options: AskOptions) -> int:
     if not options.text.strip():
         streams.complain("no task given. For example: gsh --background explore how login works")
         return exits.USAGE
     from gshtui.fleet.agent_calls import FLEET_PARTS, AttachAgent
     from gshtui.fleet.spawn_command import SpawnAgent
+    from gshtui.headless.command_hub import HubNeeds, on_hub
+    from gshtui.headless.declared_command import DeclaredCall, run_call
+    from gshtui.headless.runner import run_command, until_stopped
 
     if options.json:
         given = {"prompt": options.text, "model": options.model, "provider": options.provider, "background": True}

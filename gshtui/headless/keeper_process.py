@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -25,12 +26,13 @@ from gshtui.headless.command_hub import load_settings, running_hub
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain
 from gshtui.hub.asked_commands import AskedCommands
+from gshtui.hub.asked_turns import AskedTurns
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.shell import hub_registry
-from gshtui.shell.event_table import COMMAND
+from gshtui.shell.event_table import COMMAND, TURN
 from gshtui.shell.hub_listener import HubListener
 from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
 from gshtui.store.store_errors import StoreError
@@ -78,28 +80,37 @@ async def _run(stop: Stop, idle: float) -> int:
             await hub.start()
             if hub.store is None or hub.fleet is None:
                 return exits.ERROR
-            async with _listening(hub) as commands, _following_settings(loaded, commands, stop) as settings:
-                await _until_idle(hub, stop, idle)
+            async with _listening(hub) as asked, _following_settings(loaded, asked, stop) as settings:
+                await _until_idle(hub, asked, stop, idle)
     finally:
         claim.release()
     return _ANEW if settings.changed and not stop.signalled else exits.DONE
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is done for other processes."""
+
+    commands: AskedCommands
+    turns: AskedTurns
+
+
 @asynccontextmanager
-async def _listening(hub: Hub) -> AsyncGenerator[AskedCommands]:
-    """Run commands for those that ask; without a socket they do it themselves."""
-    commands = AskedCommands(hub)
-    listener = HubListener({COMMAND: commands}, _at_once)
+async def _listening(hub: Hub) -> AsyncGenerator[_Asked]:
+    """Run commands and take turns for those that ask; without a socket they do it themselves."""
+    asked = _Asked(AskedCommands(hub), AskedTurns(hub))
+    listener = HubListener({COMMAND: asked.commands, TURN: asked.turns}, _at_once)
     try:
         if (claimed := await asyncio.to_thread(_claimed)) is not None:
             await listener.listen(*claimed)
     except (HubRegistryError, OSError) as error:
         complain(f"commands cannot ask the keeper: {error}")
     try:
-        yield commands
+        yield asked
     finally:
+        await asked.turns.close()
         await listener.stop()
-        await commands.close()
+        await asked.commands.close()
 
 
 def _claimed() -> tuple[socket.socket, Path] | None:
@@ -135,10 +146,10 @@ class _Settings:
         changed: they hold no more, and it has to start anew.
     """
 
-    def __init__(self, loaded: Loaded, commands: AskedCommands, stop: Stop) -> None:
+    def __init__(self, loaded: Loaded, asked: _Asked, stop: Stop) -> None:
         self.changed = False
         self._loaded = loaded
-        self._commands = commands
+        self._asked = asked
         self._keeper = stop
         self._told = asyncio.Event()
         self._watches: dict[tuple[Path, str], FolderWatch] = {}
@@ -151,7 +162,7 @@ class _Settings:
             watch.close()
 
     async def _follow(self) -> None:
-        """Ask the keeper to stop when they have changed, and no command of another process acts any more."""
+        """Ask the keeper to stop when they have changed, and nothing is done for another process any more."""
         while True:
             self._told.clear()
             self._watch()
@@ -159,7 +170,8 @@ class _Settings:
             if what == "anew":
                 if await self._comes(_SETTLED):
                     continue
-                await self._commands.finish_acting()
+                await self._asked.commands.finish_acting()
+                await self._asked.turns.finish()
                 self.changed = True
             if what != "go on":
                 self._keeper.asked.set()
@@ -191,22 +203,22 @@ def _nearest(file: Path) -> tuple[Path, str]:
 
 
 @asynccontextmanager
-async def _following_settings(loaded: Loaded, commands: AskedCommands, stop: Stop) -> AsyncGenerator[_Settings]:
-    settings = _Settings(loaded, commands, stop)
+async def _following_settings(loaded: Loaded, asked: _Asked, stop: Stop) -> AsyncGenerator[_Settings]:
+    settings = _Settings(loaded, asked, stop)
     try:
         yield settings
     finally:
         await settings.stop()
 
 
-async def _until_idle(hub: Hub, stop: Stop, idle: float) -> None:
+async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, idle: float) -> None:
     """Until it is asked to stop, or nothing has been going on for so many seconds."""
     busy_at = time.monotonic()
     while not stop.asked.is_set():
         with contextlib.suppress(TimeoutError):
             async with time_limit(min(until_calm_look(), idle / 4) if idle else None):
                 await stop.asked.wait()
-        if await _goes_on(hub):
+        if asked.turns.busy or await _goes_on(hub):
             busy_at = time.monotonic()
         elif idle and time.monotonic() - busy_at >= idle:
             return

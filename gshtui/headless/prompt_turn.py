@@ -3,59 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.headless import exits
-from gshtui.headless.command_hub import load_settings, running_hub, working_folder
-from gshtui.headless.large_input import MOST, PART, Large, read_in_parts, summarise
+from gshtui.headless.command_hub import load_settings, print_problems, running_hub
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
+from gshtui.hub.large_input import MOST, Large
+from gshtui.system.tasks import cancel_and_wait
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
-    from gshtui.context.ports import Contribution
+    from gshtui.bus.bus import Bus
     from gshtui.headless.reporter import Reporter
-    from gshtui.hub.hub import Hub
+    from gshtui.hub.turn_request import TurnEnd, TurnRequest
 
 
-KEPT_IN_TMUX = "It is kept of shells inside tmux, and of what you run by `gsh run -- COMMAND`."
-
-
-class RecentCommands:
-    """Adds recent shell commands to the later turns of one hub, which is set once it exists."""
-
-    def __init__(self, output_lines: int = 0) -> None:
-        """`output_lines`: of output, at most; 0: as the settings say."""
-        self.hub: Hub | None = None
-        self._output_lines = output_lines
-
-    async def contribute(self, new: bool) -> Contribution:
-        """What people ran last, unless the conversation was told the same before."""
-        from gshtui.context.ports import Contribution
-        from gshtui.context.retrieval.shell_summary import shell_summary
-
-        hub = self.hub
-        if hub is None or hub.store is None:
-            return Contribution()
-        lines = self._output_lines or hub.settings.shell.context_lines
-        summary = shell_summary(
-            hub.store.shells, hub.settings.context, hub.sync_shells, always=True, output_lines=lines
-        )
-        told = await summary(new)
-        if self._output_lines and not any("\n  " in text.text for text in told.along) and not os.environ.get("TMUX"):
-            complain("none of what your commands printed is known.", KEPT_IN_TMUX)
-        return told
-
-
-_WIND_DOWN = 10.0
-"""Seconds that an interrupted turn has to record what it has so far."""
+_CODES: Mapping[str, int] = {
+    "usage": exits.USAGE,
+    "denied": exits.DENIED,
+    "unreachable": exits.UNREACHABLE,
+    "error": exits.ERROR,
+}
+"""Of a request for which there was no turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +43,8 @@ class PromptOptions:
     provider: str = ""
     model: str = ""
     session: str = "new"
+    continues: bool = False
+    """Where that conversation is gone, or open elsewhere, a new one is begun."""
     max_iterations: int = 0
     timeout: float = 0.0
     mode: GuardMode | None = None
@@ -151,158 +129,120 @@ async def _with_input(
     if not text and not options.printed:
         complain('no prompt given. Use gsh-tui prompt "…", or pipe it in.')
         return exits.USAGE
-    from gshtui.hub.hub_options import HubOptions
+    from gshtui.hub.turn_request import TurnRequest
 
-    just_done = RecentCommands(options.context_lines) if options.recent else None
-    hub_options = HubOptions(
-        cwd=working_folder(),
-        loaded=await asyncio.to_thread(load_settings, options.flags),
-        session=options.session,
+    request = TurnRequest(
+        text=text,
+        piped="" if said or not piped.text.strip() else piped.text,
+        file=piped.file,
         agent=options.agent,
         provider=options.provider,
         model=options.model,
-        respondent="policy" if options.yes else "person" if options.ask else "nobody",
-        mode=options.mode,
+        session=options.session,
+        continues=options.continues,
         max_iterations=options.max_iterations,
-        visiting=True,
+        mode=options.mode,
+        respondent="policy" if options.yes else "person" if options.ask else "nobody",
+        printed=options.printed,
+        large=options.large,
+        flags=dict(options.flags),
         where=options.where,
-        more=() if just_done is None else (just_done.contribute,),
+        recent=options.recent,
+        context_lines=options.context_lines,
     )
-    async with running_hub(hub_options) as hub, _asking(hub, options, reporter):
-        if just_done is not None:
-            just_done.hub = hub
-        hub.bus.subscribe(reporter.handle_events, name="headless")
-        starting = asyncio.ensure_future(hub.start())
-        ended = await _first(starting, stop=stop, deadline=deadline)
-        if ended is None:
-            ended = _unusable(hub)
-        if ended is None and options.printed:
-            from gshtui.store.session_calls import ShowSession
-
-            said_before = await hub.run(ShowSession(session=reporter.session, whole=True, limit=10_000))
-            reporter.print_result(f"{said_before.text}\n\n")
-            if not text:
-                return exits.DONE
-        if ended is None:
-            expanded = await _expanded(hub, text)
-            if not isinstance(expanded, int) and not said and piped.text.strip():
-                reading = asyncio.ensure_future(_instead(hub, options, expanded[0], piped.text, reporter))
-                ended = await _first(reading, stop=stop, deadline=deadline)
-                if ended is not None:
-                    reading.cancel()
-                    return reporter.end(ended, unread=stop.unread)
-                if isinstance(instead := reading.result(), int):
-                    return instead
-                expanded = (f"{expanded[0]}\n\n{instead}", expanded[1])
-            if not isinstance(expanded, int):
-                files = (*([piped.file] if piped.file else []), *expanded[1])
-                ended = await _answered(hub, options, expanded[0], files, reporter, stop, deadline)
-            else:
-                ended = expanded
-        await hub.bus.drained()
-    return reporter.end(ended, unread=stop.unread)
+    face = _Face(options, reporter)
+    ended = await _run_at_hub(request, face, stop, deadline)
+    if ended is None:
+        ended = await _run_here(request, face, stop, deadline)
+    if isinstance(ended, int):
+        return reporter.end(ended, unread=stop.unread)
+    if ended == "finished":
+        return reporter.end(None, unread=stop.unread)
+    return exits.DONE if ended == "printed" else reporter.end(_CODES[ended], unread=stop.unread)
 
 
-async def _expanded(hub: Hub, text: str) -> tuple[str, tuple[str, ...]] | int:
-    """The text and files that `/init` or a kept prompt stands for, or the text as it is; an exit code on failure."""
-    from gshtui.agents.prompt_commands import PROMPT_COMMANDS
-    from gshtui.agents.prompts.commands import FAMILY
-    from gshtui.bus.events.agent_events import PromptSubmitted
-    from gshtui.commands.declaration import CommandError, UsageError
+async def _run_at_hub(request: TurnRequest, face: _Face, stop: Stop, deadline: float | None) -> TurnEnd | int | None:
+    """Have the resident hub take the turn; an exit code, if it was cut short; `None`: none takes it."""
+    from gshtui.bus.bus import Bus
+    from gshtui.bus.events.approval_events import ApprovalAnswered
+    from gshtui.headless.turn_call import HubEnded, TurnCall
+    from gshtui.hub.turn_request import WIND_DOWN
 
-    line = text.strip()
-    name = line.partition(" ")[0].removeprefix("/")
-    if "\n" in line or not line.startswith("/") or not name or "/" in name:
-        return text, ()
-    if name not in (*PROMPT_COMMANDS, "prompt"):
-        await hub.read_prompts()
-        if name not in hub.registry or hub.registry.get(name).family != FAMILY:
-            return text, ()
+    if (call := await TurnCall.begin(request)) is None:
+        return None
+    print_problems(call.problems)
+    bus = Bus()
     try:
-        outcome = await hub.run(line)
-    except CommandError as error:
-        complain(error.message, error.hint)
-        if error.data == {"kind": "denied"}:
-            return exits.DENIED
-        return exits.USAGE if isinstance(error, UsageError) else exits.ERROR
-    intent = outcome.intent
-    return (intent.text, intent.attachments) if isinstance(intent, PromptSubmitted) else (text, ())
-
-
-async def _instead(hub: Hub, options: PromptOptions, question: str, text: str, reporter: Reporter) -> str | int:
-    """What is sent in place of long input, or the exit code if the model does not answer."""
-    from gshtui.system.expected_error import ExpectedError
-
-    try:
-        if options.large == "summary":
-            return await summarise(question, text, hub.small_model.ask, reporter.note)
-        agent = hub.local_agent(options.agent)
-        handle = agent.model_handle if agent is not None else None
-        window = handle.provider.capabilities(handle.model).window if handle is not None else 0
-        size = max(8_000, min(PART, 2 * window))  # half the window, as four characters are a token
-        return await read_in_parts(question, text, size, options.agent, hub.small_model.ask, reporter.note)
-    except ExpectedError as error:
-        complain(error.message, error.hint)
-        return exits.UNREACHABLE
-
-
-def _unusable(hub: Hub) -> int | None:
-    """If no turn is possible, print why and return the exit code; otherwise `None`."""
-    for part, code in (("providers", exits.UNREACHABLE), ("guard", exits.ERROR), ("agents", exits.ERROR)):
-        if (failed := hub.failed.get(part)) is not None:
-            complain(failed.why, failed.hint)
-            return code
-    if (failed := hub.failed.get("store")) is not None:
-        complain(f"this conversation will not be saved: {failed.why}", failed.hint)
-    return None
-
-
-async def _answered(
-    hub: Hub,
-    options: PromptOptions,
-    text: str,
-    given: tuple[str, ...],
-    reporter: Reporter,
-    stop: Stop,
-    deadline: float | None,
-) -> int | None:
-    """Send the prompt and wait for its turn to end; returns an exit code if it was cut short, else `None`."""
-    from gshtui.bus.events.agent_events import PromptSubmitted
-    from gshtui.system.ids import new_id
-
-    await hub.bus.drained()
-    if reporter.held_by:
-        complain(f"this conversation is open in {reporter.held_by}; close it there, or leave out --session.")
+        async with face.asking(bus):
+            bus.subscribe(face.reporter.handle_events, name="headless")
+            bus.subscribe(call.answer, ApprovalAnswered, name="answers")
+            running = asyncio.ensure_future(call.run(face, bus.publish))
+            if (ended := await _first(running, stop=stop, deadline=deadline)) is not None:
+                call.interrupt()
+                await asyncio.wait({running}, timeout=WIND_DOWN)
+                await cancel_and_wait(running)
+            await bus.drained()
+        return ended if ended is not None else cast("TurnEnd", running.result())
+    except HubEnded:
+        complain("the hub ended in mid-turn; the answer so far is saved.", "`gsh-tui session show latest` shows it.")
         return exits.ERROR
-    if options.opened is not None and reporter.session:
-        options.opened(reporter.session)
-    reporter.expect(prompt := new_id())
-    from gshtui.media.mentions import attachments
-
-    files = (*given, *(await asyncio.to_thread(attachments, text, working_folder())))
-    hub.bus.publish(PromptSubmitted(prompt=prompt, agent=options.agent, text=text, attachments=files))
-    finished = asyncio.ensure_future(reporter.finished.wait())
-    ended = await _first(finished, stop=stop, deadline=deadline)
-    if ended is not None:
-        hub.cease()
-        await asyncio.wait({finished}, timeout=_WIND_DOWN)
-    finished.cancel()
-    return ended
-
-
-@asynccontextmanager
-async def _asking(hub: Hub, options: PromptOptions, reporter: Reporter) -> AsyncGenerator[None]:
-    """Ask the person for approvals, if there is one."""
-    if not options.ask:
-        yield
-        return
-    from gshtui.headless.approval_prompt import ApprovalPrompt
-
-    asker = ApprovalPrompt(hub.bus, reporter.print_text, reporter.wait_until_said)
-    try:
-        yield
     finally:
-        await asker.close()
+        call.close()
+        await bus.close()
+
+
+async def _run_here(request: TurnRequest, face: _Face, stop: Stop, deadline: float | None) -> TurnEnd | int:
+    """Take the turn on a hub of this process; an exit code, if it was cut short."""
+    from gshtui.hub.turn import Turn
+
+    turn = Turn(request, await asyncio.to_thread(load_settings, request.flags), face)
+    async with running_hub(turn.options) as hub, face.asking(hub.bus):
+        hub.bus.subscribe(face.reporter.handle_events, name="headless")
+        running = asyncio.ensure_future(turn.run(hub))
+        if (ended := await _first(running, stop=stop, deadline=deadline)) is not None:
+            await turn.interrupt()
+            await cancel_and_wait(running)
+        await hub.bus.drained()
+    return running.result() if ended is None else ended
+
+
+class _Face:
+    """This terminal, or this script's streams, as the face of a turn."""
+
+    def __init__(self, options: PromptOptions, reporter: Reporter) -> None:
+        self.reporter = reporter
+        self._options = options
+
+    def complain(self, text: str, hint: str = "") -> None:
+        """Print it on stderr."""
+        complain(text, hint)
+
+    def note(self, text: str) -> None:
+        """Print it on stderr, if that is a terminal."""
+        self.reporter.note(text)
+
+    def show(self, text: str) -> None:
+        """Print it on stdout."""
+        self.reporter.print_result(text)
+
+    def opened(self, session: str) -> None:
+        """Have it kept."""
+        if self._options.opened is not None:
+            self._options.opened(session)
+
+    @asynccontextmanager
+    async def asking(self, bus: Bus) -> AsyncGenerator[None]:
+        """Ask the person for approvals, if there is one."""
+        if not self._options.ask:
+            yield
+            return
+        from gshtui.headless.approval_prompt import ApprovalPrompt
+
+        asker = ApprovalPrompt(bus, self.reporter.print_text, self.reporter.wait_until_said)
+        try:
+            yield
+        finally:
+            await asker.close()
 
 
 async def _first(work: asyncio.Future[Any], *, stop: Stop, deadline: float | None) -> int | None:

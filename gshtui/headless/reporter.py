@@ -6,7 +6,6 @@ every event is a line, and `TurnFinished` is the last one even if there was no t
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,14 +14,12 @@ from typing import Any
 from gshtui.bus.context_data import compacted
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
-    PromptWithdrawn,
     ProviderRetried,
     TextDelta,
     ThinkingDelta,
     ToolFinished,
     ToolStarted,
     TurnFinished,
-    TurnStarted,
 )
 from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.events.context_events import ContextCut
@@ -52,32 +49,18 @@ class Reporter:
     """Takes the events of one turn, in order."""
 
     def __init__(self, writer: Writer, *, as_json: bool) -> None:
-        self.finished = asyncio.Event()
-        self.held_by = ""
-        """Where else the conversation is open for writing; empty: nowhere."""
         self._writer = writer
         self._json = as_json
-        self._prompt = ""
         self._session = ""
         self._message = ""
         self._said = False
         self._mid_line = False
         self._denied: dict[str, str] = {}
-        self._started = False
         self._turn: TurnFinished | None = None
         self._sanitiser = Sanitiser() if is_terminal(STDOUT) and not as_json else None
         self._progress = is_terminal(STDERR) and not as_json
         self._dim = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self._thinking = False
-
-    def expect(self, prompt: str) -> None:
-        """Expect the turn of this prompt from now on."""
-        self._prompt = prompt
-
-    @property
-    def session(self) -> str:
-        """The conversation's id, once it is open."""
-        return self._session
 
     def print_text(self, text: str) -> None:
         """Print somebody else's text on stderr, in order with the answer."""
@@ -123,18 +106,10 @@ class Reporter:
                 self._note(f"{event.provider}: {event.why} Trying again in {event.wait:g} s.")
             case SessionOpened():
                 self._session = event.session
-                self.held_by = "" if event.writable else event.held_by or "another window"
-            case PromptWithdrawn() if event.prompt == self._prompt:
-                self.finished.set()
             case Noticed() if event.about != "settings" and event.level != "info":
                 self._complain(event.text, event.hint)
-                if event.level == "error" and self._prompt and not self._started:
-                    self.finished.set()  # there will be no turn
-            case TurnStarted():
-                self._started = True
             case TurnFinished():
                 self._turn = event
-                self.finished.set()
             case _:
                 pass
 

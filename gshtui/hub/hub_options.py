@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gshtui.bus.agent_data import GuardMode
+    from gshtui.bus.agent_data import GuardMode, Respondent
     from gshtui.context.ports import Contribute
-    from gshtui.guard.approval import Respondent
     from gshtui.hub.native_agent import NativeAgent
     from gshtui.settings.loader import Loaded
 
@@ -32,6 +31,8 @@ class HubOptions:
     """Settings with their origins and problems."""
     session: str = "new"
     """`new`, `latest` (of this folder), an id or a unique prefix of one."""
+    continues: bool = False
+    """Where that conversation is gone, or open elsewhere, a new one is begun."""
     agent: str = "main"
     provider: str = ""
     model: str = ""

@@ -552,6 +552,10 @@ class HubSettings(SettingsTable):
         default="auto",
         description="auto: while agents run, a keeper without a window looks after them, your shells and the mail.",
     )
+    resident: bool = Field(
+        default=False,
+        description="Let a running keeper take the turns of `gsh` and `gsh-tui prompt`, which then begin at once.",
+    )
 
 
 class Notify(SettingsTable):

@@ -28,6 +28,7 @@ HUB = "hub"
 READER = "reader"
 PROMPT = "prompt"
 COMMAND = "command"
+TURN = "turn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ KINDS: dict[str, VisitorKind] = {
         VisitorKind(READER, ()),
         VisitorKind(PROMPT, (), asks=True, max_line=16 * 1024),
         VisitorKind(COMMAND, (), asks=True, max_line=8 * 1024 * 1024),
+        VisitorKind(TURN, (), asks=True, max_line=8 * 1024 * 1024),
     )
 }
 """`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin. `hub`:
@@ -129,7 +131,8 @@ user that is about to read the record; it is answered `{"synced": true}` once wh
 `false` if not all of it could be. `prompt`: a shell in which a line is being typed; it asks
 `{"ask": N, "text": …, "cwd": …, "previous": …}` and is answered `{"answer": N, "text": …}`, the command to suggest
 (`shell/log/suggestions.py`); what it asks is kept nowhere. `command`: a command of this user, `gsh-tui agent ls`, which
-the keeper runs for it (`hub/asked_commands.py`).
+the keeper runs for it (`hub/asked_commands.py`). `turn`: a face without a window, `gsh WORDS`, for which the keeper
+takes a turn (`hub/asked_turns.py`); it answers the questions of that turn alone.
 
 A shell's plugin is connected while its prompt waits and hangs up before a command runs (zsh cannot keep a program from
 inheriting the descriptor): the end of its connection does not mean that the shell is gone, its process's end does. Its

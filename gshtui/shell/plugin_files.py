@@ -10,11 +10,14 @@ import os
 import re
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gshtui.settings import paths
-from gshtui.settings.model import Settings
 from gshtui.shell.hub_registry import shells_socket_path
 from gshtui.system import private_files
+
+if TYPE_CHECKING:
+    from gshtui.settings.model import Settings
 
 _SPECIAL = frozenset("<(|)>^#~[]*?=-!\\")
 """Special characters in zsh patterns; before any other character, a backslash would be literal."""

@@ -46,13 +46,6 @@ def bare(kind: str) -> list[str]:
     return [sys.executable, "-m", "tests.bench.bare", kind]
 
 
-def without_a_hub(kind: str) -> list[str]:
-    """The command of a floor of memory, which puts off what our window puts off."""
-    late = "from gshtui.system import late_modules; late_modules.put_off_tls(); late_modules.look_for_no_plugins()"
-    start = f"import runpy, sys; sys.argv = ['bare', '{kind}']; runpy.run_module('tests.bench.bare', None, '__main__')"
-    return [sys.executable, "-c", f"{late}; {start}"]
-
-
 def synthetic() -> list[str]:
     """The command of our window on a made-up hub."""
     return [sys.executable, "-m", "tests.bench.synthetic"]

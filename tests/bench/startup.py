@@ -6,7 +6,7 @@ import re
 import sys
 
 from tests.bench.figures import Report, median
-from tests.bench.place import Place, bare, ours, without_a_hub
+from tests.bench.place import Place, bare, ours
 from tests.bench.pty_probe import Probe
 
 ROUNDS = 5
@@ -52,7 +52,7 @@ def run(report: Report, place: Place) -> None:
     # each. 8 MB are code objects, 4 their instructions, 3 docstrings, 2.6 line tables; trimming the heap frees nothing.
     for what, kind in (("with the libraries that it needs", "libraries"), ("and all of our code, not run", "code")):
         environ = place.also(BENCH_MODULES=" ".join(loaded_at_rest(place)) if kind == "code" else "")
-        with Probe(without_a_hub(kind), environ=environ, cwd=place.project) as probe:
+        with Probe(bare(kind), environ=environ, cwd=place.project) as probe:
             probe.first_frame()
             probe.rest(4.0)
             report.add(f"  of that, bare Textual {what}", probe.memory(), "MB", floor=median(memory["bare"]))

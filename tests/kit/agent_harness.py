@@ -9,6 +9,7 @@ from gshtui.agents.agent import Agent
 from gshtui.agents.conversation import Conversation, MemoryRecord
 from gshtui.agents.ports import ModelHandle, Record
 from gshtui.agents.toolbox import Toolbox, WorkDirs
+from gshtui.bus.agent_data import Respondent
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.commands.declaration import (
@@ -26,7 +27,7 @@ from gshtui.context.engine import ContextEngine
 from gshtui.context.limits import ContextSettings
 from gshtui.context.ports import ContextStore, MemoryContextStore
 from gshtui.context.system_section import system_source
-from gshtui.guard.approval import Gate, Respondent
+from gshtui.guard.approval import Gate
 from gshtui.system.ids import new_id
 from tests.kit.memory_rules import MemoryRules
 from tests.kit.scripted_provider import Recorder, ScriptedProvider

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from gshtui.headless.prompt_turn import RecentCommands
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
+from gshtui.hub.turn import recent_commands
 from gshtui.settings.loader import load
 from tests.kit.shell_log_child import main as listen
 
@@ -20,12 +20,11 @@ def ask(_words: list[str]) -> int:
 
 async def _ask() -> None:
     cwd = Path.cwd()
-    recent = RecentCommands()
     parts = frozenset({"store", "shell"})
-    recent.hub = hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), parts=parts, visiting=True))
+    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), parts=parts, visiting=True))
     await hub.start()
     try:
-        print("\n".join(part.text for part in (await recent.contribute(True)).along))
+        print("\n".join(part.text for part in (await recent_commands(hub)(True)).along))
     finally:
         await hub.stop()
 

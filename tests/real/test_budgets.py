@@ -11,6 +11,7 @@ import pytest
 
 from gshtui.agents.ports import ModelHandle
 from gshtui.agents.usage.budgets import BudgetLimit, BudgetWatch, budget_text, limits_of
+from gshtui.bus.agent_data import Respondent
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Budget
 from gshtui.bus.event import Event
@@ -19,7 +20,7 @@ from gshtui.bus.events.context_events import BudgetReached
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow
 from gshtui.fleet.native.permissions import SpendingBudget, spending_limit
-from gshtui.guard.approval import Gate, Respondent
+from gshtui.guard.approval import Gate
 from gshtui.settings.settings_tables import Budgets as Table
 from gshtui.store.store import Store
 from tests.kit.record import open_record

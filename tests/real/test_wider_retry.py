@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.bus.agent_data import Respondent
 from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, Decision
 from gshtui.bus.events.shell_events import ShellRecorded
-from gshtui.guard.approval import Respondent
 from gshtui.guard.decision_log import DecisionQuery, read_decisions
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub

@@ -43,9 +43,6 @@ json.dump(loaded, sys.stdout)
 """
 
 REST = """
-from gshtui.system import late_modules
-late_modules.put_off_tls()
-late_modules.look_for_no_plugins()
 import asyncio, json, sys
 from pathlib import Path
 from gshtui.settings import plugins
@@ -62,12 +59,8 @@ async def main():
 asyncio.run(main())
 """
 NOT_AT_REST = (
-    "_ssl",
-    "importlib.metadata",
-    "zipfile",
     "yaml",
     "http.client",
-    "email.message",
     "gshtui.agents.hooks.hook_process",
     "gshtui.agents.usage.commands",
     "gshtui.context.retrieval.search_commands",

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.bus.agent_data import GuardMode
+from gshtui.bus.agent_data import GuardMode, Respondent
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged
@@ -21,7 +21,7 @@ from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.messages import Usage
 from gshtui.fleet.acp.acp_files import program_invocation
 from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions, Option, options_of, outcome, question_of
-from gshtui.guard.approval import Gate, Respondent
+from gshtui.guard.approval import Gate
 from gshtui.guard.modes import AgentModes
 from gshtui.guard.rules import parse_rules
 from gshtui.programs.acp.acp_commands import KNOWN, command_for, program_name

@@ -13,12 +13,12 @@ import stat
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from gshtui.agents.personas import Persona
-from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, GuardMode, Respondent, SpawnRequest
 from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
@@ -27,8 +27,6 @@ from gshtui.system.struct_types import learned
 if TYPE_CHECKING:
     from gshtui.fleet.ports import LaunchTerms
 
-Respondent = Literal["person", "policy", "nobody"]
-"""As in `guard/approval.py`, which is not imported for this."""
 Number = TypeVar("Number", int, float)
 MAX_BYTES = 4 * 1024 * 1024
 """Longest spec file, prompt and persona included."""

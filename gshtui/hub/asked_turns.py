@@ -1,0 +1,184 @@
+"""Takes turns for faces without a window that ask for it: `gsh WORDS` beside a resident hub.
+
+Each turn has a hub of its own on the host's record, with the settings, the variables and the folder of its face. The
+face is told all events, answers the questions of that turn alone, and interrupts it by hanging up. What this process
+would run in another way than the face's own (other folders, umask or limits) is declined before anything is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gshtui import __version__
+from gshtui.bus import wire
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.approval_events import ApprovalAnswered
+from gshtui.hub.hub import Hub
+from gshtui.hub.turn import Turn
+from gshtui.hub.turn_request import TurnCall, TurnEnd
+from gshtui.settings import paths
+from gshtui.settings.loader import Loaded, load
+from gshtui.shell.hub_listener import HubConnection, NoHost
+from gshtui.shell.line_stream import BadLine
+from gshtui.system import process_limits
+from gshtui.system.caller_environment import working_for
+from gshtui.system.installation import INSTALLED_AT
+from gshtui.system.struct_types import learned
+from gshtui.system.tasks import cancel_and_wait, end_all, start_job
+
+_SHARED = ("tmux", "store")
+"""The settings that a face must share with the host; and where the record is."""
+
+
+class AskedTurns(NoHost):
+    """Handles connections of the kind `turn`."""
+
+    def __init__(self, host: Hub) -> None:
+        self._host = host
+        self._umask = process_limits.umask()
+        self._turns: dict[HubConnection, _HostedTurn] = {}
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn is in progress."""
+        return bool(self._turns)
+
+    def admit(self, connection: HubConnection) -> dict[str, Any]:
+        """Say which version this is."""
+        return {"serves": __version__, "installed": INSTALLED_AT}
+
+    def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
+        """Take a turn, the answer to one of its questions, or its interruption."""
+        turn = self._turns.get(connection)
+        if turn is not None:
+            turn.take(fields)
+            return
+        try:
+            call = msgspec.convert(fields, learned(TurnCall))
+        except msgspec.ValidationError as error:
+            raise BadLine(str(error)) from error
+        turn = self._turns[connection] = _HostedTurn(self._host, connection)
+        turn.task = start_job(self._serve(connection, turn, call), "a turn for another process")
+
+    def disconnected(self, connection: HubConnection) -> None:
+        """Nobody is there any more: interrupt its turn."""
+        if (turn := self._turns.get(connection)) is not None:
+            turn.interrupted.set()
+
+    async def finish(self) -> None:
+        """Wait until no turn is in progress."""
+        while tasks := {turn.task for turn in self._turns.values() if turn.task is not None}:
+            await asyncio.wait(tasks)
+
+    async def close(self) -> None:
+        """Interrupt all turns, and wait until they have recorded what they have."""
+        for turn in self._turns.values():
+            turn.interrupted.set()
+        await self.finish()
+
+    async def _serve(self, connection: HubConnection, turn: _HostedTurn, call: TurnCall) -> None:
+        try:
+            loaded = await asyncio.to_thread(load, Path(call.cwd), flags=call.turn.flags, environ=call.environ)
+            if why := self._differs(call, loaded):
+                turn.send(declined=why)
+                return
+            with working_for(call.environ):
+                turn.send(end=await turn.run(call, loaded))
+        finally:
+            self._turns.pop(connection, None)
+
+    def _differs(self, call: TurnCall, loaded: Loaded) -> str:
+        """Why the turn would be another one here; empty: it would not."""
+        ours = self._host.settings
+        if not loaded.settings.hub.resident:
+            return "a process of its own takes it"
+        if any(os.environ.get(name, "") != call.environ.get(name, "") for name in paths.VARIABLES):
+            return "it is about other folders"
+        if not Path(call.cwd).is_dir():
+            return "its folder is gone"
+        if call.umask != self._umask or call.limits != process_limits.limits():
+            return "it has another umask or other limits"
+        if loaded.settings.general.session_dir != ours.general.session_dir:
+            return "it has another record"
+        if any(getattr(loaded.settings, table) != getattr(ours, table) for table in _SHARED):
+            return "it has other settings"
+        return ""
+
+
+class _HostedTurn:
+    """One turn, and its face at the other end of the connection."""
+
+    def __init__(self, host: Hub, connection: HubConnection) -> None:
+        self.task: asyncio.Task[None] | None = None
+        self.interrupted = asyncio.Event()
+        self._host = host
+        self._connection = connection
+        self._bus = Bus()
+        self._answers = False
+
+    def send(self, **fields: Any) -> None:
+        """Send whatever it holds as one line of ASCII."""
+        self._connection.send(json.dumps(fields, default=str).encode() + b"\n")
+
+    def complain(self, text: str, hint: str = "") -> None:
+        """Have it printed."""
+        self.send(complain=[text, hint])
+
+    def note(self, text: str) -> None:
+        """Have it printed for a person who watches."""
+        self.send(note=text)
+
+    def show(self, text: str) -> None:
+        """Have it printed in front of the answer."""
+        self.send(show=text)
+
+    def opened(self, session: str) -> None:
+        """Have the conversation kept for the next question."""
+        self.send(opened=session)
+
+    def take(self, fields: dict[str, Any]) -> None:
+        """What the face says during the turn. Raises `BadLine`."""
+        if fields.get("interrupt") is True:
+            self.interrupted.set()
+            return
+        with suppress(wire.WireError):
+            event = wire.from_plain(fields.get("answer") or {})
+            if isinstance(event, ApprovalAnswered) and self._answers:
+                self._bus.publish(event)
+                return
+        raise BadLine("during a turn, a face answers or interrupts")
+
+    async def run(self, call: TurnCall, loaded: Loaded) -> TurnEnd | str:
+        """Take the turn; how it went."""
+        from gshtui.hub.composition import build_hub
+
+        self._answers = call.turn.respondent == "person"
+        turn = Turn(call.turn, loaded, self)
+        hub = build_hub(turn.options, self._bus, self._host)
+        self.send(begins=True, problems=[[problem.level, str(problem)] for problem in loaded.problems])
+        self._bus.subscribe(self._pass_on, name="face")
+        running = asyncio.ensure_future(turn.run(hub))
+        interrupted = asyncio.ensure_future(self.interrupted.wait())
+        try:
+            await asyncio.wait({running, interrupted}, return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                await turn.interrupt()
+            await self._bus.drained()
+            return running.result() if running.done() else "interrupted"
+        finally:
+            await cancel_and_wait(running, interrupted)
+            await end_all("the end of a turn", hub.stop, self._bus.close)
+
+    def _pass_on(self, batch: Sequence[Event]) -> None:
+        """Send the events, but for the face's own."""
+        told = (wire.encode(event).rstrip(b"\n") for event in batch if not isinstance(event, ApprovalAnswered))
+        self._connection.send(b"".join(b'{"event":%b}\n' % event for event in told))
