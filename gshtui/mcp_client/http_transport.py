@@ -14,7 +14,7 @@ import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
-from gshtui.mcp_client.message_filter import FilteredStream
+from gshtui.mcp_client.message_filter import filtered
 from gshtui.mcp_client.server_definition import McpError, ResolvedServer, ServerDefinition
 from gshtui.mcp_client.server_process import LONGEST
 from gshtui.mcp_client.server_requests import ServerHost
@@ -102,4 +102,4 @@ async def http_streams(
         ) as client,
         streamable_http_client(resolved.url, http_client=client, max_sse_event_size=LONGEST) as (read, write),
     ):
-        yield FilteredStream(read, note_left_out), write
+        yield filtered(read, write, note_left_out)

@@ -22,7 +22,7 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 
 from gshtui.guard.sandbox.stdio_server import ServerProcess
-from gshtui.mcp_client.message_filter import FilteredStream
+from gshtui.mcp_client.message_filter import filtered
 from gshtui.mcp_client.server_process import LONGEST
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.system.time_limit import time_limit
@@ -87,7 +87,7 @@ async def stdio_streams(
     reading = start_job(read(), "an MCP server's messages")
     writing = start_job(write(), "messages to an MCP server")
     try:
-        yield FilteredStream(read_stream, note_left_out), write_stream
+        yield filtered(read_stream, write_stream, note_left_out)
     finally:
         await write_stream.aclose()
         with contextlib.suppress(TimeoutError):

@@ -1,7 +1,8 @@
 """Servers that misbehave, as programs without the SDK: `python -m tests.kit.mcp_faults KIND`.
 
 Each answers the handshake and lists one tool, `go`; what becomes of a call is its fault. `silent` answers nothing at
-all. `changing` lists another description each time it is started, counted in the file that `GSH_TEST_COUNT` names.
+all, `deaf` nothing that it does not know. `changing` lists another description each time it is started, counted in the
+file that `GSH_TEST_COUNT` names.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def main() -> None:
             call(kind, number)
         elif method == "ping":
             send({"id": number, "result": {}})
-        elif number is not None and method is not None:
+        elif number is not None and method is not None and kind != "deaf":
             send({"id": number, "error": {"code": -32601, "message": "Method not found"}})
 
 

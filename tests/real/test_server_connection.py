@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.mcp_client import message_filter
 from gshtui.mcp_client.answer_outcome import call_outcome
 from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnection
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
@@ -129,6 +130,31 @@ async def test_a_server_that_never_answers_at_all_does_not_start(tmp_path: Path)
             await go(connection)
         with pytest.raises(McpError, match="did not start"):
             await go(connection)
+
+
+async def test_a_server_that_is_deaf_to_what_it_does_not_know_is_greeted_its_way_and_known_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK would wait ten seconds for an answer to its first question, at each start that ends before."""
+    monkeypatch.setattr(message_filter, "GREETS_WITHIN", 0.1)
+    offers: list[ServerPins] = []
+
+    async def note(_: ServerConnection, offer: ServerPins) -> None:
+        offers.append(offer)
+
+    async with connected(definition(tmp_path, "deaf"), start_seconds=9.0, on_offer=note) as connection:
+        assert await go(connection) == "went, deaf"
+        assert offers[0].legacy and connection.legacy
+
+
+async def test_a_server_of_today_that_answers_late_is_not_taken_for_an_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_filter, "GREETS_WITHIN", 0.01)  # before its program is loaded
+    one = definition(tmp_path, "tools", "tests.kit.mcp_server")
+    async with connected(one) as connection:
+        await connection.ready()
+        assert not connection.legacy
 
 
 async def test_nothing_that_a_server_writes_drives_a_terminal(tmp_path: Path) -> None:
