@@ -359,6 +359,8 @@ class Agent:
         """The inputs of its next request for the context engine. Raises `ProviderError`, `StoreError`."""
         if self._model is None:
             await self.think_with("", "")
+        if not self.working:
+            await self._toolbox.prepare(learn=False)
         return request_draft(self._current_model(), self._toolbox, await self.messages(), self._turn_id)
 
     async def ask(self, prompt: str, tokens: int = 0) -> SideAnswer:
@@ -545,6 +547,10 @@ class LocalRoster:
             raise
         agent.start()
         return opened
+
+    def show(self, agent: Agent) -> None:
+        """Add an agent that is only looked at: it has no conversation, and is not started."""
+        self._agents[agent.name] = agent
 
     async def open(self, agent: Agent, session: str) -> OpenedSession:
         """Give the agent another conversation. Raises `StoreError`."""

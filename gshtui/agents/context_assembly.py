@@ -34,7 +34,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 
 if TYPE_CHECKING:
-    from gshtui.context.queries import LiveAgent
+    from gshtui.context.queries import BeginAgent, LiveAgent
     from gshtui.programs.transcripts.reconstruction import Transcripts
 
 
@@ -87,7 +87,12 @@ class AgentFinder:
         self._sessions = session_lookup(store, self._session_here, cwd)
 
     async def find(self, agent: str) -> ContextSubject:
-        """The agent, or the one that had this conversation. Raises `ContextError` (`unknown`), `StoreError`."""
+        """The agent, or the one that had this conversation; an agent may have none yet.
+
+        Raises:
+            ContextError: (`unknown`) there is none.
+            StoreError: the record failed.
+        """
         live = self._here(agent)
         if live is not None and live.session:
             return ContextSubject(live.name, live.session, cast("LiveAgent", live))
@@ -96,8 +101,7 @@ class AgentFinder:
         if session:
             return ContextSubject(agent, session) if row is None else ContextSubject(row.id, session, name=row.name)
         if row is not None or agent == self._own:
-            who = agent if row is None else row.name
-            raise ContextError("unknown", f"{who} has no conversation here yet.", "It begins with the first prompt.")
+            return ContextSubject(agent, "") if row is None else ContextSubject(row.id, "", name=row.name)
         try:
             held = await self._store.sessions.find(agent)
         except StoreError as error:
@@ -128,8 +132,14 @@ def make_contexts(
     cwd: str,
     redact: Callable[[str], str],
     own: str = "",
+    begin: BeginAgent | None = None,
 ) -> ContextRouter:
-    """The contexts of every agent, other programs' too. `own`: the agent of a window in this folder."""
+    """The contexts of every agent, other programs' too.
+
+    Args:
+        own: the agent of a window in this folder.
+        begin: see `ContextEnvironment`.
+    """
 
     async def memory(agent: str, prompt: str) -> tuple[Passage, ...]:
         from gshtui.agents.memory.memory_owner import MemoryOwners
@@ -164,7 +174,7 @@ def make_contexts(
 
         return Transcripts(known)
 
-    around = ContextEnvironment(AgentFinder(store, here, cwd, own).find, choose, abilities, load, redact, memory)
+    around = ContextEnvironment(AgentFinder(store, here, cwd, own).find, choose, abilities, load, redact, memory, begin)
     settings = ContextSettings.from_table(table)
     queries = ContextQueries(bus, store.contexts, settings, around)
     editor = ContextEditor(bus, store.contexts, settings, queries)

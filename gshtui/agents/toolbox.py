@@ -52,7 +52,7 @@ _AT_ONCE = 20_000
 _CANCELLED = "The person interrupted the turn; this call was not finished."
 
 
-PrepareTools = Callable[[Registry, str], Awaitable[None]]
+PrepareTools = Callable[[Registry, str, bool], Awaitable[None]]
 """(the agent's tools, the agent) → once they are complete. Raises nothing."""
 READ = "read"
 """The tool by which what a prompt names is read."""
@@ -131,10 +131,10 @@ class Toolbox:
         self.says_key = True
         """Whether a cut says how to read the whole: only to who is offered `output`."""
 
-    async def prepare(self) -> None:
+    async def prepare(self, *, learn: bool = True) -> None:
         """See to it that the tools are those that the agent may use now."""
         if self._prepare is not None:
-            await self._prepare(self._registry, self._agent)
+            await self._prepare(self._registry, self._agent, learn)
 
     async def mentioned(self, prompt: str, session: str) -> tuple[Text, ...]:
         """The files, folders and resources that a person's prompt names with `@`, each as a text for the model.

@@ -34,7 +34,7 @@ the model thought in its last turn, by itself or with `think`, which no request 
 
 Of an agent with a process of its own, or a conversation that nobody has open, system, call and tools are those of its
 last request, and memory, history and input those of the next; a line above them says so. Before its first request,
-these three are all that is known.
+all of it is what it would begin with.
 
 1. system: who the agent is, how it works here, its skills, and AGENTS.md
 2. call: the topic and the pinned documents of the call that it is in

@@ -6,7 +6,9 @@ Defines the protocols for finding agents. Changes nothing and asks no provider.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -82,6 +84,8 @@ class ContextSubject:
     """As people know it; empty: by the same name."""
 
 
+BeginAgent = Callable[[str], AbstractAsyncContextManager[LiveAgent | None]]
+"""(agent) → the agent as it would begin, to be looked at; `None`: that is not known here."""
 Find = Callable[[str], Awaitable[ContextSubject]]
 """An agent by name or id. Raises `ContextError` (`unknown`) and `StoreError`."""
 Choose = Callable[[str, str], Awaitable[tuple[Provider, str]]]
@@ -104,10 +108,15 @@ class ContextEnvironment:
     redact: Callable[[str], str] = lambda text: text
     memory: ReadMemory | None = None
     """Reads the memory that an agent's next request has; `None`: what its last one had is as near as can be told."""
+    begin: BeginAgent | None = None
+    """Shows what an agent that was never asked would send; `None`: nothing does."""
 
 
 T = TypeVar("T")
 _UNSENT = "its system, call and tools are known once it has; memory, history and input are those of its first request."
+_BEGINS = "this is its first request as it would be now, without the prompt; a window may choose another model or mode."
+_FRESH = 5.0
+"""Seconds for which what an agent would begin with is not looked up again: a listing asks for each of its files."""
 _CARRY = 200
 """How many of the newest requests are examined for the carry cost."""
 _TOGETHER = 50
@@ -140,22 +149,28 @@ class ContextQueries:
         self._last: dict[str, tuple[Assembly, dict[str, int]]] = {}
         """Session → the last view, and the place of each text in it once one was requested."""
         self._receipts: dict[str, Receipt] = {}
+        self._beginnings: dict[str, tuple[float, RequestInputs]] = {}
+        """Agent → when it was looked at, and the terms with which it would begin."""
 
     async def iterations(self, agent: str, *, limit: int = 500) -> list[Iteration]:
         """The agent's requests in its conversation, oldest first."""
-        subject = await self.subject(agent)
+        subject = await self.subject(agent, begun=False)
+        if not subject.session:
+            return []
         return await self.await_record(
             self._context_store.iterations(subject.session, agent=subject.agent, limit=limit)
         )
 
     async def view(self, agent: str, iteration: str = "") -> ContextView:
         """A request's contents, block by block; without an iteration those of the next one as of now."""
-        subject = await self.subject(agent)
+        subject = await self.subject(agent, begun=bool(iteration))
         if iteration:
             return await self._past(subject, iteration)
         standing = await self.standing(subject)
         terms, assembly = standing.terms, standing.assembly
-        blocks = await self.await_record(is_cache_warm(self._context_store, terms, assembly.blocks))
+        blocks = assembly.blocks
+        if subject.session:
+            blocks = await self.await_record(is_cache_warm(self._context_store, terms, blocks))
         return ContextView(
             agent=subject.agent, session=subject.session, model=terms.model, provider=terms.provider.name,
             window=terms.capabilities.window, tokens=assembly.tokens, trigger=terms.limits.trigger, blocks=blocks,
@@ -175,7 +190,7 @@ class ContextQueries:
 
     async def request(self, agent: str, iteration: str = "") -> RequestText:
         """A request in its provider's form, as JSON; keys and other secrets are redacted."""
-        subject = await self.subject(agent)
+        subject = await self.subject(agent, begun=bool(iteration))
         if not iteration:
             standing = await self.standing(subject)
             body = standing.terms.provider.body(standing.assembly.request)
@@ -220,7 +235,7 @@ class ContextQueries:
     async def what_if(self, agent: str, *, model: str = "", provider: str = "", without: Sequence[str] = ()) -> WhatIf:
         """The next request with another model, or without some of its contents."""
         view = await self.view(agent)
-        subject = await self.subject(agent)
+        subject = await self.subject(agent, begun=False)
         name, chosen = view.provider, view.model
         if model or provider:
             try:
@@ -246,11 +261,11 @@ class ContextQueries:
 
     # What the editor uses, too
 
-    async def subject(self, agent: str) -> ContextSubject:
-        """An agent by name or id."""
+    async def subject(self, agent: str, *, begun: bool = True) -> ContextSubject:
+        """An agent by name or id. `begun`: only one that has a conversation."""
         subject = await self.await_record(self._around.find(agent))
-        if not subject.session:
-            raise ContextError("unknown", f"{agent or 'This agent'} has no conversation yet.")
+        if begun and not subject.session:
+            raise _not_begun(subject)
         return subject
 
     async def standing(self, subject: ContextSubject) -> CurrentContext:
@@ -267,7 +282,7 @@ class ContextQueries:
         else:
             terms, note = await self._elsewhere(subject, cutter)
         assembly = cutter.assemble(terms)
-        self._last[subject.session] = assembly, {}
+        self._last[subject.session or subject.agent] = assembly, {}
         return CurrentContext(subject, cutter, terms, assembly, correction, note)
 
     async def _newest(self, terms: RequestInputs, cutter: Cutter, settings: ContextSettings) -> RequestInputs:
@@ -281,10 +296,18 @@ class ContextQueries:
 
     async def _elsewhere(self, subject: ContextSubject, cutter: Cutter) -> tuple[RequestInputs, str]:
         """The terms of an agent that is not in this process: the fixed sections as it sent them last."""
-        marks = await self.await_record(self._context_store.iterations(subject.session, agent=subject.agent, limit=1))
+        marks: Sequence[Iteration] = ()
+        if subject.session:
+            marks = await self.await_record(
+                self._context_store.iterations(subject.session, agent=subject.agent, limit=1)
+            )
+        if not marks and (begins := await self._beginning(subject, cutter)) is not None:
+            return begins
         blocks: Sequence[Block] = ()
         if marks:
             blocks = await self.await_record(self._context_store.blocks(marks[0].id))
+        elif not subject.session:
+            raise _not_begun(subject)
         fixed = [block for block in blocks if block.section not in ("history", "input")]
         texts = await self._texts(fixed)
         passages = passages_of(fixed, texts)
@@ -313,8 +336,36 @@ class ContextQueries:
         )  # fmt: skip
         return terms, note
 
+    async def _beginning(self, subject: ContextSubject, cutter: Cutter) -> tuple[RequestInputs, str] | None:
+        """The terms of an agent that was never asked: what it would send now. `None`: that is not known here."""
+        at, known = self._beginnings.get(subject.agent, (0.0, None))
+        if known is None or time.monotonic() - at > _FRESH:
+            known = await self._begun(subject)
+            if known is None:
+                return None
+            self._beginnings[subject.agent] = time.monotonic(), known
+        terms = replace(known, messages=await self._messages(subject))
+        terms = await self._newest(terms, cutter, self._settings)
+        return terms, f"{subject.name or subject.agent} has sent nothing yet: {_BEGINS}"
+
+    async def _begun(self, subject: ContextSubject) -> RequestInputs | None:
+        if self._around.begin is None:
+            return None
+        try:
+            async with self._around.begin(subject.agent) as agent:
+                if agent is None:
+                    return None
+                terms = await agent.engine.terms([], await agent.draft())
+        except (ProviderError, StoreError) as error:
+            raise ContextError("failed", error.message, error.hint) from error
+        provider = await self._provider(terms.provider.name, terms.model)
+        return replace(terms, agent=subject.agent, session=subject.session, provider=provider)
+
     async def cutter(self, subject: ContextSubject) -> tuple[Cutter, Correction]:
         """The cutter for this agent's context here, and the correction of its estimates."""
+        if not subject.session:
+            correction = Correction()
+            return Cutter(self._bus, OverlayLog(self._context_store, ""), correction), correction
         if subject.session not in self._cutters:
             correction = Correction()
             for mark in await self.await_record(
@@ -330,6 +381,8 @@ class ContextQueries:
     async def _messages(self, subject: ContextSubject) -> Sequence[Message]:
         if subject.live is not None:
             return await subject.live.messages()
+        if not subject.session:
+            return []
         return await self.await_record(self._around.load(subject.session))
 
     async def _past(self, subject: ContextSubject, iteration: str) -> ContextView:
@@ -400,3 +453,8 @@ class ContextQueries:
         except StoreError as error:
             kind = "unknown" if error.kind == "unknown" else "record"
             raise ContextError(kind, error.message, error.hint) from error
+
+
+def _not_begun(subject: ContextSubject) -> ContextError:
+    who = subject.name or subject.agent
+    return ContextError("unknown", f"{who} has no conversation here yet.", "It begins with the first prompt.")

@@ -46,7 +46,10 @@ async def start_agents(hub: Hub) -> None:
     hub.bus.publish(AgentAdded(agent=name, name=name, cwd=str(hub.options.cwd)))
     later: StoreError | None = None
     try:
-        await roster.add(agent, await _wanted_session(hub))
+        if hub.options.looks:
+            roster.show(agent)
+        else:
+            await roster.add(agent, await _wanted_session(hub))
     except StoreError as error:
         if agent.open_late is None:
             raise
@@ -181,9 +184,9 @@ def server_mentions(hub: Hub) -> ReadMentions:
 def server_tools(hub: Hub, permits: Callable[[AnyCommand], bool]) -> PrepareTools:
     """Adds the tools of MCP servers, as far as the agent may have them."""
 
-    async def prepare(registry: Registry, agent: str) -> None:
+    async def prepare(registry: Registry, agent: str, learn: bool) -> None:
         if hub.has_mcp_servers:
-            await hub.mcp_servers().prepare(registry, agent, permits)
+            await hub.mcp_servers().prepare(registry, agent, permits, learn=learn)
 
     return prepare
 

@@ -60,7 +60,8 @@ async def start_store(hub: Hub) -> None:
                 Noticed(level="warning", text=text, hint=hint, about=hub.options.about or "store")
             ),
         )
-    hub.journal = Journal(hub.bus, hub.store)
+    if not hub.options.looks:
+        hub.journal = Journal(hub.bus, hub.store)
     telemetry.keep_usage(hub.store)
     mount_record(hub, hub.store)
     offer_prompts(hub)
@@ -155,11 +156,12 @@ async def start_providers(hub: Hub) -> None:
     if hub.store is None or hub.telemetry is None:
         return
     from gshtui.agents.context_assembly import make_contexts
+    from gshtui.hub.agent_preview import as_it_begins
     from gshtui.hub.virtual_files import mount_contexts
 
     hub.contexts = make_contexts(
         hub.bus, hub.store, hub.settings.context, models, hub.local_agent, str(hub.options.cwd),
-        hub.telemetry.redactor.redact, hub.options.agent,
+        hub.telemetry.redactor.redact, hub.options.agent, lambda agent: as_it_begins(hub, build_hub, agent),
     )  # fmt: skip
     mount_contexts(hub, hub.store, hub.contexts)
     hub.offers.offer_contexts(hub.contexts, hub.store, lambda: [state.row.id for state in hub.agent_states.all()])

@@ -61,5 +61,7 @@ class HubOptions:
     """Lists of the only paths that the file tools of its agents reach, each of which must allow a path."""
     about: str = ""
     """The subject of notices about settings and record; empty: the part itself."""
+    looks: bool = False
+    """What its agent would send is only looked at: it has no conversation, answers nothing, and nothing is recorded."""
     native: NativeAgent | None = None
     """The agent whose own process this is; with it, the first part that fails ends the start."""

@@ -83,7 +83,7 @@ async def start_native(hub: Hub, build: BuildHub) -> None:
     native, store = hub.options.native, hub.store
     if native is None or store is None:
         raise StoreError("closed", "A native agent needs its spec and the record.")
-    if native.spec.mode == "yolo":  # it holds for this start alone
+    if native.spec.mode == "yolo" and not hub.options.looks:  # it holds for this start alone
         with contextlib.suppress(SpecError):
             await asyncio.to_thread(with_mode, Path(native.spec.data), native.spec.agent, "ask")
     hub.bus.subscribe(native.budget.note, UsageReported, ContextCut, name="budget")
@@ -96,6 +96,9 @@ async def start_native(hub: Hub, build: BuildHub) -> None:
     except ProviderError as error:
         await agent.stop()
         hub.parts.fail("providers", error.message, error.hint)
+        return
+    if hub.options.looks:
+        roster.show(agent)
         return
     await _converse(native, store, roster, agent)
     spec = native.spec

@@ -155,17 +155,20 @@ class ServerPool:
                 entry.connection.legacy = entry.known and entry.pins.legacy
                 entry.version += 1
 
-    async def prepare(self, registry: Registry, agent: str, permits: Permits) -> None:
+    async def prepare(self, registry: Registry, agent: str, permits: Permits, *, learn: bool = True) -> None:
         """See to it that a registry has the tools that its agent may use now. Raises nothing.
 
         Args:
             permits: whether the agent may have a tool.
+            learn: whether to start the servers of which nothing is known.
         """
         await self.load()
         usable = [entry for entry in self._entries.values() if entry.definition.settings.enabled]
-        if unknown := [
-            entry for entry in usable if not entry.known and not entry.told and not self._passed_over(entry)
-        ]:
+        if learn and (
+            unknown := [
+                entry for entry in usable if not entry.known and not entry.told and not self._passed_over(entry)
+            ]
+        ):
             await self._learn(unknown, agent)
         seen = self._seen.setdefault(registry, {})
         for name in [

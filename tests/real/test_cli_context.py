@@ -62,6 +62,18 @@ def test_the_json_of_the_contract(project: Path, session: str) -> None:
     assert WORDS.strip() in json.dumps(data["request"])
 
 
+def test_what_is_shown_before_the_first_prompt_is_sent_with_it(project: Path) -> None:
+    def fixed(*arguments: str) -> list[tuple[str, str]]:
+        shown = run_gsh("context", "main", "--json", *arguments, cwd=project).json["sections"]
+        return [(one["source"], one["text"]) for part in shown[:4] for one in part["blocks"]]
+
+    before = fixed()
+    assert "no conversations" in run_gsh("session", "ls", cwd=project).out, "looking begins nothing"
+    run_gsh("prompt", "hello", cwd=project)
+    assert before == fixed("--iteration", "1")
+    assert len(before) > 10
+
+
 def test_for_people(project: Path, session: str) -> None:
     told = run_gsh("context", cwd=project)
     assert (told.code, told.err) == (0, "")
@@ -161,9 +173,10 @@ def test_requests_and_cuts_that_are_not_there(project: Path, session: str) -> No
 
 
 def test_before_anything_was_said(project: Path) -> None:
-    ran = run_gsh("context", cwd=project)
-    assert ran.code == 1
+    ran = run_gsh("context", "--iteration", "1", cwd=project)
+    assert (ran.code, ran.out) == (2, "")
     assert "Traceback" not in ran.err
+    assert "sent nothing yet" in run_gsh("timeline", cwd=project).out
 
 
 def test_while_the_conversation_is_open(project: Path) -> None:

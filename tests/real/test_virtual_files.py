@@ -24,6 +24,7 @@ from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right
 from gshtui.vfs.virtual_path import VirtualPath
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
+from tests.kit.native_agents import prepare_spec
 from tests.real.test_context_service import Here
 
 COVERS = (
@@ -271,16 +272,31 @@ async def test_an_agent_that_was_never_asked_shows_what_is_known_of_its_first_re
         assert "mute has no conversation here yet" in await files.refused(line)
 
 
-async def test_an_agent_of_a_window_that_is_not_open_has_no_conversation_yet(tmp_path: Path) -> None:
+async def test_an_agent_that_was_never_asked_shows_what_it_would_begin_with(tmp_path: Path) -> None:
+    """The own agent of a window that is not open, and one with a process of its own, by its file; both leave nothing.
+
+    `test_what_is_shown_before_the_first_prompt_is_sent_with_it` compares that with what is sent.
+    """
     parts = frozenset({"store", "guard", "providers"})
     hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=parts))
     await hub.start()
+    assert hub.store is not None
+    folder = str(tmp_path)
+    row = AgentRow(id="", name="scout", kind="native", runtime="tmux", cwd=folder, home=folder)
+    row = await hub.store.agents.add(row, SpawnRequest(), ())
+    prepare_spec(tmp_path, agent=row.id, tools=("read", "glob"))
     try:
         files = Files(hub, tmp_path, tmp_path)
-        assert "main" in await files.names("ls /context")
-        assert "full.ctx" in await files.names("ls /context/main")
-        for line in ("cat /context/main/full.ctx", "context agent=main"):
-            assert await files.refused(line) == "main has no conversation here yet."
+        assert {"main", "scout"} <= set(await files.names("ls /context"))
+        for name in ("main", "scout"):
+            assert "full.ctx" in await files.names(f"ls /context/{name}")
+            assert f"{name} has sent nothing yet: " in await files.text(f"context agent={name}")
+            assert "You are " in await files.text(f"cat /context/{name}/system.ctx")
+        tools = await files.text("cat /context/scout/tools.ctx")
+        assert "[read, " in tools and "[bash, " not in tools
+        assert "[bash, " in await files.text("cat /context/main/tools.ctx")
+        assert await hub.store.sessions.find_all() == []
+        assert (await hub.store.agents.find(row.id)).session == ""
     finally:
         await hub.stop()
 
