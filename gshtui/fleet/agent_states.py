@@ -15,6 +15,8 @@ from gshtui.bus.agent_reducer import ROW_EVENTS, apply_event, local_row
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import ModelChanged, UsageReported
+from gshtui.bus.events.approval_events import ApprovalSettled
+from gshtui.bus.events.fleet_events import AgentRemoved
 from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.bus.events.session_events import SessionOpened, SessionTitled
 from gshtui.bus.messages import Usage
@@ -79,7 +81,7 @@ class AgentStates:
     def __init__(self, bus: Bus) -> None:
         self._states: dict[str, AgentState] = {}
         self._subscription = bus.subscribe(
-            self._apply, *ROW_EVENTS, SessionTitled, ToolServerChanged, name="agent states"
+            self._apply, *ROW_EVENTS, AgentRemoved, SessionTitled, ToolServerChanged, name="agent states"
         )
 
     def all(self) -> list[AgentState]:
@@ -121,8 +123,13 @@ class AgentStates:
                         self._states[agent] = replace(state, title=event.title)
                 continue
             agent: str = getattr(event, "agent", "")
+            if isinstance(event, AgentRemoved):
+                self._states.pop(agent, None)
+                continue
             if isinstance(event, ToolServerChanged) and not agent:
                 continue
+            if isinstance(event, ApprovalSettled) and agent not in self._states:
+                continue  # the end of a question that was withdrawn with who asked it
             known = self._states.get(agent) or AgentState(local_row(agent, event.at))
             self._states[agent] = state_after(known, event)
 

@@ -151,8 +151,11 @@ SCRIPTS: dict[str, tuple[str, str, str, int]] = {
 }
 
 
-async def test_a_script_gets_results_alone_and_how_it_ended(tmp_path: Path) -> None:
+async def test_a_script_gets_results_alone_and_how_it_ended(tmp_path: Path, home: Home) -> None:
     (tmp_path / "a.txt").write_text("A\nB\n")
+    made = home.config / "gsh" / "workflows" / "made.yml"
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.write_text("workflows: {made: {steps: [{shell: {command: touch made}}]}}\n")
     async with door_for(tmp_path, amy="talk", bo="all") as door:
 
         async def run(who: str, lines: str, *command: str) -> subprocess.CompletedProcess[bytes]:
@@ -169,6 +172,10 @@ async def test_a_script_gets_results_alone_and_how_it_ended(tmp_path: Path) -> N
             assert bool(done.stderr) == bool(code) or name == "the last line counts", (name, done.stderr)
         refused = await run("amy", "", "workbench")
         assert refused.returncode == 4 and b"You may not open the workbench" in refused.stderr
+        stopped = await run("bo", "workflow run made\n")
+        assert stopped.returncode == 4 and b"needs a person's approval" in stopped.stdout
+        listed = await run("bo", "agents\nwho\n")
+        assert listed.returncode == 0 and b"workflow-" not in listed.stdout, "what asked has ended"
         whole = await run("bo", "cat /calls/lobby/conversation/099.msg\n")
         assert b"There is no /calls/lobby/conversation/099.msg here" in whole.stderr
 

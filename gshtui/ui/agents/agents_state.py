@@ -26,7 +26,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
     UsageReported,
 )
-from gshtui.bus.events.approval_events import AgentModeChanged
+from gshtui.bus.events.approval_events import AgentModeChanged, ApprovalSettled
 from gshtui.bus.events.context_events import ContextCut, ContextTuned, CutUndone
 from gshtui.bus.events.fleet_events import (
     AgentChanged,
@@ -201,6 +201,8 @@ def reduce(state: AgentsState, event: Event) -> AgentsState:
     agent = getattr(event, "agent", None)
     if not isinstance(event, CONSUMED) or not isinstance(agent, str):
         return state
+    if isinstance(event, ApprovalSettled) and agent not in state.agents:
+        return state  # the end of a question that was withdrawn with who asked it
     before = state.agents.get(agent) or AgentView(local_row(agent, event.at))
     if isinstance(event, AgentModeChanged):
         after = before if before.mode == event.mode else replace(before, mode=event.mode)
