@@ -11,6 +11,8 @@ from gshtui.bus.events.fleet_events import MessageState
 
 PERSON = "person"
 """The sender of a person's messages."""
+UNREACHED = "The window ended before its agent was there."
+"""Why a message is held that a killed window still had."""
 OPEN: tuple[MessageState, ...] = ("queued", "held")
 """States in which nothing of it has reached its agent."""
 LetterKind = Literal["say", "talk", "report", "send", "call"]

@@ -131,17 +131,19 @@ async def _notice_old_approvals(hub: Hub) -> None:
 
 async def start_socket(hub: Hub) -> None:
     """Listen to agents in terminals. Raises `MissingPart`, `HubRegistryError`, `OSError`."""
-    from gshtui.fleet.native.relay import keep_unreached, open_relay
+    from gshtui.fleet.native.relay import open_relay
 
     if hub.gate is None or hub.journal is None:
         needed = "guard" if hub.gate is None else "store"
         raise MissingPart(needed, "Agents in terminals need the record and the guard.")
     answers = hub.options.respondent == "person" and not hub.options.visiting
     hub.relay = await open_relay(hub.bus, hub.gate, hub.journal, hub.options.cwd, hub.project, answers=answers)
-    store, relay = hub.store, hub.relay
-    if store is not None:
-        hub.parts.stops_with("socket", lambda: keep_unreached(store, relay))
-    hub.parts.stops_with("socket", relay.stop)
+    if hub.store is not None:
+        from gshtui.fleet.native.unreached_prompts import UnreachedPrompts
+
+        hub.relay.unreached = UnreachedPrompts(hub.store.mail)
+        hub.parts.stops_with("socket", hub.relay.unreached.release)
+    hub.parts.stops_with("socket", hub.relay.stop)
 
 
 async def start_providers(hub: Hub) -> None:

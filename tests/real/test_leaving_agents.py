@@ -34,7 +34,15 @@ from gshtui.settings.loader import load
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say
 from tests.kit.loopback.server import Asked, Loopback
-from tests.kit.native_agents import AGENT, RelayWindow, agent_process, prepare_spec, relay_window, wait_for_exit
+from tests.kit.native_agents import (
+    AGENT,
+    EventLog,
+    RelayWindow,
+    agent_process,
+    prepare_spec,
+    relay_window,
+    wait_for_exit,
+)
 from tests.kit.record import latest_session, texts_apart, texts_of
 from tests.kit.storms import FULL
 
@@ -139,6 +147,37 @@ async def _leave(state: str, number: int, end: str, folder: Path, monkeypatch: p
             await _end(process, "agent kill")
         assert len(server.chats) == before, what
         assert texts_apart(session) == (sent, waits), what
+
+
+async def test_prompts_for_an_agent_that_is_not_connected_outlive_a_window_that_is_killed(tmp_path: Path) -> None:
+    """They are held in the record while the window waits for the agent, and nowhere once that has them."""
+    prepare_spec(tmp_path, mode="yolo")
+    parts = frozenset({"store", "guard", "socket"})
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=parts))
+    await hub.start()
+    assert hub.store is not None and hub.relay is not None
+
+    async def kept() -> list[tuple[str, str]]:
+        assert hub.store is not None and hub.relay is not None and hub.relay.unreached is not None
+        await hub.bus.drained()
+        await hub.relay.unreached.written()
+        return [(letter.text, letter.state) for letter in await hub.store.mail.find_all(recipient=AGENT)]
+
+    try:
+        for name in NAMES:
+            hub.bus.publish(PromptSubmitted(prompt=f"p{name}", agent=AGENT, text=name))
+        hub.bus.publish(PromptEditRequested(prompt="pQ1", agent=AGENT, text="Q1 changed"))
+        hub.bus.publish(PromptEditRequested(prompt="pQ3", agent=AGENT, text=""))
+        assert await kept() == [("Q1 changed", "held"), ("Q2", "held"), ("Q3", "acted")]  # as `kill -9` leaves them
+        _, file = prepare_spec(tmp_path, hub=hub.relay.socket, mode="yolo")
+        begun = EventLog(hub.bus)
+        with agent_process(file, tmp_path) as process:
+            for text in ("Q1 changed", "Q2"):
+                await begun.wait_for(TurnStarted, text=text)
+            assert await kept() == [("Q1 changed", "acted"), ("Q2", "acted"), ("Q3", "acted")]
+            await _end(process, "agent kill")
+    finally:
+        await hub.stop()
 
 
 @pytest.mark.parametrize("number", (1, 3))

@@ -11,9 +11,11 @@ import pytest
 
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnStarted
 from gshtui.bus.events.fleet_events import MessageEditRequested, MessageHoldRequested
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.mail import outbox
+from gshtui.fleet.native.unreached_prompts import UnreachedPrompts
 from gshtui.providers.port import ProviderError
 from gshtui.system.ids import new_id
 from tests.kit.home import Home
@@ -27,6 +29,7 @@ COVERS = (
     "gshtui.fleet.mail.delivery_state",
     "gshtui.fleet.mail.inbox",
     "gshtui.fleet.mail.outbox",
+    "gshtui.fleet.native.unreached_prompts",
 )
 
 
@@ -256,3 +259,24 @@ async def test_a_prompt_that_a_dead_window_had_is_delivered_once(path: Path) -> 
     async with open_mail(path, ["Found."]) as m:
         await m.wait_for_state(lost.id, "acted")
         assert [event.text for event in m.published(TurnStarted)] == ["lost"]
+
+
+async def test_what_a_killed_window_had_for_an_agent_that_was_not_there_waits_for_a_person(path: Path) -> None:
+    async with open_mail(path, start=False) as m:
+        scout = await m.add_agent("scout", kind="native", runtime="tmux")
+        unreached = UnreachedPrompts(m.store.mail)
+        for text in ("one", "two"):
+            unreached.add(PromptSubmitted(prompt=new_id(), agent=scout.id, text=text))
+        await unreached.written()
+    async with open_mail(path) as m:
+        m.linked.add(scout.id)
+        await m.main.bus.drained()
+        (notice,) = [one for one in m.published(Noticed) if "wait" in one.text]
+        assert notice.text == "2 prompts wait for scout: the window ended before it was there."
+        held = [letter.id for letter in await m.store.mail.find_all(("held",))]
+        assert [await m.published_states(id) for id in held] == [["held"], ["held"]]
+        assert m.published(PromptSubmitted) == []
+        await m.run("mail", action="release", message=held[1])
+        await m.wait_for_state(held[1], "submitted")
+        assert [event.text for event in m.published(PromptSubmitted)] == ["two"]
+        assert (await m.store.mail.find(held[0])).state == "held"

@@ -17,9 +17,9 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptEdited, PromptWithdrawn, TurnFinished, TurnStarted
 from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, MessagePosted, MessagesHeldUp
-from gshtui.bus.events.hub_events import WaitReported
+from gshtui.bus.events.hub_events import Noticed, WaitReported
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.bus.letter import Letter
+from gshtui.bus.letter import UNREACHED, Letter
 from gshtui.fleet.mail.delivery_state import Answered, DeliveryState, no_call
 from gshtui.fleet.mail.transports import DeliveryUnsure, MailTransports, NotDeliverable, RecipientGone, Route
 from gshtui.fleet.mail.unsent_prompts import LOOK_EVERY as UNSENT_EVERY
@@ -92,6 +92,7 @@ class Delivery:
             await self._store.mail.delete_old(KEPT_DAYS)
             await self._take_over()
             await self._unsent.load()
+            await self._tell_left()
         except StoreError as error:
             if error.kind not in PASSING:
                 raise
@@ -308,6 +309,22 @@ class Delivery:
                 await self._store.mail.change(letter.id, state="acted", why="")
             else:
                 await self._store.mail.change(letter.id, state="queued", why="")  # a prompt of this id counts once
+
+    async def _tell_left(self) -> None:
+        """Say which prompts a window that was killed has left for agents that were not connected."""
+        left: dict[str, list[Letter]] = {}
+        for letter in await self._store.mail.find_all(("held",)):
+            if letter.why == UNREACHED:
+                left.setdefault(letter.recipient, []).append(letter)
+        rows = {row.id: row for row in await self._store.agents.find_all()} if left else {}
+        for agent, letters in left.items():
+            if (row := rows.get(agent)) is None:
+                continue
+            for letter in letters:
+                self.progress.publish_change(letter)
+            waits = "1 prompt waits" if len(letters) == 1 else f"{len(letters)} prompts wait"
+            text = f"{waits} for {row.name}: the window ended before it was there."
+            self._bus.publish(Noticed(level="warning", text=text, hint="`/mail` lists them.", about=agent))
 
     async def _settle(self, letter: Letter, route: Route) -> None:
         """Decide about a message that was being typed when its hub died; what nobody knows stays held."""

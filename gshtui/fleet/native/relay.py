@@ -26,9 +26,12 @@ from gshtui.bus.events.agent_events import (
     ModelChangeRequested,
     ProgramOptionRequested,
     PromptEditRequested,
+    PromptQueued,
     PromptSubmitted,
+    PromptWithdrawn,
     QuestionAnswered,
     QueueReleaseRequested,
+    TurnStarted,
 )
 from gshtui.bus.events.approval_events import (
     ApprovalAnswered,
@@ -38,17 +41,15 @@ from gshtui.bus.events.approval_events import (
 )
 from gshtui.bus.events.context_events import CutRequested, SummaryAnswered
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
-from gshtui.bus.letter import PERSON, Letter
 from gshtui.fleet.native.remote_agent import RemoteAgent
 from gshtui.fleet.native.spawn_requests import SpawnRequests
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
+from gshtui.fleet.native.unreached_prompts import UnreachedPrompts
 from gshtui.guard.approval import Gate
 from gshtui.shell.event_table import AGENT, FACE
 from gshtui.shell.hub_listener import HubConnection, HubListener
 from gshtui.shell.hub_registry import HubEntry
 from gshtui.shell.line_stream import number_of
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
 from gshtui.system.time_limit import time_limit
 
 _TO_AGENTS = (
@@ -74,6 +75,8 @@ class Relay:
         """The hub's id of a question → the asking agent, and its own id of the question."""
         self._numbers = itertools.count(1)
         self._since_pace = 0
+        self.unreached: UnreachedPrompts | None = None
+        """Keeps the prompts whose agents are not connected; `None`: there is no record."""
         self.name_of: Callable[[str], str] = lambda _: ""
         """The agent's current name on the roster, if there is one; a person may have changed it."""
         self.sessions_here: Callable[[], set[str]] = set
@@ -103,10 +106,6 @@ class Relay:
         self._subscription.unsubscribe()
         await self._spawn_requests.close()
         await self.listener.stop()
-
-    def unreached(self) -> list[PromptSubmitted]:
-        """The prompts whose agents were not connected; once stopped, nobody here sends them."""
-        return [event for remote in self._remotes.values() for event in remote.unreached()]
 
     def carries(self, agent: str) -> bool:
         """Whether this agent's events come from its own process, which journals them."""
@@ -149,6 +148,8 @@ class Relay:
         if (remote := self._remote_of(connection)) is None or not remote.is_new(number):
             return
         event = remote.checked(event, self._others(remote))
+        if self.unreached is not None and isinstance(event, PromptQueued | PromptWithdrawn | TurnStarted):
+            self.unreached.reached(event.prompt)
         match event:
             case AgentSpawnRequested():
                 self._spawn_requests.add_request(remote, event)
@@ -196,7 +197,16 @@ class Relay:
             elif isinstance(event, AgentSpawned | AgentSpawnFailed | AgentEnded):
                 self._spawn_requests.handle_news(event)
             elif (remote := self._addressed(event)) is not None:
+                self._keep_unreached(remote, event)
                 remote.send(event)
+
+    def _keep_unreached(self, remote: RemoteAgent, event: Event) -> None:
+        if self.unreached is None:
+            return
+        if isinstance(event, PromptSubmitted) and remote.connection is None:
+            self.unreached.add(event)
+        elif isinstance(event, PromptEditRequested):
+            self.unreached.edit(event)
 
     def _addressed(self, event: Event) -> RemoteAgent | None:
         """The agent in a terminal that an intent addresses; a prompt may arrive before its agent."""
@@ -262,25 +272,6 @@ async def open_relay(bus: Bus, gate: Gate, journal: Journal, cwd: Path, project:
     await relay.start(cwd=cwd, project=project, answers=answers)
     journal.carries = relay.carries
     return relay
-
-
-async def keep_unreached(store: Store, relay: Relay) -> None:
-    """Mail the prompts that a stopped relay has left to their agents, which then read them by themselves."""
-    for event in relay.unreached():
-        sender = event.source.removeprefix("agent ") if event.source.startswith("agent ") else PERSON
-        text = "\n\n".join((event.text, *(f"Attached: {path}" for path in event.attachments)))
-        letter = Letter(
-            id=event.prompt,
-            sender=sender,
-            recipient=event.agent,
-            text=text,
-            kind="send",
-            mode=event.mode,
-            call=event.call,
-            created=event.at,
-        )
-        with contextlib.suppress(StoreError):  # one that came out of the mail is there
-            await store.mail.add(letter)
 
 
 class _FaceHost:

@@ -13,8 +13,6 @@ from gshtui.bus.events.agent_events import (
     AgentAdded,
     AgentStatusChanged,
     InterruptRequested,
-    PromptEditRequested,
-    PromptSubmitted,
 )
 from gshtui.bus.events.fleet_events import AgentSpawnRequested
 from gshtui.bus.events.hub_events import FaultReported, Noticed
@@ -78,25 +76,6 @@ class RemoteAgent:
         while self.connection is not None and (lines := self.outbox.after(self._sent)):
             self._sent = lines[-1][0]
             self.connection.send(b"".join(line for _, line in lines))
-
-    def unreached(self) -> list[PromptSubmitted]:
-        """The prompts that were never sent to its process, as they were edited since."""
-        prompts: dict[str, PromptSubmitted] = {}
-        after = self._sent
-        while lines := self.outbox.after(after):
-            after = lines[-1][0]
-            for _, line in lines:
-                match wire.decode(line):
-                    case PromptSubmitted() as event:
-                        prompts[event.prompt] = event
-                    case PromptEditRequested(prompt=prompt, text=text) if prompt in prompts:
-                        if text.strip():
-                            prompts[prompt] = msgspec.structs.replace(prompts[prompt], text=text)
-                        else:
-                            del prompts[prompt]
-                    case _:
-                        pass
-        return list(prompts.values())
 
     def checked(self, event: Event, others: set[str]) -> Event:
         """The event as it may be published.
