@@ -33,7 +33,6 @@ COVERS = (
     "gshtui.fleet.agent_calls",
     "gshtui.fleet.answer_feed",
     "gshtui.fleet.agent_command_lines",
-    "gshtui.fleet.agent_states",
     "gshtui.fleet.agent_tables",
     "gshtui.fleet.agent_lifecycle",
     "gshtui.fleet.agent_messages",
