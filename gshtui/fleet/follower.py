@@ -334,7 +334,7 @@ class AgentFollower:
             now = ""
             if status.known.status == "idle" and status.known.sure:
                 turn = await self._new_turn(row, began)
-                if turn is not None and turn.over:
+                if turn is not None and turn.over and turn.answer.strip():
                     self._start_count(key, row)
                     self._publish_turn(session, row, turn)
                     return

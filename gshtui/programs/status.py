@@ -235,12 +235,14 @@ def _against_rest(
     profile: Profile, told: Evidence, seen: KnownStatus | None, facts: StatusFacts, now: float
 ) -> KnownStatus:
     """A source says that it rests: what the screen shows to the contrary counts."""
-    if seen is not None and seen.source == "activity" and told.rank is Rank.TRANSCRIPT:
-        return seen  # what it has written so far may not be all
-    if seen is None or seen.status in ("idle", QUIET) or seen.source == "activity":
+    if seen is None or seen.status in ("idle", QUIET):
         return _rest_of_this_turn(told, facts, now)
     if seen.source == "title" and facts.reading.status == "idle" and facts.titled <= told.at:
         return _rest_of_this_turn(told, facts, now)  # the title was left behind
+    if told.rank is Rank.TRANSCRIPT:
+        return seen  # what it has written so far may not be all, and it is read only while no work is to be seen
+    if seen.source == "activity":
+        return _rest_of_this_turn(told, facts, now)
     lasted = now - max(seen.at, told.at)
     if lasted >= profile.timing.veto or seen.at > told.at + profile.timing.veto:
         return dataclasses.replace(seen, sure=seen.sure and (told.rank <= Rank.HOOK or seen.status == "waiting"))
@@ -379,7 +381,9 @@ def _by_screen(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus 
     if said == "thinking" and reading.status == "idle":
         still = now - max(facts.moved, facts.titled)
         if still < profile.timing.idle:
-            return KnownStatus("thinking", "title", facts.since, again=profile.timing.idle - still)
+            # What has been given nothing to do has yet to come up.
+            status = "starting" if facts.fresh and not facts.entered else "thinking"
+            return KnownStatus(status, "title", facts.since, again=profile.timing.idle - still)
         # What works shows that by more than a title that stays the same: this one was left behind.
     elif said == "thinking":
         doing = reading.doing if reading.status in WORKING else ""

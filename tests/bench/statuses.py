@@ -49,12 +49,6 @@ PATIENCE = 90.0
 _LOOK, _GLANCE = 0.01, 0.03
 _KINDS = {"idle": "idle", "thinking": "busy", "tool": "busy", "starting": "busy", "waiting": "waiting"}
 _TASKS = ("Good day to you", "do:list", "do:long", "do:touch", "do:sleep")
-_BOXES = {
-    "claude": "Do you want to proceed",
-    "codex": "Would you like to run",
-    "opencode": "Permission required",
-}
-"""What stands in each program's question whether a command may run."""
 _COMMANDS = ("true", "sleep 0.4", "sleep 2", "sleep 6", "seq 1 20000", "less -X +1 big.txt", "false")
 
 
@@ -328,7 +322,7 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
                 last = await asyncio.wait_for(shown.get(), PATIENCE)
             except TimeoutError:
                 raise Stuck(f"{agent.name} ends no turn") from None
-            await desk.shows(agent, last or _BOXES[program.name])
+            await desk.shows(agent, last or program.asks)
             agent.becomes("idle" if last else "waiting")
             if agent.truth == "waiting":
                 await desk.until(agent, lambda: desk.status(agent) == "waiting", "does not wait")

@@ -33,6 +33,11 @@ class Program:
     """It speaks the Agent Client Protocol, and has no screen."""
 
     @property
+    def asks(self) -> str:
+        """Words on its screen while it asks whether a command may run; empty: it never does."""
+        return "" if self.over_acp else _ASKS.get(self.name, "")
+
+    @property
     def setup(self) -> CheckSetup:
         """How it is pointed at a model on this machine."""
         found = read_setup(self.like)
@@ -78,6 +83,14 @@ class Program:
         return follow_prompts(tool.name, tool.argument, **tool.more)
 
 
+_ASKS = {
+    "claude": "Do you want to proceed",
+    "codex": "Would you like to run",
+    "opencode": "Permission required",
+    "gemini": "Allow execution of",
+    "vibe": "Permission for the",
+    "qwen": "Allow execution of",
+}
 PROGRAMS = {
     program.name: program
     for program in (

@@ -32,6 +32,7 @@ from gshtui.providers.port import Capabilities
 from gshtui.settings.loader import load
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback
@@ -45,8 +46,10 @@ SAMPLED = 0.2
 """Seconds between two looks at its status that only see whether it is true."""
 _AGAIN = 0.3
 """Longest until the next look, where nothing has told of a change."""
-_TAKEN, _ESCAPES = 3.0, 5
-"""Seconds that a program may take over an Escape, and most of them."""
+_TAKEN, _PRESSES = 3.0, 5
+"""Seconds that a program may take over a key that closes something, and how often it is pressed at most."""
+_UNTOLD = 10
+"""Looks in a row at a question that is on its screen while nobody is told that it needs a person: about two seconds."""
 _LOST = 60.0
 """Seconds that a hub may need to end; a program that hangs is ended with its tmux server."""
 T = TypeVar("T")
@@ -66,7 +69,8 @@ class Stage:
     statuses: list[str] = field(default_factory=list[str])
     """What its status was at every look, without repeats."""
     untrue: list[str] = field(default_factory=list[str])
-    """When it was called idle while its model was being asked, or a call of its model ran."""
+    """When it was called idle while its model was being asked, or a call of its model ran; and when it asked, and nobody
+    was told."""
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
     _calls: bool = False
     """Its model has called a tool, and nobody has been asked about it or has interrupted it since."""
@@ -98,19 +102,34 @@ class Stage:
     # -- what is never to be seen ----------------------------------------------------------------------------------
 
     async def keep_watch(self) -> None:
-        """Note each time that it is called idle during a turn: from the first request to its answer it never is."""
-        before = ""
+        """Note each time that it is called idle during a turn, which it never is from the first request to its answer,
+        and each question that stands on its screen and needs nobody.
+        """
         self.provider.finished = self._answered
+        before, untold = "", 0
         while True:
-            row = self.fleet.get(self.id)
-            if row is not None:
-                self._calls = self._calls and row.status not in ("waiting", *ENDED_STATUSES)
-                turn = self._is_asked() or self._calls
-                now = f"{row.status} by {row.status_source}" if turn and row.status == "idle" else ""
-                if now and now == before:  # one look may come between a request and what tells of it
-                    self.untrue.append(f"{now}, while {'its model is asked' if self._is_asked() else 'a call runs'}")
-                before = now
+            rows = [row for row in self.fleet.rows() if row.kind != "native"]
+            self._calls = self._calls and all(row.status not in ("waiting", *ENDED_STATUSES) for row in rows)
+            turn = self._is_asked() or self._calls  # of one of them: the provider does not tell whose
+            rests = all(row.status == "idle" for row in rows) and bool(rows)
+            now = ", ".join(f"{row.status} by {row.status_source}" for row in rows) if turn and rests else ""
+            if now and now == before:  # one look may come between a request and what tells of it
+                self.untrue.append(f"{now}, while {'its model is asked' if self._is_asked() else 'a call runs'}")
+            before = now
+            untold = untold + 1 if await self._asks_untold() else 0
+            if untold == _UNTOLD:
+                self.untrue.append(f"{self.row.status} by {self.row.status_source}, while it asks, and needs nobody")
             await asyncio.sleep(SAMPLED)
+
+    async def _asks_untold(self) -> bool:
+        """Whether its question stands on its screen, by words of its own, and its row says that it needs nobody."""
+        row = self.fleet.get(self.id)
+        if row is None or row.needs_you or not row.pane or not self.program.asks or self.over_acp:
+            return False
+        try:
+            return self.program.asks in await self.screen() and not self.row.needs_you
+        except TmuxError:
+            return False
 
     def _is_asked(self) -> bool:
         return any(self.program.is_turn(asked) for asked in self.provider.unanswered)
@@ -157,16 +176,16 @@ class Stage:
         self.server.watcher.watch(self.row.pane, lambda _: self._stirred.set())
         return await self.status("idle")
 
-    async def escaped(self) -> None:
-        """Press Escape until nothing is open that waits, as a person does: again where it did not help, since there may
+    async def pressed(self, key: str) -> None:
+        """Press a key until nothing is open that waits, as a person does: again where it did not help, since there may
         be one dialog below the other, and since some programs ignore the keys of a box that has just come.
         """
 
         async def seen() -> bool:
             return await self.waits() or await self.waits()  # one look may be at a screen that is just being painted
 
-        for _ in range(_ESCAPES):
-            await self.person("Escape")
+        for _ in range(_PRESSES):
+            await self.person(key)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_TAKEN):
                     await self.until(seen, lambda waits: not waits)
@@ -174,7 +193,7 @@ class Stage:
 
     async def closed(self) -> None:
         """Close every dialog, and come to rest."""
-        await self.escaped()
+        await self.pressed("Escape")
         await self.status("idle")
 
     async def waits(self) -> bool:
@@ -303,7 +322,8 @@ def _count_as_seen(program: Program, home: Home) -> None:
         return
     own = home.config / "gsh" / "profiles" / f"{program.name}.toml"
     own.parent.mkdir(parents=True, exist_ok=True)
-    own.write_text(f'extends = "{program.name}"\nseen = ["{program.version}"]\n', "utf-8")
+    before = own.read_text("utf-8") if own.exists() else f'extends = "{program.name}"\n'
+    own.write_text(f'{before}seen = ["{program.version}"]\n', "utf-8")
 
 
 @contextlib.asynccontextmanager

@@ -58,7 +58,7 @@ async def test_an_answer_is_streamed_as_it_is_written_down(stage: Stage) -> None
         if not pieces:
             assert outcome.plain.startswith("I make the file.")
             await stage.status("waiting")
-            await stage.person("Enter")
+            await stage.pressed("Enter")
         pieces.append(outcome.plain)
         last = outcome
     assert "".join(pieces) == "I make the file.\n\nDone; the command has run.\n"

@@ -45,7 +45,7 @@ async def test_a_permission_box_waits_and_no_text_answers_it(stage: Stage) -> No
     assert WORDS not in await stage.screen()
     await stage.status("waiting")
     assert not stage.heard(WORDS)
-    await stage.escaped()
+    await stage.pressed("Escape")
     await stage.hears(WORDS)
     await stage.hears(AFTERWARDS)
     assert not (stage.folder / "made.txt").exists()

@@ -228,6 +228,20 @@ async def test_while_the_server_is_away_it_says_nothing_and_comes_back(server: A
     assert question is not None and "made.txt" in question.detail, "it is asked again"
 
 
+async def test_what_a_server_was_at_work_on_is_over_when_another_one_comes_back(
+    server: AppServer, watched: Watched
+) -> None:
+    await watched.status("idle")
+    await server.say("thread/status/changed", threadId=THREAD, status=active())
+    await watched.status("thinking")
+    begun = time.time() - 10
+    server.threads[THREAD] = thread(updatedAt=int(begun) - 50)
+    os.utime(server.path, (begun, begun))
+    await server.drop()
+    link = await watched.status("idle")
+    assert link.evidence is not None and abs(link.evidence.at - begun) < 0.1
+
+
 async def test_the_screen_decides_which_conversation_counts(server: AppServer, watched: Watched) -> None:
     await watched.status("idle")
     title = thread("title", active(), ephemeral=True, threadSource="thread_title")

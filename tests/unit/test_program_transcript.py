@@ -553,6 +553,46 @@ def test_the_answer_of_a_turn_is_what_was_said_since_its_last_call() -> None:
     assert (done.answer, done.over) == ("It is\ndone.\n\nAll of it.", True)
 
 
+def records(path: Path, *lines: dict[str, Any]) -> Path:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    return path
+
+
+def test_codex_says_itself_when_its_turn_is_over(tmp_path: Path) -> None:
+    def event(kind: str) -> dict[str, Any]:
+        return {"timestamp": "2026-11-20T12:00:00Z", "type": "event_msg", "payload": {"type": kind}}
+
+    def message(role: str, text: str) -> dict[str, Any]:
+        part = {"type": "output_text", "text": text}
+        return {"type": "response_item", "payload": {"type": "message", "role": role, "content": [part]}}
+
+    so_far = [event("task_started"), message("user", "Make it"), message("assistant", "I make the file.")]
+    for kind, over in (("", False), ("task_complete", True), ("turn_aborted", True)):
+        more = [event(kind)] if kind else []
+        turn = turn_of(codex_transcript.read(records(tmp_path / "codex.jsonl", *so_far, *more)))
+        assert turn is not None and (turn.over, turn.answer) == (over, "I make the file.")
+
+
+def test_qwen_says_no_more_once_all_of_its_calls_were_refused(tmp_path: Path) -> None:
+    def record(number: int, kind: str, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+        ids = {"uuid": str(number), "parentUuid": str(number - 1) if number else None}
+        return {**ids, "type": kind, "message": {"role": "model", "parts": list(parts)}, **more}
+
+    def result(number: int, status: str) -> dict[str, Any]:
+        answer = {"functionResponse": {"id": "c1", "response": {"error": "no"}}}
+        return record(number, "tool_result", answer, toolCallResult={"status": status})
+
+    call = {"functionCall": {"id": "c1", "name": "run", "args": {}}}
+    asked = [record(0, "user", {"text": "Make it"}), record(1, "assistant", {"text": "I do."}, call)]
+    for statuses, over in ((["cancelled"], True), (["cancelled"] * 2, True), (["success", "cancelled"], False)):
+        results = [result(2 + at, status) for at, status in enumerate(statuses)]
+        turn = turn_of(qwen_transcript.read(records(tmp_path / "qwen.jsonl", *asked, *results)))
+        assert turn is not None and turn.over == over
+    again = [result(2, "cancelled"), record(3, "assistant", call)]
+    turn = turn_of(qwen_transcript.read(records(tmp_path / "qwen.jsonl", *asked, *again)))
+    assert turn is not None and not turn.over
+
+
 @pytest.mark.parametrize("id", ["../../etc/passwd", "*", "a/b", "..", "", "-rf", "a" * 200, "ses_1\n"])
 def test_an_id_cannot_lead_out_of_the_folder(id: str) -> None:
     assert program_transcript.safe_name(id) == ""

@@ -13,7 +13,7 @@ from gshtui.programs import profile as profiles
 from gshtui.programs import status as statuses
 from gshtui.programs.evidence import Evidence, Rank
 from gshtui.programs.profile import GENERIC, Profile
-from gshtui.programs.screen_reading import ScreenReading, read_screen
+from gshtui.programs.screen_reading import ScreenReading, read_screen, search
 from gshtui.programs.status import HookEvent, KnownStatus, StatusFacts, hook_evidence
 
 LOADED = profiles.load(Path("/nonexistent"))
@@ -258,6 +258,25 @@ def test_an_input_alone_is_no_rest_of_a_program_that_thinks(name: str) -> None:
     assert statuses.decide(profile, (finished,), replace(facts("idle"), prompted=NOW - 300), NOW).status == "idle"
     before = statuses.decide(profile, (finished,), replace(facts("idle"), prompted=NOW - 100), NOW)
     assert (before.status == "idle") == profile.rest.input, "that turn was the one before"
+
+
+@pytest.mark.parametrize("status", ["thinking", "tool", "waiting"])
+@pytest.mark.parametrize("name", ASSISTANTS)
+def test_what_the_screen_shows_ends_a_rest_of_the_transcript_at_once(name: str, status: str) -> None:
+    """Before it calls a tool and asks about that, an answer that was written down looks whole."""
+    written = says(Rank.TRANSCRIPT, "idle", 0.2)
+    seen = replace(facts(status, since=0, moved=0), prompted=NOW - 1)
+    assert statuses.decide(LOADED.get(name), (written,), seen, NOW).status == status
+
+
+@pytest.mark.parametrize("name", [name for name in ASSISTANTS if LOADED.get(name).titles.busy])
+def test_a_title_that_turns_before_it_was_given_anything_is_its_start(name: str) -> None:
+    """Such work is no turn, after which only its end could be a rest."""
+    title = next(mark for mark in ("⠋ project", "✦ Working", ">> project") if search(LOADED.get(name).titles.busy, mark))
+    new = replace(facts("idle", since=0, moved=0, title=title), fresh=True)
+    assert statuses.decide(LOADED.get(name), (), new, NOW).status == "starting"
+    asked = replace(new, fresh=False, prompted=NOW - 1)
+    assert statuses.decide(LOADED.get(name), (), asked, NOW).status == "thinking"
 
 
 @pytest.mark.parametrize("rank", LIVE)

@@ -241,7 +241,7 @@ class CodexLink(ProgramLink):
         for id in ids[-_MOST_LISTED:]:
             with contextlib.suppress(AppServerError):
                 threads.append(table_of(await connection.call("thread/read", threadId=id), "thread"))
-        self._threads.begin(threads, time.time())
+        self._threads.begin(threads, await asyncio.to_thread(_begun, self._socket), time.time())
         if before in self._threads.threads:
             self._threads.main = before  # of a server that came back, the screen opens its conversation again
         self._connection = connection

@@ -79,12 +79,18 @@ class CodexThreads:
         if found is not None and not found.parent:
             self.main = found.id
 
-    def begin(self, listed: list[Mapping[str, Any]], now: float) -> None:
-        """The threads that are loaded at the start: its screen is in the one that was used last."""
+    def begin(self, listed: list[Mapping[str, Any]], begun: float, now: float) -> None:
+        """The threads that are loaded at the start: its screen is in the one that was used last.
+
+        Args:
+            begun: when the server began; what an earlier one was at work on is over since then.
+        """
         mentioned = set(self.unknown)
         for thread in listed:
-            if text_of(thread, "id") not in self.threads:  # what came meanwhile is newer
+            if (id := text_of(thread, "id")) not in self.threads:  # what came meanwhile is newer
                 self.add(thread, now)
+                if (added := self.threads.get(id)) is not None and not added.active:
+                    added.since = max(added.since, min(begun, now))
         self.unknown |= mentioned
         roots = [
             one for one in listed if (found := self.threads.get(text_of(one, "id"))) is not None and not found.parent

@@ -40,6 +40,8 @@ _OURS = (
     "<INSTRUCTIONS>",
 )
 """How messages start that the program sends as the user's although nobody typed them."""
+_TURN_MARKS = {"task_started": False, "task_complete": True, "turn_aborted": True}
+"""Events, and whether the turn is over with them."""
 
 
 def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Path | None:
@@ -142,7 +144,10 @@ class _Reader:
         self.book.add_text("user", words_of(payload.get("message")), at, f"compacted {at}", kind="summary")
 
     def _event(self, payload: dict[str, Any], at: float) -> None:
-        if payload.get("type") != "token_count":
+        kind = words_of(payload.get("type"))
+        if kind in _TURN_MARKS:
+            self.book.transcript.ended = _TURN_MARKS[kind]
+        if kind != "token_count":
             return
         info = mapping(payload.get("info"))
         found = self.book.transcript

@@ -152,6 +152,8 @@ class ProgramTranscript:
     marks: list[RequestMark] = field(default_factory=list[RequestMark])
     start: int = 0
     notes: list[str] = field(default_factory=list[str])
+    ended: bool | None = None
+    """Whether it says that its last turn is over; `None`: it says neither."""
 
 
 class TranscriptBuilder:

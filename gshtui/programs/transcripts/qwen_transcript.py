@@ -72,6 +72,7 @@ def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
     lost: list[str] = []
     for record in _way(list(read_records(path, lost, most))):
         _note(book, record)
+        _note_end(book, record)
     book.transcript.notes += lost
     return book.transcript
 
@@ -106,6 +107,19 @@ def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
     elif kind in ("user", "tool_result"):
         told = kind != "user" or record.get("subtype")  # of what the program told its model nobody said a word
         _content(book, message, "user", at, id, "carried" if told else "text")
+
+
+def _note_end(book: TranscriptBuilder, record: dict[str, Any]) -> None:
+    """Its person refused all calls of an answer: then it says no more."""
+    found = book.transcript
+    match record.get("type"):
+        case "tool_result":
+            refused = mapping(record.get("toolCallResult")).get("status") == "cancelled"
+            found.ended = (True if found.ended is None else found.ended) if refused else False
+        case "assistant" | "user":
+            found.ended = None
+        case _:
+            pass
 
 
 def _content(

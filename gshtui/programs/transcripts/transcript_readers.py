@@ -96,7 +96,7 @@ class TurnText:
     answer: str
     """What it said last, after its last tool call."""
     over: bool
-    """Nothing but that has come since."""
+    """It is finished: so its transcript says, or else nothing but the answer has come since."""
     written: float = 0.0
     """When the newest of it was written down, in epoch seconds."""
 
@@ -190,4 +190,5 @@ def turn_of(found: ProgramTranscript) -> TurnText | None:
             over = False
     first = found.entries[begun]
     written = max(entry.at for entry in found.entries[begun:])
+    over = over if found.ended is None else found.ended
     return TurnText(first.message, first.at, first.text, tuple(said), "\n\n".join(answer), over, written)
