@@ -22,7 +22,8 @@ from tests.programs.stage import strings
 
 WITHIN = 100.0
 NEEDLE = "the needle of the haystack"
-_WAIT, _MOST_WAITS = "WaitForMcpServers", 5
+_WAIT, _SEARCH, _MOST_WAITS = "WaitForMcpServers", "ToolSearch", 5
+"""Claude Code's own tools: to wait for servers, and, in newer versions, to be offered what they have."""
 _OURS = (("", "mcp__gsh__search"), ("mcp__gsh", "search"))
 """Our command as Claude Code and Codex name it, behind the name of their group of tools."""
 ARGUMENTS = {"source": "sessions", "query": "needle"}
@@ -50,10 +51,12 @@ class _Model:
         tools = _named(body.get("tools"))
         self.offered |= {f"{space}{name}" for name, space in tools}
         ours = next(((name, space) for name, space in tools if (space, name) in _OURS), None)
-        waits = [name for name, _ in tools if name == _WAIT]
-        if ours is None and waits and self.waits < _MOST_WAITS:  # it starts servers while the first turn begins
-            self.waits += 1
-            return [Call(_WAIT, {}, id=f"call_{self.waits:08}")]
+        names = {name for name, _ in tools}
+        if ours is None and self.waits < _MOST_WAITS:  # it starts servers while the first turn begins
+            for tool, given in ((_WAIT, {}), (_SEARCH, {"query": f"select:{_OURS[0][1]}"})):
+                if tool in names:
+                    self.waits += 1
+                    return [Call(tool, given, id=f"call_{self.waits:08}")]
         if ours is None or self.called:
             return [Say("I am done.")]
         self.called = True

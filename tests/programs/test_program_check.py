@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
 import pytest
 
 from gshtui.programs import profile as profiles
+from gshtui.programs.check import check_run
 from gshtui.programs.check.check_results import STEPS, seen_here
 from gshtui.programs.check.check_run import check_program
 from tests.kit.home import Home
 from tests.kit.real_programs import FOLDER, Program
 
 
-def _left() -> list[str]:
+def _left(home: str) -> list[str]:
+    """The processes that have this home."""
     found: list[str] = []
     for process in psutil.process_iter():
-        try:
-            home = process.environ().get("HOME", "")
-        except (psutil.Error, OSError):
-            continue
-        if home.startswith("/tmp/gsh-check-"):
-            found.append(f"{process.pid} {home}")
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get("HOME") == home:
+                found.append(f"{process.pid} {process.name()}")
     return found
 
 
@@ -33,7 +34,15 @@ async def test_an_installed_program_is_checked_and_nothing_is_left(
     program: Program, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{FOLDER / 'bin'}:{os.environ['PATH']}")
-    before, running = sorted(home.path.rglob("*")), _left()
+    homes, made = list[str](), check_run._made
+
+    def making(place: Path, environ: Mapping[str, str]) -> dict[str, str]:
+        environment = made(place, environ)
+        homes.append(environment["HOME"])
+        return environment
+
+    monkeypatch.setattr(check_run, "_made", making)
+    before = sorted(home.path.rglob("*"))
     steps = {step.step: step async for step in check_program(profiles.load().get(program.name), os.environ)}
     assert tuple(steps) == STEPS
     account = "\n".join(f"{step.step} {step.verdict} {step.reason}" for step in steps.values())
@@ -41,8 +50,8 @@ async def test_an_installed_program_is_checked_and_nothing_is_left(
         assert steps[name].verdict == "W", account
     assert all(step.reason or step.verdict == "W" for step in steps.values()), account
     assert sorted(home.path.rglob("*")) == before, "nothing of the person's home is touched"
-    assert [one for one in _left() if one not in running] == []
-    assert not any(Path(one.split()[1]).exists() for one in _left() if one not in running)
+    (own,) = homes
+    assert (_left(own), Path(own).exists()) == ([], False)
     kept = seen_here(program.name, program.version)
     assert kept is not None and {step.step: step.verdict for step in kept.steps} == {
         name: step.verdict for name, step in steps.items()

@@ -8,11 +8,11 @@ from tests.programs.stage import Stage
 
 DIALOGS = {
     "claude": {
-        "/cost": "Total cost",
+        "/cost": "Total cost|Estimated cost",
         "/config": "Auto-compact",
         "/help": "Shortcuts|shortcuts",
         "/resume": "Resume session",
-        "/permissions": "Recently denied",
+        "/permissions": "Recently denied|Recently blocked",
         "/agents": "No subagents|Library",
         "/model": "Select model",
     },

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.guard.answer_keys import CHANGED, TOO_SOON
+from gshtui.guard.answer_keys import CHANGED, TOO_SOON, UNREAD
 from gshtui.tmux.server import TmuxServer
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
@@ -93,16 +93,20 @@ async def answered_twice(outer: TmuxServer, pane: str, program: Program, folder:
 
 
 async def press(outer: TmuxServer, pane: str, digit: str, label: str) -> None:
-    """Press the digit of this choice; again where the window says that this was too soon after it got the keys, or that
-    the program has asked anew meanwhile.
+    """Press the digit of this choice; again where the window says that this was too soon after it got the keys, that
+    the program has asked anew meanwhile, or that a row was out of sight, which it shows then.
     """
+
+    def refused(seen: str) -> bool:
+        return any(words in seen for words in (TOO_SOON, CHANGED, UNREAD))
+
     await outer.send_keys(pane, digit)
     seen = await eventually(
         lambda: screen_text(outer, pane),
-        until=lambda seen: TOO_SOON in seen or CHANGED in seen or not digit_of(seen, label),
+        until=lambda seen: refused(seen) or not digit_of(seen, label),
         within=WITHIN,
     )
-    while (TOO_SOON in seen or CHANGED in seen) and digit_of(seen, label):
+    while refused(seen) and digit_of(seen, label):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_PAUSE):  # of the person; what is pressed before it is over counts as before
                 await hides(outer, pane, label)
