@@ -69,8 +69,7 @@ class Stage:
     statuses: list[str] = field(default_factory=list[str])
     """What its status was at every look, without repeats."""
     untrue: list[str] = field(default_factory=list[str])
-    """When it was called idle while its model was being asked, or a call of its model ran; and when it asked, and nobody
-    was told."""
+    """When it was called idle while its model was being asked or a call of it ran, or asked and nobody was told."""
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
     _calls: bool = False
     """Its model has called a tool, and nobody has been asked about it or has interrupted it since."""

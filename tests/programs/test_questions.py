@@ -13,7 +13,6 @@ DIALOGS = {
         "/help": "Shortcuts|shortcuts",
         "/resume": "Resume session",
         "/permissions": "Recently denied|Recently blocked",
-        "/agents": "No subagents|Library",
         "/model": "Select model",
     },
     "codex": {
