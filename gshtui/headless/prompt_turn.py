@@ -184,7 +184,9 @@ async def _run_at_hub(request: TurnRequest, face: _Face, stop: Stop, deadline: f
             await bus.drained()
         return ended if ended is not None else cast("TurnEnd", running.result())
     except HubEnded:
-        complain("the hub ended in mid-turn; the answer so far is saved.", "`gsh-tui session show latest` shows it.")
+        complain(
+            "the hub ended in mid-turn, or hangs; what it has said is saved.", "`gsh-tui session show latest` shows it."
+        )
         return exits.ERROR
     finally:
         call.close()
@@ -193,9 +195,9 @@ async def _run_at_hub(request: TurnRequest, face: _Face, stop: Stop, deadline: f
 
 async def _run_here(request: TurnRequest, face: _Face, stop: Stop, deadline: float | None) -> TurnEnd | int:
     """Take the turn on a hub of this process; an exit code, if it was cut short."""
-    from gshtui.hub.turn import Turn
+    from gshtui.hub.turn import PromptTurn
 
-    turn = Turn(request, await asyncio.to_thread(load_settings, request.flags), face)
+    turn = PromptTurn(request, await asyncio.to_thread(load_settings, request.flags), face)
     async with running_hub(turn.options) as hub, face.asking(hub.bus):
         hub.bus.subscribe(face.reporter.handle_events, name="headless")
         running = asyncio.ensure_future(turn.run(hub))

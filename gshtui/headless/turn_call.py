@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from gshtui.hub.turn_request import TurnFace, TurnRequest
 
+SILENT_FOR = 20.0
+"""Seconds without a sign of life from the hub, after which it is given up."""
 ANSWER_WITHIN = 1.0
 """Seconds for the hub to say that it takes the turn; it opens the conversation afterwards."""
 _LONGEST = 64 * 1024 * 1024
@@ -37,7 +39,7 @@ _TAKEN = 4 * 1024 * 1024
 
 
 class HubEnded(Exception):
-    """The hub ended before the turn did."""
+    """The hub ended, or said nothing more, before the turn ended."""
 
 
 class TurnCall:
@@ -96,11 +98,12 @@ class TurnCall:
         """Tell the face what happens, until the turn has ended; how it went.
 
         Raises:
-            HubEnded: the hub ended before.
+            HubEnded: the hub ended before, or hangs.
         """
         try:
             while True:
-                message = await self._next()
+                async with time_limit(SILENT_FOR):
+                    message = await self._next()
                 match message:
                     case {"event": event}:
                         with suppress(wire.WireError):
@@ -118,8 +121,8 @@ class TurnCall:
                     case {"bye": _}:
                         raise HubEnded
                     case _:
-                        pass  # of a kind that came with no other version
-        except OSError as error:
+                        pass  # a sign of life
+        except (OSError, TimeoutError) as error:
             raise HubEnded from error
 
     def answer(self, batch: Sequence[Event]) -> None:

@@ -23,8 +23,8 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered
 from gshtui.hub.hub import Hub
-from gshtui.hub.turn import Turn
-from gshtui.hub.turn_request import TurnCall, TurnEnd
+from gshtui.hub.turn import PromptTurn
+from gshtui.hub.turn_request import AskedTurn, TurnEnd
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
@@ -35,6 +35,8 @@ from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
 
+ALIVE_EVERY = 2.0
+"""Seconds after which a face is told that its turn goes on."""
 _SHARED = ("tmux", "store")
 """The settings that a face must share with the host; and where the record is."""
 
@@ -60,10 +62,10 @@ class AskedTurns(NoHost):
         """Take a turn, the answer to one of its questions, or its interruption."""
         turn = self._turns.get(connection)
         if turn is not None:
-            turn.take(fields)
+            turn.handle_message(fields)
             return
         try:
-            call = msgspec.convert(fields, learned(TurnCall))
+            call = msgspec.convert(fields, learned(AskedTurn))
         except msgspec.ValidationError as error:
             raise BadLine(str(error)) from error
         turn = self._turns[connection] = _HostedTurn(self._host, connection)
@@ -85,7 +87,7 @@ class AskedTurns(NoHost):
             turn.interrupted.set()
         await self.finish()
 
-    async def _serve(self, connection: HubConnection, turn: _HostedTurn, call: TurnCall) -> None:
+    async def _serve(self, connection: HubConnection, turn: _HostedTurn, call: AskedTurn) -> None:
         try:
             loaded = await asyncio.to_thread(load, Path(call.cwd), flags=call.turn.flags, environ=call.environ)
             if why := self._differs(call, loaded):
@@ -96,7 +98,7 @@ class AskedTurns(NoHost):
         finally:
             self._turns.pop(connection, None)
 
-    def _differs(self, call: TurnCall, loaded: Loaded) -> str:
+    def _differs(self, call: AskedTurn, loaded: Loaded) -> str:
         """Why the turn would be another one here; empty: it would not."""
         ours = self._host.settings
         if not loaded.settings.hub.resident:
@@ -145,7 +147,7 @@ class _HostedTurn:
         """Have the conversation kept for the next question."""
         self.send(opened=session)
 
-    def take(self, fields: dict[str, Any]) -> None:
+    def handle_message(self, fields: dict[str, Any]) -> None:
         """What the face says during the turn. Raises `BadLine`."""
         if fields.get("interrupt") is True:
             self.interrupted.set()
@@ -157,16 +159,17 @@ class _HostedTurn:
                 return
         raise BadLine("during a turn, a face answers or interrupts")
 
-    async def run(self, call: TurnCall, loaded: Loaded) -> TurnEnd | str:
+    async def run(self, call: AskedTurn, loaded: Loaded) -> TurnEnd | str:
         """Take the turn; how it went."""
         from gshtui.hub.composition import build_hub
 
         self._answers = call.turn.respondent == "person"
-        turn = Turn(call.turn, loaded, self)
+        turn = PromptTurn(call.turn, loaded, self)
         hub = build_hub(turn.options, self._bus, self._host)
         self.send(begins=True, problems=[[problem.level, str(problem)] for problem in loaded.problems])
         self._bus.subscribe(self._pass_on, name="face")
         running = asyncio.ensure_future(turn.run(hub))
+        alive = asyncio.ensure_future(self._tell_alive())
         interrupted = asyncio.ensure_future(self.interrupted.wait())
         try:
             await asyncio.wait({running, interrupted}, return_when=asyncio.FIRST_COMPLETED)
@@ -175,8 +178,13 @@ class _HostedTurn:
             await self._bus.drained()
             return running.result() if running.done() else "interrupted"
         finally:
-            await cancel_and_wait(running, interrupted)
+            await cancel_and_wait(running, interrupted, alive)
             await end_all("the end of a turn", hub.stop, self._bus.close)
+
+    async def _tell_alive(self) -> None:
+        while True:
+            await asyncio.sleep(ALIVE_EVERY)
+            self.send(alive=True)
 
     def _pass_on(self, batch: Sequence[Event]) -> None:
         """Send the events, but for the face's own."""

@@ -27,7 +27,7 @@ from gshtui.system.ids import new_id
 KEPT_IN_TMUX = "It is kept of shells inside tmux, and of what you run by `gsh run -- COMMAND`."
 
 
-class Turn:
+class PromptTurn:
     """See the module's text."""
 
     def __init__(self, request: TurnRequest, loaded: Loaded, face: TurnFace) -> None:

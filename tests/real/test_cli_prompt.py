@@ -14,13 +14,18 @@ from typing import Any
 
 import pytest
 
+from gshtui.fleet.keeper import running_keeper
+from gshtui.settings.paths import data_dir
 from tests.kit.command import DEADLINE, command, environment, start_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
+from tests.kit.resident import beside
 from tests.kit.warm_program import run_gsh
 
 COVERS = ("gshtui.agents.sessions", "gshtui.guard.commands")
 
+pytestmark = pytest.mark.usefixtures("beside")
+__all__ = ["beside"]
 SLEEP = "run sleep 300"
 
 
@@ -244,7 +249,9 @@ def test_a_conversation_that_is_open_elsewhere_says_where(project: Path) -> None
         session = until(process, "ToolStarted")["session"]
         second = run_gsh("prompt", "--session", session, "hello", cwd=project)
         assert second.code == 1
-        assert f"process {process.pid}" in second.err
+        keeper = running_keeper(data_dir())
+        holder = process if keeper is None else keeper.process
+        assert f"process {holder.pid}" in second.err
         listed = run_gsh("session", "ls", "--json", cwd=project).json
         assert [entry["id"] for entry in listed] == [session]
         assert listed[0]["held_by"]
@@ -283,6 +290,7 @@ def test_problems_of_the_configuration_go_to_stderr_and_stop_nothing(home: Home,
         assert ran.err.count("Did you mean `agent.max_steps`?") == 1, arguments
 
 
+@pytest.mark.parametrize("beside", ["alone"], indirect=True)
 def test_without_a_record_the_turn_runs_and_says_so(home: Home, project: Path) -> None:
     (home.data / "gsh").write_text("in the way", encoding="utf-8")
     ran = run_gsh("prompt", "read README.md", cwd=project)

@@ -1,0 +1,42 @@
+"""A resident hub for tests of faces, and tests that run with one and without."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+
+import pytest
+from watchfiles import watch
+
+from gshtui.settings import paths
+from gshtui.shell.hub_registry import is_live
+from tests.kit.command import start_gsh
+
+
+@contextmanager
+def resident_hub(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """A hub that takes the turns of faces."""
+    monkeypatch.setenv("GSH_HUB__RESIDENT", "true")
+    with start_gsh("hub", "run", "--idle", "0") as process:
+        for _ in watch(paths.runtime_dir(), yield_on_timeout=True, debounce=10, step=5, rust_timeout=100):
+            assert process.poll() is None, process.communicate()
+            if is_live(paths.keeper_sockets()[0]):
+                break
+        yield
+
+
+@pytest.fixture
+def resident(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """With a resident hub."""
+    with resident_hub(monkeypatch):
+        yield
+
+
+@pytest.fixture(params=["alone", "resident"])
+def beside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Alone, and with a resident hub."""
+    if request.param == "alone":
+        yield "alone"
+        return
+    with resident_hub(monkeypatch):
+        yield "resident"

@@ -1,0 +1,204 @@
+"""Turns that a resident hub takes for `gsh`: as its own process would, with its variables, whoever of the two dies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from gshtui.fleet.keeper import running_keeper
+from gshtui.settings import paths
+from gshtui.settings.paths import data_dir
+from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh, start_gsh
+from tests.kit.configuration import made_project
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Call, Say
+from tests.kit.pty_child import PtyChild
+from tests.kit.resident import resident
+from tests.kit.tmux import eventually
+
+COVERS = ("gshtui.hub.turn", "gshtui.headless.turn_call", "gshtui.system.process_limits")
+__all__ = ["resident"]
+pytestmark = pytest.mark.usefixtures("resident")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return made_project(tmp_path / "project")
+
+
+def keeper_pid() -> int:
+    found = running_keeper(data_dir())
+    assert found is not None
+    return found.process.pid
+
+
+async def prompted(project: Path, *words: str, env: dict[str, str] | None = None) -> CommandResult:
+    return await asyncio.to_thread(run_gsh, "prompt", "--json", *words, cwd=project, env=env)
+
+
+async def test_each_face_brings_its_own_key_and_variables_and_none_is_kept(project: Path) -> None:
+    calls = [[Call("bash", {"command": "which moss"})], [Say("done")]]
+    for name in ("a", "b"):
+        (project / name).mkdir()
+        (project / name / "moss").write_text("#!/bin/sh\n")
+        (project / name / "moss").chmod(0o755)
+    async with loopback("anthropic", calls) as first, loopback("anthropic", calls) as second:
+        ways = {"a": first, "b": second}
+        asked = [
+            prompted(
+                project,
+                *("--mode", "yolo", "--provider", "anthropic", "go"),
+                env=variables("anthropic", server.url)
+                | {"ANTHROPIC_API_KEY": f"key-{name}", "PATH": f"{project / name}:{os.environ['PATH']}"},
+            )
+            for name, server in ways.items()
+        ]
+        for name, ran in zip(ways, await asyncio.gather(*asked), strict=True):
+            assert ran.code == 0, ran.err
+            result = next(event["content"] for event in ran.lines if event["type"] == "ToolFinished")
+            assert result.split() == [str(project / name / "moss")]
+            assert {request.headers["x-api-key"] for request in ways[name].requests} == {f"key-{name}"}
+    environ = Path(f"/proc/{keeper_pid()}/environ").read_text(errors="replace")
+    assert "key-a" not in environ and "key-b" not in environ
+
+
+def test_what_would_run_otherwise_is_done_by_the_face_itself(project: Path) -> None:
+    line = command(["prompt", "--mode", "yolo", "run touch made"])
+    for ulimit, mode in (("umask 027", 0o640), ("ulimit -n 512; umask 022", 0o644)):
+        ran = subprocess.run(
+            ["sh", "-c", f'{ulimit}; exec "$@"', "sh", *line], cwd=project, env=environment(), timeout=DEADLINE,
+            capture_output=True, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        made = project / "made"
+        assert made.stat().st_mode & 0o777 == mode
+        made.unlink()
+
+
+def events_until(process: subprocess.Popen[bytes], kind: str) -> dict[str, Any]:
+    """Read the process's JSON lines up to the first event of this type."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["type"] == kind:
+            return event
+    raise AssertionError(f"it ended without {kind}")
+
+
+def roles(project: Path, session: str) -> list[str]:
+    shown = run_gsh("session", "show", session, "--json", cwd=project).json
+    return [entry["message"]["role"] for entry in shown["messages"]]
+
+
+def running(words: str) -> list[int]:
+    """The processes with exactly these arguments."""
+    found: list[int] = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if line.rstrip(b"\0").split(b"\0") == words.encode().split():
+            found.append(int(folder.name))
+    return found
+
+
+async def eventually_running(words: str, until: Callable[[list[int]], object]) -> list[int]:
+    async def look() -> list[int]:
+        return running(words)
+
+    return await eventually(look, until=until)
+
+
+async def gone(words: str) -> None:
+    await eventually_running(words, lambda found: not found)
+
+
+async def test_a_face_that_is_killed_interrupts_its_turn(project: Path) -> None:
+    with start_gsh("prompt", "--json", "--yes", "run sleep 30071", cwd=project) as process:
+        session = (await asyncio.to_thread(events_until, process, "ToolStarted"))["session"]
+        found = await eventually_running("sleep 30071", bool)
+        assert keeper_pid() in {above.pid for above in psutil.Process(found[0]).parents()}
+        process.kill()
+        await asyncio.to_thread(process.wait, DEADLINE)
+        await gone("sleep 30071")
+
+    async def holder() -> str:
+        listed = await asyncio.to_thread(run_gsh, "session", "ls", "--json", cwd=project)
+        return listed.json[0]["held_by"]
+
+    await eventually(holder, until=lambda held_by: not held_by)
+    assert roles(project, session) == ["user", "assistant", "tool"], "the call is closed, and nothing else began"
+    assert running_keeper(data_dir()) is not None
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_a_hub_that_ends_in_mid_turn_is_told_of_and_runs_nothing_twice(
+    project: Path, number: signal.Signals
+) -> None:
+    with start_gsh("prompt", "--json", "--yes", "run sleep 30072", cwd=project) as process:
+        session = (await asyncio.to_thread(events_until, process, "ToolStarted"))["session"]
+        os.kill(keeper_pid(), number)
+        _, err = await asyncio.to_thread(process.communicate, timeout=DEADLINE)
+    assert process.returncode in (1, 130), err
+    assert b"Traceback" not in err
+    await gone("sleep 30072")
+    again = await prompted(project, "--session", session, "run echo on")
+    assert again.code in (0, 4), again.err
+    assert roles(project, session)[:3] == ["user", "assistant", "tool"]
+    assert not running("sleep 30072")
+
+
+async def test_a_hub_that_is_stopped_costs_a_second_and_the_face_does_it_itself(project: Path) -> None:
+    pid = keeper_pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        ran = await prompted(project, "read nothing.txt")
+        assert ran.code == 0, ran.err
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize(("key", "code", "made"), [(b"1", 0, True), (b"4", 4, False)])
+def test_a_question_is_answered_at_the_terminal_that_asked(project: Path, key: bytes, code: int, made: bool) -> None:
+    child = PtyChild(command(["gsh", "run touch x"]), project)
+    try:
+        child.go()
+        child.read_until(lambda: b"5 deny with a reason\r\n? " in child.output)
+        child.write(key)
+        assert child.wait() == code
+        assert (project / "x").exists() == made
+    finally:
+        child.close()
+
+
+async def test_nobody_else_answers_and_no_stranger_is_taken(project: Path) -> None:
+    """A second connection, or an answer before a turn, reaches no question."""
+    answer = {"type": "ApprovalAnswered", "approval": "x", "decision": "once"}
+    for first in ({"answer": answer}, {"turn": {"respondent": "nobody"}}, {"interrupt": True}):
+        reader, writer = await asyncio.open_unix_connection(paths.keeper_sockets()[0])
+        writer.write(json.dumps({"hello": "turn", "pid": os.getpid()}).encode() + b"\n")
+        assert b"welcome" in await reader.readline()
+        writer.write(json.dumps(first).encode() + b"\n")
+        async with asyncio.timeout(DEADLINE):
+            assert b"error" in await reader.readline()
+        writer.close()
+
+
+async def test_turns_at_once_do_not_mix(project: Path) -> None:
+    asked = [prompted(project, f"run echo {number}", "--yes") for number in range(6)]
+    for number, ran in enumerate(await asyncio.gather(*asked)):
+        assert ran.code == 0, ran.err
+        last = ran.lines[-1]
+        assert f"\n{number}\n" in last["text"]
+        sessions = {event["session"] for event in ran.lines if event.get("session")}
+        assert sessions == {last["session"]}
