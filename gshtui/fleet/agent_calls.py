@@ -431,14 +431,14 @@ class ArchiveAgent(_ForAgent, Returns[AgentRow]):
     """Put an ended agent away: it leaves the list and is kept, with its conversation, for as long as the record is."""
 
     WORD: ClassVar[str] = "archive"
-    SHELL = _shell()
+    SHELL = _shell(by_keeper=True)
 
 
 class UnarchiveAgent(_ForAgent, Returns[AgentRow]):
     """Put an archived agent back into the list. `agent ls --archived` lists them."""
 
     WORD: ClassVar[str] = "unarchive"
-    SHELL = _shell()
+    SHELL = _shell(by_keeper=True)
 
 
 class RemoveAgent(_ForAgent, Returns[AgentRow]):

@@ -114,7 +114,7 @@ class ListHosts(Parameters, Returns[HostList]):
 
     COMMAND: ClassVar[str] = "host"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(summary="List the hosts of the configuration.", parts=_PARTS)
+    SHELL = ShellForm(summary="List the hosts of the configuration.", parts=_PARTS, by_keeper=True)
 
 
 class ShowHost(Parameters, Returns[ShownHost]):
@@ -122,7 +122,7 @@ class ShowHost(Parameters, Returns[ShownHost]):
 
     COMMAND: ClassVar[str] = "host"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(("name",), summary="Show how a host is reached, and what is on it.", parts=_PARTS)
+    SHELL = ShellForm(("name",), summary="Show how a host is reached, and what is on it.", parts=_PARTS, by_keeper=True)
     name: str = Field(description="Name of the host in the configuration.")
 
 

@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,12 @@ import msgspec
 from gshtui import __version__
 from gshtui.commands import execution
 from gshtui.commands.declaration import (
-    AnyAction,
     Caller,
     CommandError,
     Effect,
     Invocation,
     Outcome,
+    Parameters,
     Question,
     Returns,
     Unconfirmed,
@@ -152,14 +152,14 @@ class AskedCommands(NoHost):
     async def _run(
         self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
     ) -> dict[str, Any]:
-        async with self._registry(declared, loaded) as registry:
-            action = declared.action(registry)
-            self._runs[connection].acts = action.effect is not Effect.READ
-            _send(connection, {"reads": action.effect is Effect.READ})
+        async with self._place(declared, loaded) as (registry, invocation):
+            value = declared.value(registry, request)
+            reads = _effect(registry, value) is Effect.READ
+            self._runs[connection].acts = not reads
+            _send(connection, {"reads": reads})
             if not await self._said(connection):
                 raise Declined("it was not told to go on")
-            value = execution.from_shell(action.parameters, request.values, as_json=request.json, yes=request.yes)
-            invocation = Invocation(Caller(), loaded.cwd, loaded.project, leaves=True)
+            invocation = replace(invocation, leaves=True)
 
             async def ask(question: Question) -> bool:
                 _send(connection, {"question": question_text(question)})
@@ -176,21 +176,22 @@ class AskedCommands(NoHost):
         return said | _printed(outcome, as_json=request.json, lines=declared.form.json_lines)
 
     @asynccontextmanager
-    async def _registry(self, declared: _Declared, loaded: Loaded) -> AsyncGenerator[Registry]:
-        """The commands of whoever does this: this hub, the folder's workspace, or the settings alone.
+    async def _place(self, declared: _Declared, loaded: Loaded) -> AsyncGenerator[tuple[Registry, Invocation]]:
+        """Whose commands do this, and for whom: this hub's, the folder's workspace's, or those of the settings alone.
 
         Raises:
             Declined: its folder does not open.
         """
         parts = declared.form.parts
-        if "fleet" in parts or declared.parameters.COMMAND == "hub":
-            yield self._hub.registry
+        if "fleet" in parts or declared.module == "gshtui.fleet.keeper_commands":
+            yield self._hub.registry, Invocation(Caller(), loaded.cwd, loaded.project)
         elif not parts:
-            yield LocalCommands(loaded).registry
+            local = LocalCommands(loaded)
+            yield local.registry, local.invocation(Caller())
         else:
             try:
                 async with self._workspaces.use(loaded) as hub:
-                    yield hub.registry
+                    yield hub.registry, hub.invocation(Caller())
             except WorkspaceError as error:
                 raise Declined(error.message) from error
 
@@ -217,19 +218,32 @@ class AskedCommands(NoHost):
 class _Declared:
     """A command as it is called in the shell."""
 
-    parameters: type[Returns[Any]]
+    parameters: type[Parameters]
     form: ShellForm
 
-    def action(self, registry: Registry) -> AnyAction:
-        """Its action there. Raises `Declined`."""
-        try:
-            actions = registry.get(self.parameters.COMMAND).actions
-        except UsageError as error:
-            raise Declined(error.message) from error
-        for action in actions:
-            if action.parameters is self.parameters:
-                return action
-        raise Declined(f"nothing here does {self.parameters.COMMAND}")
+    @property
+    def module(self) -> str:
+        """Where it is declared."""
+        return self.parameters.__module__
+
+    def value(self, registry: Registry, request: CommandRequest) -> Returns[Any]:
+        """What is called. Raises `UsageError`, `Declined`."""
+        given = execution.from_shell(self.parameters, request.values, as_json=request.json, yes=request.yes)
+        if isinstance(given, Returns):
+            return given
+        name = self.form.name or request.run
+        if name not in registry:
+            raise Declined(f"nothing here does {name}")
+        return execution.bound_parameters(registry.get(name), given)
+
+
+def _effect(registry: Registry, value: Returns[Any]) -> Effect:
+    """What the action of these parameters does. Raises `Declined`."""
+    if value.COMMAND in registry:
+        for action in registry.get(value.COMMAND).actions:
+            if action.parameters is type(value):
+                return action.effect
+    raise Declined(f"nothing here does {value.COMMAND}")
 
 
 def _declared(name: str) -> _Declared:
@@ -237,10 +251,11 @@ def _declared(name: str) -> _Declared:
     module, _, of_class = name.partition(":")
     if module.startswith("gshtui."):
         with suppress(ImportError):
-            found: Any = getattr(import_module(module), of_class, None)
-            form = getattr(found, "SHELL", None)
-            if isinstance(form, ShellForm) and form.by_keeper:
-                return _Declared(found, form)
+            found: object = getattr(import_module(module), of_class, None)
+            if isinstance(found, type) and issubclass(found, Parameters):
+                form = found.SHELL
+                if isinstance(form, ShellForm) and form.by_keeper:
+                    return _Declared(found, form)
     raise Declined(f"{name} is not for the keeper")
 
 

@@ -21,7 +21,7 @@ from gshtui.system.tasks import cancel_and_wait, end_all
 
 UNUSED_FOR = 600.0
 """Seconds after its last use until a workspace ends."""
-WORKSPACE_PARTS = frozenset({"store", "guard"})
+WORKSPACE_PARTS = frozenset({"store", "guard", "providers"})
 _PASSING = frozenset({"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES"})
 """Variables that differ from call to call of one shell, and that nothing in a hub reads."""
 

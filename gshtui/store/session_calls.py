@@ -187,7 +187,7 @@ class SummariseSession(Parameters, Returns[SessionSummary]):
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "summarise"
-    SHELL = ShellForm(("session",), parts=STORE_PARTS | {"guard"})
+    SHELL = ShellForm(("session",), parts=STORE_PARTS | {"guard"}, by_keeper=True)
     session: Annotated[str, ShellOption("id", kind="session")] = ""
     length: Annotated[int, ShellOption("--words")] = Field(
         default=200, ge=20, le=2_000, description="Most words of the summary."

@@ -48,6 +48,12 @@ FOLDER_LINES = (
     ("profiles", "ls"), ("profiles", "show", "claude"), ("profiles", "show", "nothing"), ("config", "path"),
     ("config", "show"), ("config", "show", "general", "--json"), ("config", "show", "--set", "ui.theme=x"),
     ("config", "show", "agent.mode"), ("config", "schema"),
+    ("context",), ("context", "--json"), ("context", "main", "--section", "history"), ("context", "nobody"),
+    ("context", "--diff", "1", "2"), ("timeline",), ("timeline", "--limit", "2"), ("timeline", "--cut", "x"),
+    ("code", "outline", "sub/a.py"), ("code", "outline", "nothing.py"), ("code", "servers"),
+    ("code", "symbols", "moss", "sub/a.py"), ("code", "definition", "moss"), ("code", "hover", "moss", "sub/a.py"),
+    ("code", "references", "moss", "sub/a.py"), ("code", "diagnostics", "sub/a.py"), ("note", "hello"),
+    ("session", "summarise", "latest"), ("host", "ls"), ("host", "show", "x"),
 )  # fmt: skip
 """Commands about a folder, its record and its settings."""
 
@@ -83,7 +89,9 @@ async def listening() -> bool:
 
 def settled(ran: CommandResult) -> tuple[int, str, str]:
     """What a command did, without ages and ids."""
-    out = re.sub(r"\d+(\.\d+)? s\)|\"status_age_s\": [\d.]+|\"message\": \"\w+\"", "…", ran.out)
+    out = re.sub(
+        r"\d+(\.\d+)? s\)|\"(?:status_)?age_s\": [\d.]+|\b\d+ (?:s|min|ms)\b|\"message\": \"\w+\"", "…", ran.out
+    )
     return ran.code, re.sub(r", *…", ", …", re.sub(r" +", " ", out)), ran.err
 
 
@@ -126,6 +134,7 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
 
 async def test_a_folder_is_opened_with_what_its_caller_has(place: Place, warm: WarmProgram, tmp_path: Path) -> None:
     (place.project / "sub").mkdir()
+    (place.project / "sub" / "a.py").write_text("def moss(): ...\n\n\nmoss()\n")
     (place.project / ".gsh").mkdir()
     (place.project / ".gsh" / "config.toml").write_text("[agent]\nmode = 'ask'\n")
     prompts = paths.config_file().parent / "prompts"
