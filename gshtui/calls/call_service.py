@@ -53,7 +53,7 @@ from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
 from gshtui.system.time_limit import time_limit
 from gshtui.text.plain_name import NameRefused, plain_name
-from gshtui.text.sanitise import one_line, plain
+from gshtui.text.sanitise import literal, one_line, plain
 from gshtui.text.truncation import shorten
 
 LONGEST = 50_000
@@ -65,6 +65,13 @@ _MOST_TOOLS = 50
 _RESULT_BYTES = 2_000
 """Bytes of each one's result that a call keeps; all of it is in the agent's own conversation."""
 _UNSAID_DAYS = 7.0
+_LONGEST_LINE = 500
+"""Characters of a command that a call is told."""
+OF_CALLS = frozenset({
+    "calls", "create", "dismiss", "echo", "help", "history", "invite", "join", "leave", "say", "talk", "topic", "wall",
+    "who", "write",
+})  # fmt: skip
+"""Commands that say something, or look at who and what is in a call; and one that does nothing."""
 
 
 AskModel = Callable[[str, str, int], Awaitable[str]]
@@ -96,6 +103,8 @@ class CallService:
             ask: asks a model for a summary; `None`: there is none here.
         """
         self._ask = ask
+        self.redact: Callable[[str], str] = str
+        """Takes secrets out of the lines that are told."""
         self.named: Sequence[str] = ()
         """Agents of the settings, which start when they are invited."""
         self._bus = bus
@@ -545,10 +554,29 @@ class CallService:
         except (CommandError, TimeoutError):
             return await self._store.calls.find(call.name)  # as far as it got
 
-    async def _note(self, call: str, who: Principal, text: str) -> None:
+    async def note_run(self, name: str, line: str, who: Principal, *, failed: bool = False, id: str = "") -> bool:
+        """Tell a call which command somebody ran there; returns whether it was told. Raises `CommandError`.
+
+        Not the lobby, in which everybody is, nor what is about calls itself: that is told or seen there anyway.
+
+        Args:
+            id: of the message; empty: a new one.
+        """
+        call = await self.find(name, who)
+        word = next(iter(line.lstrip("/ ").split(maxsplit=1)), "")
+        if call.name == LOBBY or call.member(who.id) is None or word in ("", *OF_CALLS):
+            return False
+        said = one_line(literal(self.redact(line.lstrip("/ "))), _LONGEST_LINE)
+        try:
+            await self._note(call.name, who, f"{who.name} ran `{said}`{', which failed' if failed else ''}.", id)
+        except StoreError as error:
+            raise command_error(error) from error
+        return True
+
+    async def _note(self, call: str, who: Principal, text: str, id: str = "") -> None:
         """Say what happened in the call. Raises `StoreError`."""
         await self._store.calls.add_message(
-            CallMessage(call=call, id=new_id(), author=who.id, author_name=who.name, role="system", text=text)
+            CallMessage(call=call, id=id or new_id(), author=who.id, author_name=who.name, role="system", text=text)
         )
         self._feed.stir()
 

@@ -66,6 +66,16 @@ class NoteTyping(Parameters, Returns[str]):
     WORD: ClassVar[str] = "typing"
 
 
+class NoteRun(Parameters, Returns[bool]):
+    """Tell a call which command the person ran there; gives whether it was told."""
+
+    COMMAND: ClassVar[str] = "calls"
+    WORD: ClassVar[str] = "ran"
+    call: str
+    line: str
+    failed: bool = False
+
+
 class RemoveCall(Parameters, Returns[RemovedCall]):
     """Remove a call with all that was said in it."""
 

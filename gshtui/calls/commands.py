@@ -34,6 +34,7 @@ from gshtui.calls.call_values import (
     CallPage,
     JoinCall,
     ListCalls,
+    NoteRun,
     NoteTyping,
     PostMessage,
     ReadCall,
@@ -173,6 +174,7 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
         Action(ListCalls, CallListing, family.list_calls, _render_listing, access=human),
         Action(ReadCall, CallPage, family.read_page, _render_page, access=human),
         Action(NoteTyping, str, family.note_typing, _render_noted, access=human),
+        Action(NoteRun, bool, family.note_run, _render_told, access=human),
         Action(PostMessage, CallMessage, family.post_message, _render_post, access=human, effect=Effect.EXECUTE),
     )  # fmt: skip
     calls = Family(_bound, *actions)
@@ -259,6 +261,11 @@ class _Calls:
         who = await service.principal(invocation.caller)
         await service.note_typing(who)
         return (await service.find("", who)).name
+
+    async def note_run(self, invocation: Invocation, parameters: NoteRun) -> bool:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        return await service.note_run(parameters.call, parameters.line, who, failed=parameters.failed)
 
     async def post_message(self, invocation: Invocation, parameters: PostMessage) -> CallMessage:
         service = self._service()
@@ -604,6 +611,10 @@ def _render_joined(_invocation: Invocation, call: CallInfo) -> Outcome:
 
 def _render_noted(_invocation: Invocation, call: str) -> Outcome:
     return Outcome({"call": call}, "", shown=True)
+
+
+def _render_told(_invocation: Invocation, told: bool) -> Outcome:
+    return Outcome({"told": told}, "", shown=True)
 
 
 def _render_listing(_invocation: Invocation, found: CallListing) -> Outcome:

@@ -153,6 +153,8 @@ class _FleetMaker:
         post = CallMail(self._store, self.mail.outbox, self._local_agents, self.mail)
         calls = CallService(hub.bus, self._store, post, person_name(hub.settings.general.name), hub.small_model.ask)
         calls.named = tuple(hub.settings.agents)
+        if hub.telemetry is not None:
+            calls.redact = hub.telemetry.redactor.redact_certain
         return calls
 
     def _local_agents(self) -> list[str]:

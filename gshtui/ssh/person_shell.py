@@ -48,6 +48,7 @@ from gshtui.ssh.person_terminal import LineRefused, PersonTerminal
 from gshtui.ssh.streamed_answers import StreamedAnswers
 from gshtui.system.deadline import DeadlinePassed, deadline
 from gshtui.system.environment import without_terminal
+from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import CleanText, clean_text, coloured, one_line, plain
 from gshtui.text.terminal_markdown import markdown_lines
@@ -214,11 +215,29 @@ class PersonShell:
         elif partner := self._partner(line):
             await self._talk(partner)
         else:
-            outcome = await run_line(self._hub.registry, line, self._invocation())
+            outcome = await self._run_command(line)
             self._enter((await self._calls.find("", self._who)).name)
             self._ended = outcome
             for part in outcome.parts or (outcome,):
                 await self._show(part)
+
+    async def _run_command(self, line: str) -> Outcome:
+        """Run a line, and tell the call in which it was typed. Raises `CommandError`."""
+        try:
+            outcome = await run_line(self._hub.registry, line, self._invocation())
+        except UsageError:
+            raise  # nothing was run
+        except CommandError:
+            await self._note_run(line, failed=True)
+            raise
+        await self._note_run(line, failed=outcome.is_error)
+        return outcome
+
+    async def _note_run(self, line: str, *, failed: bool) -> None:
+        id = new_id()
+        self._shown.append(id)  # who typed it sees what came of it
+        with contextlib.suppress(CommandError):  # the call is gone, or the record is busy
+            await self._calls.note_run(self._call, line, self._who, failed=failed, id=id)
 
     def _enter(self, call: str) -> None:
         if call != self._call:

@@ -34,6 +34,7 @@ COVERS = (
     "gshtui.store.call_table",
 )
 AMY = Principal("person", "amy")
+BO = Principal("bo", "bo")
 
 
 class NoPost:
@@ -92,6 +93,33 @@ async def test_create_join_leave_and_what_cannot_be(tmp_path: Path) -> None:
             await m.calls.remove(LOBBY, AMY)
         await m.calls.remove("audio", AMY)
         assert await m.store.calls.names() == [LOBBY]
+
+
+@pytest.mark.parametrize(
+    ("call", "line", "failed", "told"),
+    [
+        ("audio", "context agent=claude", False, "amy ran `context agent=claude`."),
+        ("audio", "/bash command='exit 3'", True, "amy ran `bash command='exit 3'`, which failed."),
+        ("audio", "remember key=k value=hidden-key", False, "amy ran `remember key=k value=***`."),
+        ("audio", "ls one\x1b]0;owned\x07\ntwo", False, "amy ran `ls one␛]0;owned␇ two`."),
+        ("audio", "say hello", False, ""),
+        ("audio", "history n=5", False, ""),
+        ("audio", "/", False, ""),
+        (LOBBY, "context", False, ""),
+        ("board", "context", False, ""),
+    ],
+)
+async def test_a_call_is_told_what_was_run_there(call: str, line: str, failed: bool, told: str, tmp_path: Path) -> None:
+    """Not the lobby, none that the person is not in, and nothing that says something there by itself."""
+    async with open_mail(tmp_path / "gsh.db") as m:
+        m.calls.redact = lambda text: text.replace("hidden-key", "***")
+        await call_of(m)
+        await m.calls.create("board", BO)
+        before = await m.calls.history(call, BO, limit=50)
+        assert await m.calls.note_run(call, line, AMY, failed=failed) == bool(told)
+        after = await m.calls.history(call, BO, limit=50)
+        assert [one.text for one in after[len(before) :]] == ([told] if told else [])
+        assert all(one.role == "system" for one in after[len(before) :])
 
 
 async def test_the_lobby_lists_who_is_in_no_other_call(tmp_path: Path) -> None:

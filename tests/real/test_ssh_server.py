@@ -65,6 +65,8 @@ async def test_two_people_hear_each_other_at_once_and_a_guest_can_only_talk(tmp_
         await amy.run("say one")
         await amy.run("say two")
         assert "one" in await bo.until("two"), "in their order"
+        await bo.run("bash command='exit 3'")
+        assert "bo ran `bash command='exit 3'`, which failed" in await amy.until("which failed")
         assert "control character" in (await bo.run("say \x1b]0;owned\x07")).lower()
         await bo.run('say message="\\u001b]0;owned\\u0007three"')
         assert "\x1b" not in await amy.until("three")

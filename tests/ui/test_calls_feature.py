@@ -14,7 +14,7 @@ from gshtui.bus.events.call_events import (
     CallRemoved,
     PresenceReported,
 )
-from gshtui.calls.call_values import CallListing, JoinCall, ListCalls, PostMessage
+from gshtui.calls.call_values import CallListing, JoinCall, ListCalls, NoteRun, PostMessage
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.calls.call_picker import CallsScreen
 from gshtui.ui.calls.call_tab import CallTab
@@ -127,6 +127,9 @@ async def test_what_is_typed_is_said_there_and_the_chat_gets_its_own_again() -> 
         assert app.show_outcome("/who", "amy and claude are here")
         await wait_until(pilot, lambda: "amy and claude are here" in shown(tab))
         assert prompt.addressee.call == "audio", "what is typed next is said here, too"
+        prompt.insert("/ls src")
+        await pilot.press("escape", "enter")
+        await wait_until(pilot, lambda: NoteRun(call="audio", line="ls src") in hub.ran)
         tab.transcript.focus()
         await pilot.press("x")
         await wait_until(pilot, lambda: not app.screen.query(CallTab))

@@ -34,6 +34,11 @@ class WorkbenchPort(Protocol):
         ...
 
     @property
+    def room(self) -> str:
+        """The call in which typed lines are; empty: in none."""
+        ...
+
+    @property
     def addressed(self) -> str:
         """The one of our own agents that prompts go to, or else the one in front."""
         ...

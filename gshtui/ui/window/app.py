@@ -461,6 +461,11 @@ class Workbench(ThemedApp[int], AppBase):
         return area.text if isinstance(area, TextArea) else ""
 
     @property
+    def room(self) -> str:
+        """The call in which typed lines are; empty: in none."""
+        return self.bench.addressee.call
+
+    @property
     def addressed(self) -> str:
         """The one of our own agents that prompts go to, or else the one in front."""
         addressee = self.bench.addressee

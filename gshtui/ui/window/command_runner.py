@@ -8,6 +8,7 @@ Knows no particular command. Created by the app on first use.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -222,7 +223,21 @@ class CommandRunner:
         if typed and view.draft:
             self._app.write(view.draft)
 
+    def _tell_room(self, line: str, *, failed: bool) -> None:
+        """Tell the call in which a line was typed that it was run."""
+        if room := self._app.room:
+            from gshtui.calls.call_values import NoteRun
+
+            note = NoteRun(call=room, line=line, failed=failed)
+            self._app.run_worker(self._told(note), exit_on_error=False, group="call")
+
+    async def _told(self, note: Returns[bool]) -> None:
+        with contextlib.suppress(NotReady, CommandError):  # the call is gone, or the record is busy
+            await self._app.bridge.call(note)
+
     def _show(self, title: str, outcome: Result, *, typed: bool) -> None:
+        if typed:
+            self._tell_room(title, failed=outcome.is_error)
         if outcome.shown:
             return
         if (intent := outcome.intent) is not None:
@@ -267,6 +282,8 @@ class CommandRunner:
         if unsent:
             self._app.give_back(unsent)
         if isinstance(error, CommandError):
+            if typed and not isinstance(error, UsageError):
+                self._tell_room(title, failed=True)
             if error.shown:
                 return
             text = self._as_typed(error.drawn if typed else str(error))
