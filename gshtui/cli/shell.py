@@ -181,13 +181,14 @@ def path(shell: str, as_json: bool) -> int:
 
 @shell.command()
 @click.argument("shell", type=SHELL, default="zsh")
+@click.option("--in-tmux", is_flag=True, help="Keep what commands print outside tmux, too: in a tmux of its own.")
 @yes_option("Skip the preview and the question.")
 @json_option
-def install(shell: str, yes: bool, as_json: bool) -> int:
+def install(shell: str, in_tmux: bool, yes: bool, as_json: bool) -> int:
     """Add one line to your .zshrc (or .bashrc). It first shows the line, and keeps a copy of the file."""
     from gshtui.headless.shell_plugin import install as do
 
-    return do(shell, yes=yes, as_json=as_json)
+    return do(shell, in_tmux=in_tmux, yes=yes, as_json=as_json)
 
 
 @shell.command()

@@ -25,18 +25,26 @@ _CONSENT = (
     "[shell] ignore and `gsh-tui shell pause` keep commands out."
 )
 
+_IN_TMUX = (
+    "\n\nA shell that you open outside tmux then goes on in a tmux of its own, without keys or a status line, so that "
+    "what commands print is kept there, too."
+)
 
-def install(shell: str, *, yes: bool, as_json: bool) -> int:
-    """Ask, then add the line; returns the exit code."""
+
+def install(shell: str, *, in_tmux: bool, yes: bool, as_json: bool) -> int:
+    """Ask, then add the line; returns the exit code. `in_tmux`: shells outside tmux go on in one of their own."""
+    wanted = plugin.line(shell, in_tmux=in_tmux)
     if shell == "zsh" and shutil.which("zsh") is None:
         streams.complain("zsh is not installed, so nothing would read its start-up file.", "gsh-tui shell install bash")
         return exits.ERROR
     try:
         file = startup_file.file_of(shell, os.environ)
         there = startup_file.has_line(file)
-        if there == plugin.line(shell):
+        if there == wanted:
             tell_plugins()
-            return _print_change(StartupChange(file, changed=False), f"{file} already has the line.", shell, as_json)
+            return _print_change(
+                StartupChange(file, changed=False), f"{file} already has the line.", shell, wanted, as_json
+            )
         if not yes:
             if not (os.isatty(0) and os.isatty(2)):
                 streams.complain(
@@ -45,19 +53,19 @@ def install(shell: str, *, yes: bool, as_json: bool) -> int:
                 return exits.DENIED
             kept = "A copy of the old file is kept beside it." if file.exists() else "The file does not exist yet."
             does = "Replaces" if there else "Adds"
-            said = f"{does} this line in {file}:\n\n  {plugin.line(shell)}\n\n{kept}\n\n{_CONSENT}"
+            said = f"{does} this line in {file}:\n\n  {wanted}\n\n{kept}\n\n{_CONSENT}{_IN_TMUX if in_tmux else ''}"
             if not streams.ask_yes_no(f"{said} Continue?"):
                 streams.complain("nothing was changed.")
                 return exits.DENIED
         if shell == "bash" and (why := _too_old_bash(_bash_version())):
             streams.complain(why)
-        change = startup_file.add(shell, file)
+        change = startup_file.add(shell, file, in_tmux=in_tmux)
     except (StartupError, FolderError) as error:
         streams.complain(str(error), f"For this shell alone: source {plugin.quoted(plugin.path(shell))}")
         return exits.ERROR
     tell_plugins()
     text = f"Added the line to {file}; new shells will report. For this one: source {plugin.quoted(plugin.path(shell))}"
-    return _print_change(change, text, shell, as_json)
+    return _print_change(change, text, shell, wanted, as_json)
 
 
 def uninstall(shell: str, *, as_json: bool) -> int:
@@ -68,7 +76,7 @@ def uninstall(shell: str, *, as_json: bool) -> int:
         streams.complain(str(error))
         return exits.ERROR
     text = f"Removed the line from {change.file}." if change.changed else f"{change.file} does not have the line."
-    return _print_change(change, text, shell, as_json)
+    return _print_change(change, text, shell, plugin.line(shell), as_json)
 
 
 def pause(on: bool, *, as_json: bool) -> int:
@@ -94,14 +102,14 @@ def tell_plugins() -> None:
         )
 
 
-def _print_change(change: StartupChange, text: str, shell: str, as_json: bool) -> int:
+def _print_change(change: StartupChange, text: str, shell: str, line: str, as_json: bool) -> int:
     if change.backup is not None:
         text += f"\nCopy of the old file: {change.backup}"
     data = {
         "shell": shell,
         "file": str(change.file),
         "changed": change.changed,
-        "line": plugin.line(shell),
+        "line": line,
         "backup": str(change.backup or ""),
     }
     return _print_result(data, text, as_json)
@@ -198,7 +206,7 @@ def _shell_here() -> str:
     return name if name in plugin.SHELLS else "zsh"
 
 
-OUTPUTS_LOST = "not kept in this shell: run it inside tmux, or single commands by `gsh run -- COMMAND`"
+OUTPUTS_LOST = "not kept in this shell: run it in tmux (`shell install --in-tmux`), or commands by `gsh run -- COMMAND`"
 
 
 def status_text(facts: ShellFacts) -> str:
@@ -252,7 +260,7 @@ def _look_at_files(facts: ShellFacts) -> None:
             continue
         if line:
             facts.installed[shell] = str(file)
-        if line and line != plugin.line(shell):
+        if line and line not in (plugin.line(shell), plugin.line(shell, in_tmux=True)):
             facts.problems.append(f"{file} loads another copy of the plugin; `gsh-tui shell install {shell}` fixes it.")
 
 

@@ -25,10 +25,14 @@ def text(shell: str, command: str = "") -> str:
     return f"{told}source {quoted(path(shell))}\n"
 
 
-def line(shell: str) -> str:
-    """The line for the start-up file, which does nothing if the plugin's file no longer exists."""
+def line(shell: str, *, in_tmux: bool = False) -> str:
+    """The line for the start-up file, which does nothing if the plugin's file no longer exists.
+
+    Args:
+        in_tmux: a shell outside tmux goes on in one of its own.
+    """
     file = quoted(path(shell))
-    return f"[[ ! -r {file} ]] || source {file}  {MARK}"
+    return f"[[ ! -r {file} ]] || {'GSH_IN_TMUX=1 ' if in_tmux else ''}source {file}  {MARK}"
 
 
 def quoted(word: str) -> str:

@@ -44,9 +44,9 @@ def has_line(file: Path) -> str:
     return next((line for line in _read(file).decode("utf-8", "surrogateescape").split("\n") if _is_ours(line)), "")
 
 
-def add(shell: str, file: Path) -> StartupChange:
-    """Put the line at the end, once; an old one, of a plugin elsewhere, is replaced. Raises `StartupError`."""
-    wanted = plugin.line(shell)
+def add(shell: str, file: Path, *, in_tmux: bool = False) -> StartupChange:
+    """Put the line at the end, once; another one of ours is replaced. Raises `StartupError`. `in_tmux`: as of it."""
+    wanted = plugin.line(shell, in_tmux=in_tmux)
     if has_line(file) == wanted:
         return StartupChange(file, changed=False)
     kept = _without(_read(file))
