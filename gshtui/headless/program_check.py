@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import sys
 from collections.abc import Awaitable, Callable
@@ -33,8 +34,9 @@ from gshtui.programs.check.model_server import ModelServer
 from gshtui.programs.check.model_wire import ModelWire
 from gshtui.programs.check.prompt_driven_model import END, MADE, SAYS, follow_prompts, strings
 from gshtui.programs.check.responses_wire import ResponsesWire
+from gshtui.programs.evidence import QUIET
 from gshtui.programs.profile import Profile, load
-from gshtui.programs.screen_reading import without_styles
+from gshtui.programs.screen_reading import ScreenReading, read_screen, without_styles
 from gshtui.settings.loader import load as load_settings
 from gshtui.system.time_limit import time_limit
 from gshtui.tmux.server import TmuxServer
@@ -49,6 +51,7 @@ _WITHIN, _STEP, _LOOK = 30.0, 90.0, 0.15
 """Seconds that anything may take, that a step may take, and between two looks."""
 _TEXT = 'first line, with "quotes" and $HOME\n\n# third line: äöü 你好 \\ and `ticks`'
 _AFTER, _ONCE_MORE = "A word after the new beginning", "And a word after the restart"
+_LONG = "do:long, once more"
 _HELD = "This has to wait for the dialog"
 _DENIALS = ("No", "Reject", "Deny", "Cancel")
 T = TypeVar("T")
@@ -79,6 +82,8 @@ class ProgramCheck:
         self._folder = folder
         self._id = ""
         self._question: OpenQuestion | None = None
+        self._doubt = ""
+        """What was only guessed in this step, although all went on."""
 
     async def run(self, argv: tuple[str, ...]) -> None:
         """Go through all steps, and print each result."""
@@ -109,6 +114,7 @@ class ProgramCheck:
                 await self._fleet.kill(self._id, now=True)
 
     async def _judged(self, step: Callable[[], Awaitable[None]], more: float) -> tuple[Verdict, str]:
+        self._doubt = ""
         try:
             async with time_limit(_STEP + more):
                 await step()
@@ -122,7 +128,7 @@ class ProgramCheck:
             return "N", error.message
         except TimeoutError:
             return "N", f"it took too long; {self._state()}"
-        return "W", ""
+        return ("P", self._doubt) if self._doubt else ("W", "")
 
     # -- what is to be seen --------------------------------------------------------------------------------------------
 
@@ -155,6 +161,10 @@ class ProgramCheck:
     async def _screen(self) -> str:
         return "\n".join(without_styles(line) for line in await self._server.capture(self._row.pane))
 
+    async def _reading(self) -> ScreenReading:
+        info, lines = await self._server.capture_screen(self._row.pane)
+        return read_screen(self._profile, lines, info.title, (info.cursor_x, info.cursor_y), info.width)
+
     async def _shows(self, pattern: str, within: float = _WITHIN) -> bool:
         loop = asyncio.get_running_loop()
         ends = loop.time() + within
@@ -175,15 +185,15 @@ class ProgramCheck:
         return row.status in statuses and not row.status_source.endswith("?")
 
     async def _rests(self, within: float = _WITHIN) -> None:
-        """Wait until it is at rest. Raises `_Partly` where that is a guess for as long."""
+        """Wait until it is at rest. Where that is a guess for as long, the step works in part."""
         try:
             await self._until(
                 lambda: self._sure("idle") and not self._model.unanswered, "it did not come to rest", within
             )
         except _Fails:
-            if self._row.status == "idle":
-                raise _Partly(f"its rest is only guessed ({self._row.status_source})") from None
-            raise
+            if self._model.unanswered or self._row.status not in ("idle", QUIET):
+                raise
+            self._doubt = f"nothing shows that it rests ({self._row.status}, {self._row.status_source})"
 
     async def _settled(self) -> None:
         """Bring it back to rest after a step, whatever that has left open."""
@@ -192,7 +202,7 @@ class ProgramCheck:
                 break
             await self._server.send_keys(self._row.pane, "Escape")
             await asyncio.sleep(1.0)
-        with contextlib.suppress(_Fails, _Partly):
+        with contextlib.suppress(_Fails):
             await self._rests(8.0)
 
     def _heard(self, *texts: str) -> bool:
@@ -203,7 +213,12 @@ class ProgramCheck:
         await self._until(lambda: self._heard(*texts), "its model was not sent the text word for word")
 
     async def _enter(self, command: str) -> None:
-        """Type a command of the program's own as a person does."""
+        """Type a command of the program's own as a person does: into an empty input."""
+        for key in self._profile.keys.clear * 2:
+            if not (await self._reading()).draft:
+                break
+            await self._server.send_keys(self._row.pane, key)
+            await asyncio.sleep(_LOOK)
         await self._server.type_bytes(self._row.pane, command.encode())
         if not await self._shows(re.escape(command), 5.0):
             raise _Fails(f"{command} does not appear in its input")
@@ -241,7 +256,7 @@ class ProgramCheck:
             raise _Partly(f"its work is only guessed ({guessed[0]})")
 
     async def _asks(self) -> None:
-        if not self._setup.tool.name:
+        if not self._setup.tool.asks:
             raise _Lacks("it has no tool that asks first")
         await self._fleet.send(self._id, "do:touch")
         made = self._folder / MADE
@@ -256,7 +271,7 @@ class ProgramCheck:
             raise _Partly("its question is seen, and its choices cannot be read")
 
     async def _denial(self) -> None:
-        if not self._setup.tool.name:
+        if not self._setup.tool.asks:
             raise _Lacks("it has no tool that asks first")
         if not self._row.needs_you:
             raise _Fails("there was no question to deny")
@@ -267,6 +282,11 @@ class ProgramCheck:
                 await self._fleet.answer(self._id, key, question=asked.id)
         finally:
             await asyncio.sleep(0.5)
+            if self._setup.denied and self._row.needs_you:
+                self._doubt = "the denial has to be confirmed in its terminal"
+                for word in self._setup.denied:
+                    await self._server.send_keys(self._row.pane, word)
+                await asyncio.sleep(0.5)
             await self._settled()
         if (self._folder / MADE).exists():
             raise _Fails("the command has run all the same")
@@ -327,18 +347,18 @@ class ProgramCheck:
         self._model.pace = 5
         try:
             before = len(self._model.requests)
-            await self._fleet.send(self._id, "do:long, once more")
+            await self._fleet.send(self._id, _LONG)
             await self._until(lambda: len(self._model.requests) > before and self._model.unanswered, "no request came")
             if not await self._shows(SAYS[:12], _WITHIN):
                 raise _Fails("its answer does not appear")
             await self._fleet.interrupt(self._id)
-            await self._until(lambda: self._row.status == "idle", "it did not come to rest")
+            await self._until(lambda: self._row.status in ("idle", QUIET), "it did not come to rest")
             if self._model.unanswered and await self._grows():
                 raise _Fails("its answer goes on")
         finally:
             self._model.pace = 0
         await self._rests()
-        if END in await self._screen():
+        if END in (await self._screen()).rpartition(_LONG)[2]:  # above it may be the end of an earlier answer
             raise _Fails("its answer came to its end")
 
     async def _clear(self) -> None:
@@ -349,7 +369,7 @@ class ProgramCheck:
         await self._rests()
         await self._fleet.send(self._id, _AFTER)
         await self._hears(_AFTER)
-        if self._heard(_AFTER, "do:long, once more"):
+        if self._heard(_AFTER, _LONG):
             raise _Fails("its model is still sent the earlier conversation")
         await self._rests()
 
@@ -379,8 +399,7 @@ async def _check(name: str, program: str, version: str) -> None:
     (folder / "readme.txt").write_text("A project.\n", "utf-8")
     choose = follow_prompts(setup.tool, {"plan": setup.plan.calls} if setup.plan.calls else {})
     async with ModelServer(_WIRES[setup.api](), choose=choose, chunk=20) as model:
-        environment = setup.prepare(home, folder, model.url, version)
-        words = ("env", *(f"{name}={value}" for name, value in environment.items()), program, *setup.arguments)
+        os.environ.update(setup.prepare(home, folder, model.url, version))
         options = HubOptions(cwd=folder, loaded=load_settings(folder), where="a check")
         hub = build_hub(options)
         await hub.start()
@@ -388,7 +407,7 @@ async def _check(name: str, program: str, version: str) -> None:
             assert hub.fleet is not None, hub.failed
             check = ProgramCheck(hub.fleet, model, setup, profile, folder)
             try:
-                await check.run(words)
+                await check.run((program, *setup.arguments))
             finally:
                 await check.end()
         finally:

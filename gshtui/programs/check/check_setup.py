@@ -26,7 +26,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class ShellTool(_Table, frozen=True, kw_only=True):
-    """The program's tool that runs a command, which it asks about first."""
+    """The program's tool that runs a command."""
 
     name: str = ""
     """Empty: it has none that a model could call."""
@@ -34,6 +34,13 @@ class ShellTool(_Table, frozen=True, kw_only=True):
     """The argument that is the command."""
     more: dict[str, Any] = {}
     """What else a call needs."""
+    unasked: bool = False
+    """It is run without a question."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether the program asks before it runs a command of its model."""
+        return bool(self.name) and not self.unasked
 
 
 class OwnCall(_Table, frozen=True, kw_only=True):
@@ -74,6 +81,8 @@ class CheckSetup(_Table, frozen=True, kw_only=True):
     dialog: DialogSetup = DialogSetup()
     clear: str = ""
     """The command that begins a new conversation."""
+    denied: tuple[str, ...] = ()
+    """Keys that confirm a denial in its terminal, where the answer alone does not end the question."""
     login: str = ""
     """Why it cannot be pointed at a model here; the end of a sentence. Empty: it can."""
 
