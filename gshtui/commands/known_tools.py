@@ -80,11 +80,11 @@ SHELL_FORMS = frozenset((
     "host show", "host uninstall", "hub install", "hub run", "hub start", "hub status", "hub stop", "logs",
     "mcp accept", "mcp add", "mcp doctor", "mcp enable", "mcp import", "mcp ls", "mcp rm", "mcp serve", "mcp show",
     "note", "people allow", "people ls", "people revoke", "plugins approve", "plugins ls", "plugins off",
-    "plugins on", "plugins revoke", "profiles check", "profiles ls", "profiles show", "profiles test", "prompt",
-    "prompts ls", "prompts show", "prune", "python install", "redo", "replay", "report", "rewind", "run",
-    "sandbox", "search", "serve", "session export", "session ls", "session rename", "session resume", "session rm",
-    "session search", "session show", "session summarise", "shell", "timeline", "usage", "version",
-    "workflow cancel", "workflow ls", "workflow resume", "workflow run", "workflow runs", "workflow show",
-    "worktree finish",
+    "plugins on", "plugins revoke", "profiles check", "profiles ls", "profiles show", "profiles test",
+    "profiles update", "prompt", "prompts ls", "prompts show", "prune", "python install", "redo", "replay",
+    "report", "rewind", "run", "sandbox", "search", "serve", "session export", "session ls", "session rename",
+    "session resume", "session rm", "session search", "session show", "session summarise", "shell", "timeline",
+    "usage", "version", "workflow cancel", "workflow ls", "workflow resume", "workflow run", "workflow runs",
+    "workflow show", "worktree finish",
 ))
 """Commands that are words of `gsh-tui`."""

@@ -221,7 +221,8 @@ class CommandOffers:
         def programs() -> list[AnyCommand]:
             from gshtui.programs.commands import commands
 
-            return commands(look=self._look, environ=self._loaded.environ)
+            keys = self._settings.programs.rule_keys
+            return commands(look=self._look, environ=self._loaded.environ, rule_keys=lambda: keys)
 
         self._offer("hunk", hunks)
         self._offer("profiles program_hooks hooks", programs)

@@ -7,7 +7,7 @@ Registered by the hub.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -29,8 +29,10 @@ from gshtui.commands.declaration import (
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.programs import hooks
-from gshtui.programs.profile import LoadedProfiles, Profile, ProfileError, is_untested, load
+from gshtui.programs.check.check_results import all_seen_here
+from gshtui.programs.profile import STATUS_RECORDS, LoadedProfiles, Profile, ProfileError, is_untested, load
 from gshtui.programs.profile_trials import CheckProfile, Look, TryProfile, check_action, trial_action
+from gshtui.programs.profile_updates import UpdateProfiles, update_action
 from gshtui.text.verbatim import fenced
 
 _STATES = {
@@ -91,21 +93,23 @@ class ProfilesParameters(Parameters):
     """Parameters of `profiles`."""
 
     SHELL = ShellGroup(
-        "Profiles of programs: list, show, check, test",
+        "Profiles of programs: list, show, check, test, update",
         """\
 Profiles of other programs: how each starts, looks and takes input.
 
 `check` tries an installed program in ten steps against a small model on this machine, in a throw-away home; `test` says
-what a profile reads from an agent's screen.""",
+what a profile reads from an agent's screen; `update` takes rules from a signed file.""",
         (("list", "ls"),),
     )
-    action: Literal["ls", "show", "check", "test"] = Field(
+    action: Literal["ls", "show", "check", "test", "update"] = Field(
         default="ls",
         description="ls: every profile. show: one in full. check: try the installed program in ten steps, for about a "
-        "minute. test: what a profile reads from an agent's screen.",
+        "minute. test: what a profile reads from an agent's screen. update: take rules from a signed file.",
     )
-    name: str = Field(default="", description="The profile to show, check or test.")
+    name: str = Field(default="", description="The profile to show, check or test; for update: the file or address.")
     agent: str = Field(default="", description="For test: the agent whose screen is read.")
+    undo: bool = Field(default=False, description="For update: go back to the rules before the last one.")
+    digest: str = Field(default="", description="For update: of the rules that were shown.")
 
 
 class HooksParameters(Parameters):
@@ -119,7 +123,10 @@ class HooksParameters(Parameters):
 
 
 def commands(
-    read: Callable[[], LoadedProfiles] = load, look: Look | None = None, environ: Mapping[str, str] = {}
+    read: Callable[[], LoadedProfiles] = load,
+    look: Look | None = None,
+    environ: Mapping[str, str] = {},
+    rule_keys: Callable[[], Sequence[str]] = tuple,
 ) -> list[AnyCommand]:
     """The family.
 
@@ -127,6 +134,7 @@ def commands(
         read: loads the profiles; every run calls it, so that changed files apply at once.
         environ: by which installed programs are found.
         look: looks at an agent's screen; `None`: there are no agents here.
+        rule_keys: the public keys of those whose rules a person takes.
     """
 
     async def listed(_: Invocation, _parameters: ListProfiles) -> ProfileList:
@@ -145,7 +153,7 @@ def commands(
 
     lists = Action(ListProfiles, ProfileList, listed, _render_list)
     shows = Action(ShowProfile, ShownProfile, show, _render_profile)
-    checks, tests = check_action(read, environ), trial_action(read, look)
+    checks, tests, updates = check_action(read, environ), trial_action(read, look), update_action(environ, rule_keys)
 
     async def profiles(invocation: Invocation, parameters: ProfilesParameters) -> Outcome:
         match _bound(parameters):
@@ -157,6 +165,8 @@ def commands(
                 return await checks.handle(invocation, one)
             case TryProfile() as one:
                 return await tests.handle(invocation, one)
+            case UpdateProfiles() as one:
+                return await updates.handle(invocation, one)
             case one:
                 return await lists.handle(invocation, one)
 
@@ -183,7 +193,7 @@ def commands(
             handler=profiles,
             positions=("action", "name", "agent"),
             family="agents",
-            actions=(lists, shows, checks, tests),
+            actions=(lists, shows, checks, tests, updates),
             bind=_bound,
         ),
         Command(
@@ -217,7 +227,7 @@ def _named(loaded: LoadedProfiles, name: str, line: str) -> Profile:
         raise UsageError(str(error)) from error
 
 
-def _bound(given: ProfilesParameters) -> ListProfiles | ShowProfile | CheckProfile | TryProfile:
+def _bound(given: ProfilesParameters) -> ListProfiles | ShowProfile | CheckProfile | TryProfile | UpdateProfiles:
     match given.action:
         case "show":
             return ShowProfile(name=given.name)
@@ -225,12 +235,33 @@ def _bound(given: ProfilesParameters) -> ListProfiles | ShowProfile | CheckProfi
             return CheckProfile(name=given.name)
         case "test":
             return TryProfile(name=given.name, agent=given.agent)
+        case "update":
+            return UpdateProfiles(source=given.name, undo=given.undo, digest=given.digest)
         case "ls":
             return ListProfiles()
 
 
-def _mark(profile: Profile) -> str:
-    return " · untested" if is_untested(profile) else ""
+def _can(profile: Profile) -> list[str]:
+    """What is known of a program, and so what it can be used for; nothing of shells and interpreters."""
+    if not profile.ai:
+        return []
+    if profile.login:
+        return ["needs you at its login", "all else is guessed"]
+    sources = {
+        "protocol": profile.protocol,
+        "record": profile.record in STATUS_RECORDS,
+        "hooks": profile.hooks.kind,
+        "screen": profile.rules,
+    }
+    asks = profile.question
+    can = {
+        f"status by {', '.join(filter(sources.get, sources))}": profile.rules,
+        "answers": profile.protocol or asks.choice or asks.buttons or asks.keys or asks.letters,
+        "modes": profile.modes.each,
+        "resumes": profile.conversation.resume,
+    }
+    found = [words for words, there in can.items() if there]
+    return ["untested", *found] if is_untested(profile) else found
 
 
 def _render_list(_invocation: Invocation, found: ProfileList) -> Outcome:
@@ -243,12 +274,13 @@ def _render_list(_invocation: Invocation, found: ProfileList) -> Outcome:
             "hooks": one.hooks,
             "seen": list(one.profile.seen),
             "untested": is_untested(one.profile),
+            "can": _can(one.profile),
             "file": one.file,
         }
         for one in found.profiles
     ]
     lines = [
-        f"{one.profile.name:10} {one.profile.title:22} {_STATES[one.hooks]}{_mark(one.profile)}"
+        f"{one.profile.name:10} {one.profile.title:20} {_STATES[one.hooks]:20} {' · '.join(_can(one.profile))}".rstrip()
         for one in found.profiles
     ]
     return Outcome({"profiles": data, "problems": found.problems}, "\n".join([*lines, *found.problems]))
@@ -261,6 +293,8 @@ def _render_profile(_invocation: Invocation, shown: ShownProfile) -> Outcome:
     lines.append(f"programs: {', '.join(profile.programs) or 'none'}")
     never = "never: untested, made from its documentation" if is_untested(profile) else "never recorded"
     lines.append(f"seen: {', '.join(profile.seen) or never}")
+    lines += [f"seen here: {version}, {result.sums}" for version, result in all_seen_here(profile.name).items()]
+    lines += [f"can: {' · '.join(can)}"] if (can := _can(profile)) else []
     lines.append(f"resumed by: {' '.join(profile.conversation.resume) or 'nothing'}")
     lines.append(f"interrupted by: {' '.join(profile.keys.interrupt)}; ended by: {' '.join(profile.keys.exit)}")
     lines.append(f"idle after {profile.timing.idle:g} s without output, if nothing else shows the status")

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_type_hi
 import msgspec
 
 from gshtui.bus.agent_data import GuardMode, Meaning
+from gshtui.programs import profile_bundle
 from gshtui.programs.profile_overlay import EXTENDS, OverlayError, overlaid
 from gshtui.settings import paths, plugins
 from gshtui.settings.toml_file import load_toml, read_bytes
@@ -125,6 +126,8 @@ class RestRules(_Table, frozen=True, kw_only=True):
     """Patterns of a row that it prints above its input at the end of a turn."""
     interrupted: tuple[Pattern, ...] = ()
     """The same, of a turn that was interrupted."""
+    footer: tuple[Pattern, ...] = ()
+    """Patterns of a row below its input that is there only while it rests."""
 
 
 class QuestionRules(_Table, frozen=True, kw_only=True):
@@ -145,6 +148,10 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     own."""
     buttons: Reads[tuple[str, ...]] = ()
     """The labels that a row of buttons may have; the one with a background of its own is under the cursor."""
+    keys: Pattern = ""
+    """Pattern of one choice in a row of them, each chosen by its key alone: group 1 is the key, group 2 its label."""
+    end: Pattern = ""
+    """Pattern of the line above such a row; another line there says that a part of the question is out of sight."""
     letters: Pattern = ""
     """Pattern of a question in front of the cursor that is answered by a letter and Enter: group 1 is the question,
     group 2 its choices, such as `(Y)es/(N)o`."""
@@ -318,6 +325,8 @@ class Profile(_Table, frozen=True, kw_only=True):
     seen: Reads[tuple[str, ...]] = ()
     """Versions whose screens were seen; what is between the oldest and the newest counts as well. None: it was made
     from the program's documentation, and is untested."""
+    login: bool = False
+    """Only its login was seen: all else is guessed from movement."""
     version_flag: str = ""
     """The argument with which the program prints its version and ends. Empty: it is never run for that."""
     input: InputRules = InputRules()
@@ -427,7 +436,7 @@ Tables = Mapping[str, Any]
 
 
 def load(folder: Path | None = None, before: LoadedProfiles | None = None) -> LoadedProfiles:
-    """The profiles that ship with gsh-tui, and over them those of plugins and the user's own.
+    """The profiles that ship with gsh-tui, over them the rules of an update, those of plugins and the user's own.
 
     Args:
         folder: of the user's profiles; `own_folder()` by default. It need not exist.
@@ -435,12 +444,10 @@ def load(folder: Path | None = None, before: LoadedProfiles | None = None) -> Lo
     """
     problems: list[str] = []
     found = _Layers(problems, before)
-    for path in _files(Path(__file__).parent / "profiles", problems):
-        found.add(path, tested=True)
-    for path in _plugin_files(problems):
-        found.add(path)
-    for path in _files(folder or own_folder(), problems):
-        found.add(path)
+    found.add(_files(Path(__file__).parent / "profiles", problems), tested=True)
+    found.update(folder or own_folder())
+    found.add(_plugin_files(problems))
+    found.add(_files(folder or own_folder(), problems))
     return LoadedProfiles(found.profiles, found.origins, tuple(problems))
 
 
@@ -459,10 +466,41 @@ class _Layers:
         self._problems = problems
         self._before = before
 
-    def add(self, path: Path, *, tested: bool = False) -> None:
-        """Put a file over those before it; one that is wrong is a problem, and changes nothing."""
+    def add(self, paths: Sequence[Path], *, tested: bool = False) -> None:
+        """Put files over those before them; one that is wrong is a problem, and changes nothing. One that extends
+        another of them comes after that.
+        """
+        own = [(path, self._read(path)) for path in paths]
+        for path, tables in sorted(own, key=lambda each: each[1] is not None and EXTENDS in each[1]):
+            if tables is not None:
+                self._add(path, tables, tested)
+
+    def update(self, folder: Path) -> None:
+        """Put the bundle of rules that counts over what ships."""
         try:
-            tables = read_tables(path)
+            found = profile_bundle.current(folder)
+        except profile_bundle.BundleError as error:
+            self._problems.append(str(error))
+            return
+        if found is None:
+            return
+        path, bundle = found
+        for name, changes in bundle.profiles.items():
+            try:
+                tables = profile_bundle.changed(self._tables[name], changes)
+                self._put(made(tables, path), path, tables)
+            except (KeyError, OverlayError, ProfileError) as error:
+                self._problems.append(f"The rules for {name} in {path} do not count: {str(error).removesuffix('.')}.")
+
+    def _read(self, path: Path) -> Tables | None:
+        try:
+            return read_tables(path)
+        except ProfileError as error:
+            self._problems.append(f"{error} {self._kept(path)}".rstrip())
+            return None
+
+    def _add(self, path: Path, tables: Tables, tested: bool) -> None:
+        try:
             if EXTENDS in tables:
                 tables = self._extended(path, tables)
             profile = made(tables, path, tested=tested)

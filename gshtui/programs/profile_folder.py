@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from gshtui.programs.profile import LoadedProfiles, load, own_folder
+from gshtui.programs.profile_bundle import USED
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.tasks import cancel_and_wait, keep_on
@@ -94,7 +95,7 @@ def _nearest(folder: Path) -> Path:
 def _state(folder: Path) -> _State:
     """What changes with every change of the folder's files."""
     try:
-        found = [(entry.name, entry.stat()) for entry in os.scandir(folder) if entry.name.endswith(".toml")]
+        found = [(entry.name, entry.stat()) for entry in os.scandir(folder) if entry.name.endswith((".toml", USED))]
     except OSError:
         return ()
     return tuple(sorted((name, each.st_mtime_ns, each.st_size, each.st_ino) for name, each in found))

@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
 from gshtui.programs.choice_meaning import digits_of, meaning_of
 from gshtui.programs.profile import Profile, QuestionRules
@@ -78,7 +80,8 @@ def read_question(
     inner = [_unframed(rules, line) for line in text]
     found = _numbered(rules, text, inner, lines) or _unnumbered(rules, text, inner)
     if found is None and not dialog:
-        found = _by_buttons(rules, text, inner, lines) or _by_letters(rules, text, cursor, width)
+        found = _by_buttons(rules, text, inner, lines) or _by_keys(rules, text, inner)
+        found = found or _by_letters(rules, text, cursor, width)
     if found is not None and not (dialog and not any(one.means for one in found.question.choices)):
         return replace(found, rows=tuple(replace(row, beside=True) for row in found.rows)) if beside else found
     subject = one_line(doing, _BEHIND) or ("a dialog is open" if dialog else "it waits for an answer")
@@ -342,7 +345,9 @@ def _buttons(rules: QuestionRules, line: str) -> tuple[list[str], str]:
 
 
 def _highlighted(line: str, labels: Sequence[str]) -> int:
-    """Which of these labels has a background other than what is left of the first label's padding; -1: not one."""
+    """Which of these labels has a background other than what is behind the last one's padding, or where all have, than
+    all the others have; -1: not one.
+    """
     shown, backgrounds = _backgrounds(line)
     places: list[int] = []
     at = 0
@@ -353,7 +358,10 @@ def _highlighted(line: str, labels: Sequence[str]) -> int:
         places.append(at)
         at += len(label)
     around = backgrounds[at + 2] if at + 2 < len(backgrounds) else ""  # behind the last one and its padding
-    own = [number for number, place in enumerate(places) if backgrounds[place] != around]
+    colours = [backgrounds[place] for place in places]
+    own = [number for number, colour in enumerate(colours) if colour != around]
+    if len(own) == len(labels) > 2 and len(set(colours)) == 2:
+        own = [number for number in own if colours.count(colours[number]) == 1]
     return own[0] if len(own) == 1 else -1
 
 
@@ -387,6 +395,29 @@ def _background(parameters: str, now: str) -> str:
             now = ""
         at += 1
     return now
+
+
+def _by_keys(rules: QuestionRules, whole: Sequence[str], text: Sequence[str]) -> ReadQuestion | None:
+    """The lowest line that consists of choices with a key each, such as `[y] Yes  [n] No`."""
+    if not rules.keys:
+        return None
+    pattern = compile_linear(rules.keys)
+    for row in range(len(text) - 1, -1, -1):
+        rest, keys, labels = text[row], list[str](), list[str]()
+        while (match := pattern.search(rest)) is not None and match.span()[1] > match.span()[0]:
+            keys.append(match.group(1) or "")
+            labels.append((match.group(2) or "").strip())
+            rest = rest[: match.span()[0]] + rest[match.span()[1] :]
+        if len(keys) < 2:
+            continue
+        if rest.strip() or len(set(keys)) != len(keys) or not all((*keys, *labels)):
+            return None
+        found = _found(rules, whole, text, row, labels, -1, [ShownRow(text[row].strip(), marked=True)], digits=keys)
+        above = next((text[n] for n in range(row - 1, -1, -1) if text[n].strip()), "")
+        if found is None or not rules.end or compile_linear(rules.end).search(above):
+            return found
+        return replace(found, question=msgspec.structs.replace(found.question, partial=True))
+    return None
 
 
 # -- choices by their letters --------------------------------------------------------------------------------------

@@ -236,14 +236,15 @@ def _unless_contradicted(
 
 
 def _last_turn(profile: Profile, text: Sequence[str], place: int) -> tuple[str, str]:
-    """The row above the input which shows that the last turn is over, and the row of its prompt; empty if not there."""
+    """The row beside the input which shows that the last turn is over, and the row of its prompt; empty: not there."""
     if not profile.ai:
         return "", ""
+    below = (row for row in text[place + 1 :] if any(search(mark, row) for mark in profile.rest.footer))
+    ended = next(below, "")
     marks = (*profile.rest.done, *profile.rest.interrupted)
     # An input between two rules has no mark of its own, so any row would be taken for one that was entered.
     bare = profile.input.block or bool(profile.input.below)
     typed = compile_linear(profile.input.line).groups and not bare
-    ended = ""
     for at, row in enumerate(reversed([line for line in text[:place] if line])):
         echo = search(profile.input.line, row) if typed else None
         if echo is not None and (echo.group(1) or "").strip():

@@ -237,6 +237,10 @@ class ProgramsSettings(SettingsTable):
         description="Programs, by the names of their profiles, that are read and driven by their screens alone although"
         " they have a protocol of their own for that (codex, opencode); * for all.",
     )
+    rule_keys: list[str] = Field(
+        default=[],
+        description="Public keys, as minisign writes them, of those whose rules `profiles update` takes.",
+    )
 
 
 class Sandbox(SettingsTable):

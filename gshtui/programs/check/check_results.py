@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -65,9 +66,14 @@ def seen_here(name: str, version: str) -> CheckResult | None:
     return _load().get(name, {}).get(version)
 
 
+def all_seen_here(name: str) -> dict[str, CheckResult]:
+    """Version → what was found here with it. Blocks for a moment."""
+    return dict(_load().get(name, {}))
+
+
 def keep_result(name: str, version: str, result: CheckResult) -> None:
     """Keep a result as that of this version. Blocks for a moment. Raises `OSError`."""
-    kept = _load()
+    kept = dict(_load())
     versions = {number: each for number, each in kept.get(name, {}).items() if number != version}
     versions[version] = msgspec.structs.replace(result, at=time.time())
     kept[name] = dict(list(versions.items())[-_KEPT:])
@@ -76,6 +82,16 @@ def keep_result(name: str, version: str, result: CheckResult) -> None:
 
 
 def _load() -> _Kept:
+    file = results_file()
+    try:
+        state = file.stat()
+    except OSError:
+        return {}
+    return _read(file, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=4)
+def _read(file: Path, _changed: int, _size: int) -> _Kept:
     with contextlib.suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode(results_file().read_bytes(), type=learned(_Kept))
+        return msgspec.json.decode(file.read_bytes(), type=learned(_Kept))
     return {}
