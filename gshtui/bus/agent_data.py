@@ -271,6 +271,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Asked about a prompt that its program was not seen to take; part of `question` while the program asks nothing."""
     held_up: str = ""
     """What keeps the next message from being typed, as a sentence."""
+    version_checked: str = ""
+    """What a check found here with this version of its program, such as `8 W, 1 P, 1 N`; empty: it was not checked."""
 
     @property
     def host(self) -> str:

@@ -21,6 +21,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet import agent_tables
 from gshtui.fleet.ports import AgentStart, FleetError, Kind
 from gshtui.guard.child_environment import named_variables
+from gshtui.programs.check.check_results import seen_here
 from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileError
 from gshtui.programs.profile_folder import OnProfiles, ProfileFolder
 from gshtui.programs.program_versions import kept_versions
@@ -133,7 +134,12 @@ class Programs:
     def version_fields(profile: Profile, version: str) -> dict[str, str]:
         """The fields of a row about its program's version."""
         seen = "" if profile.knows(version) else profile.seen_nearest(version) or agent_tables.NEVER
-        return {"version": version, "version_seen": seen}
+        checked = seen_here(profile.name, version)
+        return {
+            "version": version,
+            "version_seen": seen,
+            "version_checked": checked.sums if checked is not None else "",
+        }
 
     async def version_notice(self, row: AgentRow) -> Noticed | None:
         """What a person is told, once for each version, of one whose screens were never seen; `None`: nothing."""

@@ -51,6 +51,7 @@ def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
         "profile": row.profile,
         "version": row.version,
         "version_seen": row.version_seen,
+        "version_checked": row.version_checked,
         "mode": (row.program_mode.like if row.program_mode is not None else "") or row.held_to,
         "program_mode": row.program_mode.name if row.program_mode is not None else "",
         "held_to": row.held_to,
@@ -117,8 +118,9 @@ def unseen_words(row: AgentRow) -> str:
 
 def program_words(row: AgentRow) -> str:
     """The agent's program with its version, such as `claude 2.1.332 (rules seen to 2.1.197)`; empty: it is ours."""
-    unseen = unseen_words(row)
-    return f"{row.profile} {row.version}{f' ({unseen})' if unseen else ''}".strip()
+    checked = f"seen here: {row.version_checked}" if row.version_checked else ""
+    known = "; ".join(filter(None, (unseen_words(row), checked)))
+    return f"{row.profile} {row.version}{f' ({known})' if known else ''}".strip()
 
 
 def cost_words(row: AgentRow) -> str:

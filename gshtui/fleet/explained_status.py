@@ -25,6 +25,7 @@ def explained_status(_invocation: Invocation, found: ExplainedStatus) -> Outcome
         "program": row.profile,
         "version": row.version,
         "version_seen": row.version_seen,
+        "version_checked": row.version_checked,
         "listed": {"status": row.status, "source": row.status_source, "age_s": agent_tables.status_age(row)},
     }
     listed = f"**{row.name}** ({row.id}) is listed as {agent_tables.status_words(row)}."

@@ -366,7 +366,7 @@ class Starter:
             "pid_started": begun, "argv": list(start.argv), "status": "starting", "status_source": "spawn",
             "status_at": time.time(), "doing": "", "ended": 0.0, "exit_status": None, "needs_you": False,
             "killed": False, "killed_at": 0.0, "archived": 0.0, "version": "", "version_seen": "",
-            "unsent": None, "held_up": "",
+            "version_checked": "", "unsent": None, "held_up": "",
         }  # fmt: skip
         if row.kind == "cli":
             fields |= {"external_id": start.external_id, "held_to": start.mode, "program_mode": start.program_mode}

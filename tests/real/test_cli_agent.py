@@ -17,6 +17,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
+from gshtui.programs.check.check_results import CheckedStep, CheckResult, keep_result
 from gshtui.programs.profile import load as load_profiles
 from gshtui.settings.loader import load
 from gshtui.tmux.attach_client import words_for
@@ -202,6 +203,7 @@ def test_the_version_of_a_program_is_told_where_it_was_never_seen(project: Path,
         return str(link)
 
     seen = load_profiles().get("claude").seen[0]
+    keep_result("claude", "0.1.2", CheckResult((CheckedStep("rest", "W"), CheckedStep("work", "N", "it is idle"))))
     said = [
         run_gsh("agent", "spawn", "--cli", install(one), cwd=project).err for one in ("99.0.1", "99.0.1", "0.1.2", seen)
     ]
@@ -211,7 +213,8 @@ def test_the_version_of_a_program_is_told_where_it_was_never_seen(project: Path,
     assert [row["version"] for row in rows] == ["99.0.1", "99.0.1", "0.1.2", seen]
     assert [bool(row["version_seen"]) for row in rows] == [True, True, True, False]
     listed = run_gsh("agent", "ls", cwd=project).out
-    assert "claude 99.0.1 (rules seen to " in listed and f"claude 0.1.2 (rules seen from {seen})" in listed
+    assert "claude 99.0.1 (rules seen to " in listed and f"claude 0.1.2 (rules seen from {seen}; " in listed
+    assert [row["version_checked"] for row in rows] == ["", "", "1 W, 1 N", ""] and "; seen here: 1 W, 1 N)" in listed
     explained = run_gsh("agent", "explain", "1", "--json", cwd=project).json
     assert (explained["version"], explained["program"], explained["agent"]) == ("99.0.1", "claude", "0001")
     assert {"hook", "record", "screen"} <= {one["source"] for one in explained["silent"]}
