@@ -95,6 +95,7 @@ PROGRAMS = {
     program.name: program
     for program in (
         *(Program(name, name) for name in ("claude", "codex", "opencode", "gemini", "aider", "vibe", "qwen")),
+        *(Program(name, name) for name in ("pi", "cline", "kilo", "copilot")),
         Program("claude-agent-acp", "claude", over_acp=True),
         Program("codex-acp", "codex", over_acp=True),
     )

@@ -83,6 +83,8 @@ def calls(program: str, folder: Path) -> Calls:
                 "both": (("ask_user_question", {"questions": [_COLOUR, _TOPPINGS]}),),
                 "plan": (("exit_plan_mode", {"plan": PLAN}),),
             }
+        case "copilot":
+            return {"small": (("edit", {"path": notes, "old_str": "line 5 of", "new_str": "line five of"}),)}
         case _:
             return {}
 
@@ -143,6 +145,10 @@ def _qwen_mode(mode: str) -> Callable[[Path, Path], None]:
         file.write_text(json.dumps(settings), "utf-8")
 
     return set_up
+
+
+def _copilot_untrusted(home: Path, folder: Path) -> None:
+    (home / ".copilot" / "config.json").write_text(json.dumps({"banner": "never"}), "utf-8")
 
 
 _WORKS = r"\n {1,4}(?:\S.* · )?esc to interrupt"
@@ -286,6 +292,104 @@ SCENES: dict[str, tuple[Scene, ...]] = {
                 Step("busy", "thinking", text="do:long", until="esc to cancel", steady=0, after=0.5),
                 Step("interrupted", "idle", keys=("Escape",), until="ancelled"),
                 Step("command", "waiting", text="do:touch", until="allow once|proceed", optional=True),
+            ),
+        ),
+    ),
+    "pi": (
+        Scene(
+            "day",
+            (
+                Step("idle", "idle", until=r"v\d+\.\d+[\s\S]*\n─{10}", steady=1.5),
+                Step("draft", "idle", text="half a thought", enter=False, until="half a thought", draft=True),
+                Step(
+                    "long-draft",
+                    "idle",
+                    keys=("C-u",),
+                    text="a thought\n\n  in three lines",
+                    enter=False,
+                    until="three lines",
+                    draft=True,
+                ),
+                Step("answered", "idle", keys=("C-c",), text="Good day", until=r"I am here\."),
+                Step("busy", "thinking", text="do:long", until=r"\n── . Working", steady=0, after=0.5),
+                Step("interrupted", "idle", keys=("Escape",), until="Operation aborted"),
+                Step("tool", "tool", text="do:sleep", until=r"Elapsed[\s\S]*\n── . Working", steady=0, after=0.5),
+                Step("ran", "idle", until=r"slept[\s\S]*has run\.[\s\S]*\n─{20}"),
+                Step("error", "idle", text="do:fail", until=r"in the\s+mood[\s\S]*\n─{20}", steady=1.5),
+                Step("model", "waiting", text="/model", until="to cancel", dialog=True),
+                Step("settings", "waiting", keys=("Escape",), text="/settings", until="to cancel", dialog=True),
+                Step("resume", "waiting", keys=("Escape",), text="/resume", until="Resume Session", dialog=True),
+                Step("tree", "waiting", keys=("Escape",), text="/tree", until="Type to search", dialog=True),
+                Step("login", "waiting", keys=("Escape",), text="/login", until=r"navigate .*cancel", dialog=True),
+                Step("shell", "waiting", keys=("Escape", "!"), until=r"\n! *\n", dialog=True, draft=True),
+            ),
+        ),
+    ),
+    "kilo": (
+        Scene(
+            "day",
+            (
+                Step("idle", "idle", until="Ask anything", steady=1.5),
+                Step("draft", "idle", text="half a thought", enter=False, until="half a thought", draft=True),
+                Step("answered", "idle", keys=("C-u",), text="Good day", until=r"I am here\."),
+                Step("busy", "thinking", text="do:long", until="This sentence[\\s\\S]*esc interrupt", steady=0),
+                Step("interrupted", "idle", keys=("Escape", "Escape"), until="interrupted"),
+                Step("command", "waiting", text="do:touch", until="Permission required"),
+                Step("approved", "idle", keys=("Enter",), until=r"has run\.[\s\S]*ctrl\+p"),
+                Step("sleep", "waiting", text="do:sleep", until="Permission required"),
+                Step("tool", "tool", keys=("Enter",), until=r"esc interrupt", steady=0),
+                Step("ran", "idle", until=r"slept[\s\S]*has run\.[\s\S]*ctrl\+p"),
+                Step("denial", "waiting", text="do:touch", until="Permission required", steady=1.0),
+                Step("words", "waiting", keys=("Right", "Right", "Enter"), until="Reject permission"),
+                Step("denied", "idle", keys=("Enter",), until=r"ctrl\+p", steady=1.0),
+                Step("error", "idle", text="do:fail", until="in the mood"),
+                Step("models", "waiting", text="/models", until=r"Select model +esc", dialog=True),
+                Step("palette", "waiting", keys=("Escape", "C-p"), until=r"Commands +esc", dialog=True),
+            ),
+        ),
+    ),
+    "cline": (
+        Scene(
+            "day",
+            (
+                Step("offer", "waiting", until="any other key to close", dialog=True, optional=True),
+                Step("idle", "idle", keys=("x", "C-u"), until="Ctrl.P for menu", steady=1.0),
+                Step("draft", "idle", text="half a thought", enter=False, until="half a thought", draft=True),
+                Step("answered", "idle", keys=("C-u",), text="Good day", until=r"\* Hello\. I am here\."),
+                Step("busy", "thinking", text="do:long", until=r"\n . This sentence", steady=0, after=0.5),
+                Step("interrupted", "idle", keys=("Escape",), until="This sentence", steady=2.0),
+                Step("command", "waiting", text="do:touch", until=r"\[y\] Approve", steady=0, after=0.5),
+                Step("denied", "idle", keys=("n",), until=r"rejected[\s\S]*\* Done"),
+                Step("sleep", "waiting", text="do:sleep", until=r"\[y\] Approve", steady=0, after=0.5),
+                Step("tool", "tool", keys=("y",), until=r"\n [^ *x] run_commands", steady=0, after=0.5),
+                Step("ran", "idle", until=r"slept\s*\n[\s\S]*\* Done"),
+                Step("settings", "waiting", text="/settings", until="Esc close", dialog=True),
+                Step("history", "waiting", keys=("Escape",), text="/history", until="Esc to close", dialog=True),
+            ),
+        ),
+    ),
+    "copilot": (
+        Scene("trust", (Step("trust", "waiting", until="trust the files"),), set_up=_copilot_untrusted),
+        Scene(
+            "day",
+            (
+                Step("idle", "idle", until=r"/ commands", steady=1.5),
+                Step("draft", "idle", text="half a thought", enter=False, until="half a thought", draft=True),
+                Step("answered", "idle", keys=("C-u",), text="Good day", until=r"I am here\.[\s\S]*/ commands"),
+                Step("busy", "thinking", text="do:long", until=r"This sentence[\s\S]*Working", steady=0),
+                Step("interrupted", "idle", keys=("Escape", "Escape"), until=r"cancelled by user[\s\S]*/ commands"),
+                Step("command", "waiting", text="do:touch", until="Do you want to run"),
+                Step("denied", "idle", keys=("Escape",), until=r"Operation cancelled by user\s[^╭]*/ commands"),
+                Step("sleep", "waiting", text="do:sleep", until="Do you want to run"),
+                Step("tool", "tool", keys=("Enter",), until=r"Working", steady=0, after=0.5),
+                Step("ran", "idle", until=r"has run\.[\s\S]*/ commands"),
+                Step("small-edit", "waiting", text="do:small", until="Do you want to"),
+                Step("denied", "idle", keys=("Escape",), until=r"/ commands", steady=1.0),
+                Step("error", "idle", text="do:fail", until=r"in the mood[\s\S]*/ commands"),
+                Step("model", "waiting", text="/model", until="esc to cancel", dialog=True),
+                Step("plan-mode", "idle", keys=("Escape", "BTab"), until="Plan · "),
+                Step("autopilot", "idle", keys=("BTab",), until="Autopilot · "),
+                Step("shell", "waiting", keys=("BTab", "!"), until="exit shell mode", dialog=True),
             ),
         ),
     ),

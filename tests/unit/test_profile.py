@@ -8,18 +8,35 @@ import pytest
 
 from gshtui.programs import profile as profiles
 from gshtui.programs.screen_reading import read_screen
+from gshtui.text.linear_regex import compile_linear
 
 LOADED = profiles.load(Path("/nonexistent"))
 
 
 def test_what_ships_is_in_order() -> None:
     assert LOADED.problems == ()
-    tested = {"aider", "claude", "codex", "copilot", "gemini", "opencode", "qwen", "vibe"}
+    tested = {
+        "aider",
+        "claude",
+        "codex",
+        "copilot",
+        "gemini",
+        "opencode",
+        "qwen",
+        "vibe",
+        "cline",
+        "droid",
+        "kilo",
+        "pi",
+    }
     untested = {"amp", "cursor", "goose"}
     assert set(LOADED.profiles) == {*tested, *untested, "python", "repl", "shell"}
     assert {name for name, profile in LOADED.profiles.items() if profiles.is_untested(profile)} == untested
     for name, profile in LOADED.profiles.items():
-        assert profiles.read(LOADED.origins[name]) == profile  # here its patterns are compiled, too
+        if "extends" not in profiles.read_tables(LOADED.origins[name]):
+            assert profiles.read(LOADED.origins[name]) == profile
+        for _, pattern in profiles.patterns_of(profile):
+            assert compile_linear(pattern).pattern == pattern
         assert not profile.ai or profile.timing.idle >= 10
         assert profile.keys.interrupt and profile.keys.exit
 

@@ -46,10 +46,13 @@ def test_every_program_is_recorded_in_every_state() -> None:
     states: dict[str, set[str]] = {}
     for shot in SHOTS:
         states.setdefault(shot.values[0], set()).add(shot.values[2]["status"])
-    assert set(states) == {"aider", "claude", "codex", "gemini", "opencode", "qwen", "vibe"}
+    assert set(states) == {
+        *("aider", "claude", "cline", "codex", "copilot", "gemini", "kilo", "opencode", "pi", "qwen", "vibe")
+    }
     assert states.pop("aider") == {"idle", "waiting"}, "its screen shows no work but its output"
     assert states.pop("vibe") == {"starting", "idle", "thinking", "waiting"}, "a tool's picture is that of thinking"
-    assert states.pop("qwen") >= {"idle", "thinking", "waiting"}
+    for program in ("qwen", "cline", "copilot", "kilo", "pi"):
+        assert states.pop(program) >= {"idle", "thinking", "waiting"}
     for program, seen in states.items():
         assert seen >= {"idle", "thinking", "tool", "waiting", ""}, program
 
