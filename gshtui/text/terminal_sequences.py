@@ -62,7 +62,7 @@ _SHORT_TAIL = re.compile(
     r"|O[A-DFHMPQRS](?![A-Za-z])|O[\d;]+[A-Z]"
 )
 """The same where it came in one piece: typed by hand, each letter comes alone."""
-_BEGUN_TAIL = re.compile(r"\[(?:[<=>?]?[\d;:]*|\[)|\]\d{0,5}")
+_BEGUN_TAIL = re.compile(r"\[(?:[<=>?]?[\d;:]*|[<=>?]?[\d;:]+[ -/]+|\[)|\]\d{0,5}|P[\d;]{0,16}|_")
 """How the rest of a sequence may begin."""
 
 
@@ -211,7 +211,7 @@ class TerminalReader:
             return lost + piece
         held, self._held = self._held, ""
         if self._tail is not None:
-            text, alone = self._tail + piece, not self._tail
+            text, alone = self._tail + piece, not self._tail or len(piece) > 1
             self._tail = None
             if _TAIL.match(text) or (alone and _SHORT_TAIL.match(text)):
                 return f"\x1b{text}"

@@ -187,6 +187,13 @@ def test_letters_behind_the_escape_key_are_typed() -> None:
         ("\x1b", "]1", "1;rgb", ":1/1", "/1", "\x1b", "\\"),
         ("\x1b[", "1", ";", "1", ":", "3", "A"),
         ("\x1bP", ">", "|x", "\x1b", "\\"),
+        ("\x1b", "P", ">|x\x1b", "\\"),
+        ("\x1b", "_", "Gi=1;OK\x1b\\"),
+        ("\x1b", "[", "?2026;2$", "y"),
+        ("\x1b", "[", "M !!"),
+        ("\x1b", "[", "M !", "!"),
+        ("\x1b", "[", "[A"),
+        ("\x1b", "[", "3$"),
     ],
 )
 def test_a_sequence_cut_more_than_once_is_still_one(pieces: tuple[str, ...]) -> None:
