@@ -129,7 +129,9 @@ async def kill_child(process: asyncio.subprocess.Process, within: float = _WITHI
                 with contextlib.suppress(OSError):  # what was written last may not have been taken any more
                     await process.stdin.wait_closed()
     except TimeoutError:
-        transport: asyncio.SubprocessTransport = vars(process)["_transport"]  # nothing else closes its pipes
+        pass
+    finally:  # also where this is cancelled, at the end of the loop: nothing else closes its pipes
+        transport: asyncio.SubprocessTransport = vars(process)["_transport"]
         transport.close()
 
 

@@ -52,6 +52,19 @@ async def test_a_pipe_that_a_grandchild_holds_is_waited_for_no_longer_than_said(
     await processes.kill_child(process)
 
 
+async def test_a_kill_that_is_cancelled_leaves_no_pipe_open() -> None:
+    """As the end of a loop cancels it: what is collected after that can close nothing any more."""
+    process = await started("sleep 600 & echo $!; exec sleep 20")
+    assert process.stdout is not None
+    grandchild = int(await process.stdout.readline())
+    killing = asyncio.ensure_future(processes.kill_child(process))
+    await asyncio.sleep(0)
+    killing.cancel()
+    await asyncio.wait((killing,))
+    assert vars(process)["_transport"].is_closing()
+    os.kill(grandchild, signal.SIGKILL)
+
+
 @pytest.mark.parametrize("own_session", [False, True])
 @pytest.mark.parametrize("steps", range(5))
 async def test_a_start_that_is_cancelled_at_any_step_ends_though_a_grandchild_holds_a_pipe(
