@@ -56,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         # A shell that is completing a word sets this variable, and click answers.
         completing = "_GSH_TUI_COMPLETE" in os.environ
-        if not completing and (why := _unusable_home() or _borrowed_home(arguments)):
+        if not completing and (why := _unusable_home() or _too_long_place(arguments) or _borrowed_home(arguments)):
             os.write(2, why.encode())
             return 1
         if not completing and arguments[:1] == ["shell"]:
@@ -99,14 +99,40 @@ def _unusable_home() -> str:
     return f"gsh-tui: HOME is “{one_line(home, 200)}”, which is not an absolute path; set it to your home folder.\n"
 
 
+_PLACES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
+_DEEPEST = "/gsh/logs/crash-20260101T000000-000000-4194304.log"
+"""About the longest that is put behind one of them."""
+
+
+def _is_harmless(arguments: list[str]) -> bool:
+    """Whether this uses no folder."""
+    return arguments[:1] in (["--help"], ["--version"]) or arguments[:2] == ["shell", "init"]
+
+
+def _too_long_place(arguments: list[str]) -> str:
+    """Which variable names a place that no path can lead to; empty: none does."""
+    import errno
+
+    for name in () if _is_harmless(arguments) else _PLACES:
+        value = os.environ.get(name, "")
+        try:
+            if value.startswith("/"):
+                os.stat(value + _DEEPEST)  # noqa: PTH116
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                size = f"{len(os.fsencode(value)):,}"
+                hint = "set it to your home folder" if name == "HOME" else "set it to a folder, or unset it"
+                return f"gsh-tui: {name} ({size} bytes) is too long for a path; {hint}.\n"
+    return ""
+
+
 def _borrowed_home(arguments: list[str]) -> str:
     """Why root may do nothing here (after `sudo -E`, or `su` with its home kept); empty: it may.
 
     What root makes in another user's home, this user can neither write nor remove.
     """
     home = os.environ.get("HOME", "")
-    harmless = arguments[:1] in (["--help"], ["--version"]) or arguments[:2] == ["shell", "init"]
-    if os.geteuid() != 0 or not home or harmless:
+    if os.geteuid() != 0 or not home or _is_harmless(arguments):
         return ""
     try:
         owner = os.stat(home).st_uid  # noqa: PTH116  (importing `Path` takes longer than all of this)

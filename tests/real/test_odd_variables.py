@@ -48,20 +48,23 @@ def test_no_variable_is_a_fault_of_ours(part: int, face: str, home: Home, tmp_pa
         assert ended.code in (0, 1, 2, 3), (name, value, ended)
 
 
-@pytest.mark.parametrize(("name", "value"), [("LANG", "undecodable")])
+@pytest.mark.parametrize(("name", "value"), EACH if FULL else [("LANG", "undecodable"), ("XDG_DATA_HOME", "long")])
 def test_no_variable_takes_a_window_down(
     name: str, value: str, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(name, VALUES[value])
-    child = window_of(tmp_path)
-    try:
-        child.read_until(lambda: b"\x1b[?2004h" in child.output or b"gsh-tui: " in child.output)
-        child.write(b"\x11")
-        assert child.wait() in (0, 1, 2)
-    finally:
-        child.close()
-    monkeypatch.delenv(name)
-    assert not FAULTY.search(child.output.decode("utf-8", "replace"))
+    with monkeypatch.context() as odd:
+        odd.setenv(name, VALUES[value])
+        child = window_of(tmp_path)
+        try:
+            child.read_until(lambda: b"\x1b[?2004h" in child.output or b"gsh-tui: " in child.output)
+            child.write(b"\x11")
+            assert child.wait() in (0, 1, 2)
+        finally:
+            child.close()
+    said = child.output.decode("utf-8", "replace")
+    _no_fault(said)
+    if value == "long" and name.startswith("XDG_"):
+        assert f"gsh-tui: {name} (100,001 bytes) is too long for a path; " in said
 
 
 def test_a_window_says_that_it_may_use_too_little_memory(tmp_path: Path) -> None:
