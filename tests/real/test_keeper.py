@@ -29,9 +29,14 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import Loaded, load
 from gshtui.settings.paths import config_file, data_dir
 from gshtui.store.store import Store
+from gshtui.system.ids import new_id
 from gshtui.system.process_identity import is_alive
 from tests.kit.command import ROOT, command, environment, run_gsh, start_gsh
 from tests.kit.configuration import made_project
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Answer, Call, Say
+from tests.kit.loopback.server import Asked
+from tests.kit.record import latest_session, texts_of
 from tests.kit.shells import Shell
 from tests.kit.tmux import end_server, eventually, short_folder
 
@@ -322,6 +327,48 @@ async def test_an_older_program_makes_way(place: Place) -> None:
         second = await place.keeper(lambda state, first=first: state is not None and state.process != first.process)
         assert (second.version, second.installed) == (first.version, first.installed)
         first = second
+
+
+async def test_a_newer_one_takes_over_while_a_turn_runs_and_starts_and_loses_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was sent meanwhile waits for the turn, and is answered once and in its order by whoever delivers it then."""
+
+    def choose(asked: Asked) -> Answer:
+        last = str(asked.body["messages"][-1])
+        works = "NOW" in last and "tool_result" not in last
+        return [Call("bash", {"command": "until test -e go; do sleep 0.1; done"})] if works else [Say("well")]
+
+    async with loopback("anthropic", choose=choose) as server:
+
+        async def chats(number: int) -> None:
+            while len(server.chats) < number:
+                server.asked.clear()
+                await server.asked.wait()
+
+        async def run(*words: str) -> str:
+            return await asyncio.to_thread(place.run, *words)
+
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        await run("agent", "spawn", "--name", "worker", "--provider", "anthropic", "--mode", "yolo")
+        row = await place.row(lambda row: row.status == "idle")
+        await run("agent", "send", "worker", "NOW")
+        await chats(1)
+        for text in ("Q1", "Q2"):
+            await place.store.mail.add(Letter(id=new_id(), recipient=row.id, text=text, kind="send"))
+        first = await place.keeper()
+        older = msgspec.structs.replace(first, version="0.0.1")
+        (data_dir() / "keeper.json").write_bytes(msgspec.json.encode(older))
+        await run("hub", "start")
+        await place.keeper(lambda state: state is not None and state.process != first.process)
+        assert len(server.chats) == 1
+        (place.project / "go").touch()
+        await chats(4)
+        await place.row(lambda row: row.status == "idle")
+        assert texts_of(latest_session()) == ["NOW", "Q1", "Q2"]
+        assert len(server.chats) == 4
+        await run("agent", "kill", "worker", "--yes")
 
 
 @pytest.mark.parametrize("program", ["zsh", "bash"])
