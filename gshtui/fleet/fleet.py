@@ -103,6 +103,7 @@ class Fleet:
         connected: Callable[[str], bool] = lambda agent: False,
         accounts: Accounts | None = None,
         open_approvals: Callable[[], OpenApprovals] | None = None,
+        host: Fleet | None = None,
     ) -> None:
         """
         Args:
@@ -115,11 +116,13 @@ class Fleet:
             connected: whether an agent's own process talks to this hub.
             accounts: those that agents may work under, and their groups.
             open_approvals: the questions asked here; `None`: nobody here may answer our own agents.
+            host: the fleet of this process that looks after all agents; this one does so for those that it starts.
         """
+        self._host = host
         self._open_approvals = open_approvals
         self._connected = connected
         self.terminals = terminals or AgentTerminals()
-        rows = AgentRows(bus, store)
+        rows = AgentRows(bus, store, None if host is None else host._context.rows)
         self._programs = programs or Programs()
 
         def terminal_transport() -> MessageTransport:
@@ -230,11 +233,17 @@ class Fleet:
         )
         try:
             await self._context.rows.flush()
-            await self._context.store.agents.release()
+            await self._context.rows.release()
         except StoreError as error:
             raise from_store_error(error) from error
         finally:
+            if self._host is not None:
+                self._host.look_now()
             await self.terminals.close()
+
+    def look_now(self) -> None:
+        """Something has changed that no terminal tells of: look at the agents now."""
+        self._reconciler.check_now()
 
     # What is there
 

@@ -35,7 +35,9 @@ WRITE_EVERY = 0.25
 class AgentRows:
     """Agents by id. `load` first; `flush` last."""
 
-    def __init__(self, bus: Bus, store: Store) -> None:
+    def __init__(self, bus: Bus, store: Store, host: AgentRows | None = None) -> None:
+        """`host`: those of the fleet in this process that looks after all agents, where this one does not."""
+        self._host = host
         self._bus = bus
         self._store = store
         self._rows: dict[str, AgentRow] = {}
@@ -47,8 +49,10 @@ class AgentRows:
         """For each read of the record that is under way: what it may come too early to see, by agent."""
         self._writing: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
-        self.between = set[str]()
+        self.between: set[str] = set() if host is None else host.between
         """Agents that are being restarted here: that their terminal is gone says nothing."""
+        self._started = set[str]()
+        """With a host: the agents that were started here, which it leaves to this fleet."""
 
     def all(self) -> list[AgentRow]:
         """Every row, ordered by number."""
@@ -84,8 +88,24 @@ class AgentRows:
     async def add(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
         """Add a new row to the record. Raises `StoreError`."""
         row = await self._store.agents.add(row, request, await asyncio.to_thread(people_names))
+        if self._host is not None:
+            self._started.add(row.id)
+            self.between.add(row.id)
         self._store_row(row)
         return row
+
+    def is_ours(self, row: AgentRow) -> bool:
+        """Whether this fleet looks after the agent, and no other one of this process or of another."""
+        if self._host is not None:
+            return row.id in self._started
+        return row.owner == os.getpid() and row.id not in self.between
+
+    async def release(self) -> None:
+        """Leave the agents of this fleet to whoever looks after them next. Raises `StoreError`."""
+        if self._host is None:
+            await self._store.agents.release()
+        self.between -= self._started
+        self._started.clear()
 
     async def change(self, id: str, **fields: Any) -> AgentRow:
         """Change a row; the change is in the record when this returns. Raises `StoreError`."""

@@ -67,6 +67,8 @@ class FleetOptions:
     """A command that looks in and leaves: it looks after no agent, and changes only what nobody looks after."""
     brief: bool = False
     """A command with agents of its own that ends soon: while a keeper runs, it takes over nobody."""
+    hosted: bool = False
+    """It shares its process with the fleet that looks after all agents, and looks only after those that it started."""
     silent: int = 0
     """Process of a keeper that does not answer: its agents are taken for those that nobody looks after."""
     grace: float = 60.0

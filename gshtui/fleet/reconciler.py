@@ -183,6 +183,8 @@ class Reconciler:
         what ends soon leaves that to the keeper, where one runs.
         """
         rows, options = self._context.rows, self._context.options
+        if options.hosted:
+            return
         home = None if options.everywhere else str(options.home)
         near = [row for row in rows.all() if home is None or row.home == home]
         others = {row.owner for row in near} - {0, os.getpid()}
@@ -210,9 +212,11 @@ class Reconciler:
     def _is_mine(self, row: AgentRow) -> bool:
         """Whether this process is the one that writes about the row."""
         options = self._context.options
+        if self._context.rows.is_ours(row):
+            return True
         if row.id in self._context.rows.between:
             return False
-        return row.owner == os.getpid() or (options.visiting and row.owner in (0, options.silent))
+        return options.visiting and row.owner in (0, options.silent)
 
     async def _record_probe(self, before: AgentRow, seen: agent_terminals.PaneProbe) -> AgentRow | None:
         """Write down what was seen of one row; the row, when it is lost by that."""

@@ -159,7 +159,7 @@ def print_problems(problems: Iterable[tuple[str, str]]) -> None:
             complain(text)
 
 
-def _say_faults(batch: Sequence[Event]) -> None:
+def say_faults(batch: Sequence[Event]) -> None:
     """Print isolated faults on stderr; the command continues."""
     for event in batch:
         if isinstance(event, FaultReported) and not event.shown:
@@ -172,7 +172,7 @@ async def running_hub(options: HubOptions) -> AsyncGenerator[Hub]:
     from gshtui.hub.composition import build_hub
 
     hub = build_hub(options)
-    hub.bus.subscribe(_say_faults, FaultReported, name="faults")
+    hub.bus.subscribe(say_faults, FaultReported, name="faults")
     try:
         yield hub
     finally:

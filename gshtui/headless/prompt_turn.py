@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.headless import exits
-from gshtui.headless.command_hub import load_settings, print_problems, running_hub
+from gshtui.headless.command_hub import load_settings, print_problems, running_hub, say_faults
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
 from gshtui.hub.large_input import MOST, Large
@@ -165,6 +165,7 @@ async def _run_at_hub(request: TurnRequest, face: _Face, stop: Stop, deadline: f
     """Have the resident hub take the turn; an exit code, if it was cut short; `None`: none takes it."""
     from gshtui.bus.bus import Bus
     from gshtui.bus.events.approval_events import ApprovalAnswered
+    from gshtui.bus.events.hub_events import FaultReported
     from gshtui.headless.turn_call import HubEnded, TurnCall
     from gshtui.hub.turn_request import WIND_DOWN
 
@@ -175,6 +176,7 @@ async def _run_at_hub(request: TurnRequest, face: _Face, stop: Stop, deadline: f
     try:
         async with face.asking(bus):
             bus.subscribe(face.reporter.handle_events, name="headless")
+            bus.subscribe(say_faults, FaultReported, name="faults")
             bus.subscribe(call.answer, ApprovalAnswered, name="answers")
             running = asyncio.ensure_future(call.run(face, bus.publish))
             if (ended := await _first(running, stop=stop, deadline=deadline)) is not None:

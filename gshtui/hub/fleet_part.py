@@ -58,7 +58,7 @@ async def start_fleet(hub: Hub) -> None:
         await maker.mail.start()
         hub.parts.stops_with("calls", maker.calls.stop)
         await maker.calls.start(shown=not (hub.options.visiting or hub.options.keeper))
-    if not hub.options.keeper and hub.settings.hub.keep == "auto":
+    if not hub.options.keeper and hub.host is None and hub.settings.hub.keep == "auto":
         from gshtui.hub.keeper_watch import KeeperWatch
 
         watch = KeeperWatch(hub, hub.store)
@@ -99,6 +99,7 @@ class _FleetMaker:
                 everywhere=hub.options.keeper,
                 visiting=self.visiting,
                 brief=hub.options.visiting,
+                hosted=hub.host is not None,
                 silent=hub.options.silent,
             ),
             launcher,
@@ -109,6 +110,7 @@ class _FleetMaker:
             connected=hub.connected,
             accounts=Accounts(hub.settings.accounts, hub.settings.groups),
             open_approvals=hub.open_approvals if self._answers else None,
+            host=None if hub.host is None else hub.host.fleet,
         )
 
     @property
@@ -131,6 +133,7 @@ class _FleetMaker:
             terminals=self._terminals,
             programs=self._programs,
             visiting=self.visiting,
+            hosted=hub.host is not None,
             silent=hub.options.silent,
             follow=self._follow,
             mode_of=self._mode_of,

@@ -339,7 +339,7 @@ class Hub:
 
     async def sync_programs(self) -> None:
         """Record what other programs have used until now, where no running hub does that. Raises nothing."""
-        if self.store is not None:
+        if self.store is not None and self.host is None:
             from gshtui.fleet.program_usage import record_unfollowed
 
             await record_unfollowed(self.store)

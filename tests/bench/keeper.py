@@ -26,6 +26,7 @@ BUSY = 10
 PRINTS = "while :; do echo a line of the build; sleep 0.05; done"
 ROUNDS = 15
 LETTERS = 20
+ASKED = (("--version",), ("agent", "ls"), ("agent", "show", "1"), ("session", "ls"), ("usage",), ("workflow", "ls"))
 SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
 PROGRAM = shlex.join([sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--work", "0.2"])
 
@@ -68,7 +69,7 @@ def _measure(report: Report, place: Place, environ: dict[str, str]) -> None:
     for row in json.loads(call(place, environ, "agent", "ls", "--json")):
         if row["name"] == "sh":
             call(place, environ, "agent", "kill", row["id"], "--yes")
-    asked = {" ".join(words): ours(*words) for words in (("--version",), ("agent", "ls"), ("agent", "show", "1"))}
+    asked = {" ".join(words): ours(*words) for words in ASKED}
     bare = {"python -c pass": [sys.executable, "-c", "pass"], "-I -S": [sys.executable, "-I", "-S", "-c", "pass"]}
     took: dict[str, list[float]] = {name: [] for name in (*bare, *asked)}
     for _ in range(ROUNDS):

@@ -1,4 +1,5 @@
-"""A question at the prompt: the time to the first byte of its answer, alone and beside a keeper; what the spool adds.
+"""A question at the prompt: the time to the first byte of its answer, alone, beside a keeper, and taken by it as the
+resident hub; what the spool adds.
 
 The floor is bare Python with the provider's SDK and one request. All take turns, so that all meet the same machine; of
 what a keeper adds, only the difference between neighbours counts.
@@ -63,6 +64,7 @@ async def _questions(report: Report, place: Place, beside: dict[str, str], alone
         kinds = {
             "alone": (alone | model, question),
             "beside": (beside | model, question),
+            "resident": (beside | model | {"GSH_HUB__RESIDENT": "true"}, question),
             "bare": (alone | model, bare),
         }
         clock: dict[str, list[float]] = {name: [] for name in kinds}
@@ -74,7 +76,7 @@ async def _questions(report: Report, place: Place, beside: dict[str, str], alone
                     clock[name].append(first)
                     processor[name].append(used)
     floor = "bare Python with the SDK"
-    for name in ("alone", "beside"):
+    for name in ("alone", "beside", "resident"):
         report.add(f"gsh to the first byte, {name}", median(clock[name]), "s", floor=median(clock["bare"]), limit=1.0)
         report.add(
             "  processor time, to its end", median(processor[name]), "s", floor=median(processor["bare"]), note=floor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
@@ -11,18 +12,23 @@ from watchfiles import watch
 from gshtui.settings import paths
 from gshtui.shell.hub_registry import is_live
 from tests.kit.command import start_gsh
+from tests.kit.tmux import end_server, short_folder
 
 
 @contextmanager
 def resident_hub(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """A hub that takes the turns of faces."""
     monkeypatch.setenv("GSH_HUB__RESIDENT", "true")
-    with start_gsh("hub", "run", "--idle", "0") as process:
+    with short_folder() as folder, start_gsh("hub", "run", "--idle", "0", env={"TMUX_TMPDIR": str(folder)}) as process:
+        monkeypatch.setenv("TMUX_TMPDIR", str(folder))
         for _ in watch(paths.runtime_dir(), yield_on_timeout=True, debounce=10, step=5, rust_timeout=100):
             assert process.poll() is None, process.communicate()
             if is_live(paths.keeper_sockets()[0]):
                 break
-        yield
+        try:
+            yield
+        finally:
+            end_server(folder / f"tmux-{os.getuid()}" / "gsh")
 
 
 @pytest.fixture

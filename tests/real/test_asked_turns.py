@@ -202,3 +202,39 @@ async def test_turns_at_once_do_not_mix(project: Path) -> None:
         assert f"\n{number}\n" in last["text"]
         sessions = {event["session"] for event in ran.lines if event.get("session")}
         assert sessions == {last["session"]}
+
+
+async def test_agents_that_a_turn_starts_go_on_in_the_hub_and_those_there_are_left_alone(project: Path) -> None:
+    first = run_gsh("agent", "spawn", "--cli", "sh -c 'exec cat'", "--name", "cat", cwd=project)
+    assert first.code == 0, first.err
+    steps = [
+        [Call("spawn_agent", {"cli": "sh -c 'exec cat'", "name": "fern", "prompt": "leaf", "background": True})],
+        [Say("done")],
+    ]
+
+    async def row(name: str, until: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        async def look() -> dict[str, Any]:
+            listed = (await asyncio.to_thread(run_gsh, "agent", "ls", "--json", cwd=project)).json
+            return next((one for one in listed if one["name"] == name), {})
+
+        return await eventually(look, until=until)
+
+    before = await row("cat", lambda one: one.get("owner") == keeper_pid() and one["status"] == "idle")
+    async with loopback("anthropic", steps) as server:
+        words = ("--mode", "yolo", "--provider", "anthropic", "go")
+        ran = await prompted(project, *words, env=variables("anthropic", server.url))
+    assert ran.code == 0, ran.err
+    assert [event["status"] for event in ran.lines if event["type"] == "ToolFinished"] == ["ok"], ran.out
+    assert not [event for event in ran.lines if event["type"] == "AgentEnded"]
+    await row("fern", lambda one: one.get("owner") == keeper_pid() and one["status"] == "idle")
+    after = await row("cat", bool)
+    assert (after["pane"], after["owner"], after["status"]) == (before["pane"], keeper_pid(), "idle")
+    sent = run_gsh("agent", "send", "fern", "moss", cwd=project)
+    assert sent.code == 0, sent.err
+
+    async def shown() -> str:
+        return (await asyncio.to_thread(run_gsh, "agent", "show", "fern", cwd=project)).out
+
+    assert (await eventually(shown, until=lambda text: "moss" in text)).count("moss") == 2, "typed once, and echoed"
+    for name in ("cat", "fern"):
+        assert run_gsh("agent", "kill", name, "--yes", cwd=project).code == 0

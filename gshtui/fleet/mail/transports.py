@@ -97,6 +97,7 @@ class MailTransports:
         connected: Callable[[str], bool],
         visiting: bool = False,
         silent: int = 0,
+        hosted: bool = False,
     ) -> None:
         """
         Args:
@@ -104,6 +105,7 @@ class MailTransports:
             connected: whether an agent's own process listens to this hub's bus.
             visiting: nobody connects to this process, which leaves at once.
             silent: process of a keeper that does not answer, whose agents are reached from here; 0: there is none.
+            hosted: another mail service of this process reaches the agents in terminals.
         """
         self.busy = BusyAgents()
         self._bus = bus
@@ -113,7 +115,8 @@ class MailTransports:
         self._here = here
         self._connected = connected
         self._visiting = visiting
-        self._near = (0, os.getpid(), silent)
+        self.near: tuple[int, ...] = () if hosted else (0, os.getpid(), silent)
+        """Processes whose agents are reached from here."""
         self._started: set[tuple[str, int]] = set()
 
     async def route(self, letter: Letter) -> Route:
@@ -126,7 +129,7 @@ class MailTransports:
             row = None
         if row is None:
             return self._to_window(letter)
-        if row.owner not in self._near:
+        if row.owner not in self.near:
             return Route("elsewhere", row)
         if row.killed or (row.ended and row.status in ("done", "failed")):
             return Route("gone", row, why=f"{row.name} ({row.id}) has ended.")

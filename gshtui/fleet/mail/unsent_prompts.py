@@ -8,7 +8,6 @@ process does with a person's answer. Nothing is typed or pressed here but for th
 from __future__ import annotations
 
 import contextlib
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,7 +65,7 @@ class UnsentPrompts:
     async def load(self) -> None:
         """Go on with those that an earlier hub has asked about. Raises `StoreError`."""
         for row in await self._store.agents.find_all():
-            if row.unsent is not None and row.owner in (0, os.getpid()) and not row.ended:
+            if row.unsent is not None and row.owner in self._carriers.near and not row.ended:
                 self._open[row.unsent.id.removeprefix(_PREFIX)] = _Unsent(row.id, row.pid)
 
     async def ask(self, letter: Letter, row: AgentRow) -> None:
@@ -83,7 +82,7 @@ class UnsentPrompts:
             letter, row = await self._store.mail.find(id), await self._store.agents.find(unsent.agent)
             if letter.state in ("submitted", "acted") and not letter.answered:
                 self._progress.expect(letter, inbox=False)  # a person has entered it: its answer is still to come
-            if letter.state != "held" or row.ended or row.pid != unsent.pid or row.owner not in (0, os.getpid()):
+            if letter.state != "held" or row.ended or row.pid != unsent.pid or row.owner not in self._carriers.near:
                 self._withdraw(id, row)
                 continue
             if await self._carriers.is_taken(letter, row):
