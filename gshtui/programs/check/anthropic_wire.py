@@ -7,35 +7,20 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from gshtui.programs.check.model_answers import (
-    AnswerStep,
-    ModelAnswer,
-    Reasoning,
-    ToolUse,
-    Utterance,
-    end,
-    pieces,
-    spent,
-)
-from gshtui.programs.check.model_wire import WireFrame, sign, sse
+from gshtui.programs.check import model_answers
+from gshtui.programs.check.model_answers import AnswerStep, ModelAnswer, Reasoning, ToolUse, Utterance
+from gshtui.programs.check.model_wire import PlainWire, WireFrame, sign, sse
 
 STOPS = {"end": "end_turn", "tool_use": "tool_use", "max_tokens": "max_tokens", "refusal": "refusal"}
 
 
-class AnthropicWire:
+class AnthropicWire(PlainWire):
     """The wire of its messages."""
 
-    content_type = "text/event-stream; charset=utf-8"
+    ROUTES = {"POST /v1/messages": "chat", "POST /v1/messages/count_tokens": "count", "GET /v1/models": "models"}
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)  # some clients take two answers with one id for the same answer
-
-    def route(self, method: str, path: str) -> str:
-        routes = {"POST /v1/messages": "chat", "POST /v1/messages/count_tokens": "count", "GET /v1/models": "models"}
-        return routes.get(f"{method} {path}", "")
-
-    def model(self, path: str, body: Any) -> str:
-        return str(body.get("model", ""))
 
     def other(self, kind: str, models: list[str], body: Any) -> Any:
         if kind == "count":
@@ -53,7 +38,7 @@ class AnthropicWire:
         return {"data": entries, "has_more": False, "first_id": None, "last_id": None}
 
     def frames(self, answer: ModelAnswer, model: str, chunk: int) -> Iterator[WireFrame]:
-        used = spent(answer)
+        used = model_answers.spent(answer)
         usage = {
             "input_tokens": used.input,
             "cache_read_input_tokens": used.cache_read,
@@ -78,7 +63,7 @@ class AnthropicWire:
                 yield frame
             index += shown
         last = {"output_tokens": used.output, "output_tokens_details": {"thinking_tokens": used.reasoning}}
-        stop = {"stop_reason": STOPS[end(answer)], "stop_sequence": None}
+        stop = {"stop_reason": STOPS[model_answers.end(answer)], "stop_sequence": None}
         yield event({"type": "message_delta", "delta": stop, "usage": last})
         yield event({"type": "message_stop"})
 
@@ -94,17 +79,16 @@ class AnthropicWire:
         match step:
             case Utterance(text):
                 yield start({"type": "text", "text": ""})
-                for piece in pieces(text, chunk):
+                for piece in model_answers.pieces(text, chunk):
                     yield more({"type": "text_delta", "text": piece})
             case Reasoning(text):
                 yield start({"type": "thinking", "thinking": "", "signature": ""})
-                for piece in pieces(text, chunk):
+                for piece in model_answers.pieces(text, chunk):
                     yield more({"type": "thinking_delta", "thinking": piece})
                 yield more({"type": "signature_delta", "signature": sign("anthropic", text)}, counts=False)
             case ToolUse():
                 yield start({"type": "tool_use", "id": step.id or f"toolu_{index}", "name": step.name, "input": {}})
-                raw = step.raw if step.raw is not None else json.dumps(step.arguments)
-                for piece in pieces(raw, chunk):
+                for piece in model_answers.pieces(step.json, chunk):
                     yield more({"type": "input_json_delta", "partial_json": piece})
             case _:
                 return

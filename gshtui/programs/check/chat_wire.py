@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gshtui.programs.check.model_answers import (
-    AnswerStep,
-    ModelAnswer,
-    Reasoning,
-    ToolUse,
-    Utterance,
-    end,
-    pieces,
-    spent,
-)
-from gshtui.programs.check.model_wire import WireFrame, sse
+from gshtui.programs.check import model_answers
+from gshtui.programs.check.model_answers import AnswerStep, ModelAnswer, Reasoning, ToolUse, Utterance
+from gshtui.programs.check.model_wire import PlainWire, WireFrame, sse
 
 STOPS = {"end": "stop", "tool_use": "tool_calls", "max_tokens": "length", "refusal": "content_filter"}
 DeltaFrame = Callable[[dict[str, Any], bool], WireFrame]
 """A frame for a delta, which counts as one or does not."""
 
 
-class ChatWire:
+class ChatWire(PlainWire):
     """The wire of its chats."""
 
     content_type = "text/event-stream"
-
-    def route(self, method: str, path: str) -> str:
-        return {"POST /v1/chat/completions": "chat", "GET /v1/models": "models"}.get(f"{method} {path}", "")
-
-    def model(self, path: str, body: Any) -> str:
-        return str(body.get("model", ""))
+    ROUTES = {"POST /v1/chat/completions": "chat", "GET /v1/models": "models"}
 
     def other(self, kind: str, models: list[str], body: Any) -> Any:
         return listed(models)
@@ -52,22 +38,21 @@ class ChatWire:
         for step in answer:
             match step:
                 case Utterance(text):
-                    for piece in pieces(text, chunk):
+                    for piece in model_answers.pieces(text, chunk):
                         yield part({"content": piece})
                 case Reasoning(text):
-                    for piece in pieces(text, chunk):
+                    for piece in model_answers.pieces(text, chunk):
                         yield part({"reasoning_content": piece})
                 case ToolUse():
-                    raw = step.raw if step.raw is not None else json.dumps(step.arguments)
                     begin = {"name": step.name, "arguments": ""}
                     call = {"index": number, "id": step.id or f"call_{number}", "type": "function", "function": begin}
                     yield part({"tool_calls": [call]}, counts=False)
-                    for piece in pieces(raw, chunk):
+                    for piece in model_answers.pieces(step.json, chunk):
                         yield part({"tool_calls": [{"index": number, "function": {"arguments": piece}}]})
                     number += 1
                 case _:
                     yield from self.odd(step, part)
-        yield part({}, finish=STOPS[end(answer)], counts=False)
+        yield part({}, finish=STOPS[model_answers.end(answer)], counts=False)
         yield WireFrame(sse({**base, "choices": [], "usage": _usage(answer)}))
         yield WireFrame(sse("[DONE]"))
 
@@ -78,8 +63,8 @@ def listed(names: list[str]) -> Any:
 
 
 def _usage(answer: ModelAnswer) -> dict[str, Any]:
-    used = spent(answer)
-    prompt = used.input + used.cache_read + used.cache_write
+    used = model_answers.spent(answer)
+    prompt = used.sent
     return {
         "prompt_tokens": prompt,
         "completion_tokens": used.output,

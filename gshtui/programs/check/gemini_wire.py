@@ -8,16 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from gshtui.programs.check.model_answers import (
-    AnswerStep,
-    ModelAnswer,
-    Reasoning,
-    ToolUse,
-    Utterance,
-    end,
-    pieces,
-    spent,
-)
+from gshtui.programs.check import model_answers
+from gshtui.programs.check.model_answers import AnswerStep, ModelAnswer, Reasoning, ToolUse, Utterance
 from gshtui.programs.check.model_wire import WireFrame, sign, sse
 
 STOPS = {"end": "STOP", "tool_use": "STOP", "max_tokens": "MAX_TOKENS", "refusal": "SAFETY"}
@@ -70,10 +62,10 @@ class GeminiWire:
         for step in answer:
             match step:
                 case Utterance(text):
-                    for piece in pieces(text, chunk):
+                    for piece in model_answers.pieces(text, chunk):
                         yield part({"text": piece})
                 case Reasoning(text):
-                    for piece in pieces(text, chunk):
+                    for piece in model_answers.pieces(text, chunk):
                         yield part({"text": piece, "thought": True})
                 case ToolUse() if step.raw is not None:
                     # Arguments are data here, never text: what comes broken is the frame.
@@ -85,15 +77,15 @@ class GeminiWire:
                     yield part({**call, **signed})
                 case _:
                     yield from self.odd(step, part)
-        final: dict[str, Any] = {"finishReason": STOPS[end(answer)], "index": 0}
+        final: dict[str, Any] = {"finishReason": STOPS[model_answers.end(answer)], "index": 0}
         if not any(isinstance(step, Utterance | Reasoning | ToolUse) for step in answer):
             final["content"] = {"role": "model"}
         yield WireFrame(sse({"candidates": [final], "usageMetadata": _usage(answer), "modelVersion": model}))
 
 
 def _usage(answer: ModelAnswer) -> dict[str, Any]:
-    used = spent(answer)
-    prompt = used.input + used.cache_read + used.cache_write
+    used = model_answers.spent(answer)
+    prompt = used.sent
     return {
         "promptTokenCount": prompt,
         "cachedContentTokenCount": used.cache_read,

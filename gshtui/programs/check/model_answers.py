@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +40,11 @@ class ToolUse(AnswerStep):
     namespace: str = ""
     """The group that its tool is in, for the API that has groups of tools."""
 
+    @property
+    def json(self) -> str:
+        """Its arguments as they are sent."""
+        return json.dumps(self.arguments) if self.raw is None else self.raw
+
 
 @dataclass(frozen=True, slots=True)
 class TokenUse(AnswerStep):
@@ -49,6 +55,11 @@ class TokenUse(AnswerStep):
     cache_read: int = 0
     cache_write: int = 0
     reasoning: int = 0
+
+    @property
+    def sent(self) -> int:
+        """All that was sent, as the APIs count it that do not leave the cache out."""
+        return self.input + self.cache_read + self.cache_write
 
 
 @dataclass(frozen=True, slots=True)

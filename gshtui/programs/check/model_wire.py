@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -40,6 +40,19 @@ class ModelWire(Protocol):
     def other(self, kind: str, models: list[str], body: Any) -> Any:
         """The body for a route that is not `chat`."""
         ...
+
+
+class PlainWire:
+    """What most of them have alike: their routes by method and path, and the model's name in the body."""
+
+    content_type = "text/event-stream; charset=utf-8"
+    ROUTES: Mapping[str, str] = {}
+
+    def route(self, method: str, path: str) -> str:
+        return self.ROUTES.get(f"{method} {path}", "")
+
+    def model(self, path: str, body: Any) -> str:
+        return str(body.get("model", ""))
 
 
 def dumps(data: Any) -> bytes:

@@ -7,38 +7,23 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
+from gshtui.programs.check import model_answers
 from gshtui.programs.check.chat_wire import listed
-from gshtui.programs.check.model_answers import (
-    AnswerStep,
-    ModelAnswer,
-    Reasoning,
-    ToolUse,
-    Utterance,
-    end,
-    pieces,
-    spent,
-)
-from gshtui.programs.check.model_wire import WireFrame, sign, sse
+from gshtui.programs.check.model_answers import AnswerStep, ModelAnswer, Reasoning, ToolUse, Utterance
+from gshtui.programs.check.model_wire import PlainWire, WireFrame, sign, sse
 
 ResponseItem = tuple[dict[str, Any] | None, list[tuple[str, str, dict[str, Any]]]]
 """An item, and the kind, text and further fields of its deltas."""
 
 
-class ResponsesWire:
+class ResponsesWire(PlainWire):
     """The wire of its responses."""
 
-    content_type = "text/event-stream; charset=utf-8"
-
-    def route(self, method: str, path: str) -> str:
-        routes = {
-            "POST /v1/responses": "chat",
-            "POST /v1/responses/input_tokens": "count",
-            "GET /v1/models": "models",
-        }
-        return routes.get(f"{method} {path}", "")
-
-    def model(self, path: str, body: Any) -> str:
-        return str(body.get("model", ""))
+    ROUTES = {
+        "POST /v1/responses": "chat",
+        "POST /v1/responses/input_tokens": "count",
+        "GET /v1/models": "models",
+    }
 
     def other(self, kind: str, models: list[str], body: Any) -> Any:
         if kind == "count":
@@ -61,7 +46,7 @@ class ResponsesWire:
                 continue
             yield event("response.output_item.added", output_index=at, item={**item, **_blank(item)})
             for kind, text, extra in texts:
-                for piece in pieces(text, chunk):
+                for piece in model_answers.pieces(text, chunk):
                     yield event(kind, counts=True, item_id=item["id"], output_index=at, delta=piece, **extra)
             yield event("response.output_item.done", output_index=at, item=item)
             done.append(item)
@@ -87,16 +72,15 @@ class ResponsesWire:
                 }
                 return item, [("response.reasoning_summary_text.delta", text, {"summary_index": 0})]
             case ToolUse():
-                raw = step.raw if step.raw is not None else json.dumps(step.arguments)
                 item = {
                     "type": "function_call",
                     "id": f"fc_{at}",
                     "call_id": step.id or f"call_{at}",
                     "name": step.name,
                 }
-                item = {**item, "arguments": raw, "status": "completed"}
+                item = {**item, "arguments": step.json, "status": "completed"}
                 item |= {"namespace": step.namespace} if step.namespace else {}
-                return item, [("response.function_call_arguments.delta", raw, {})]
+                return item, [("response.function_call_arguments.delta", step.json, {})]
             case _:
                 return None, []
 
@@ -107,7 +91,7 @@ def _blank(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _last(answer: ModelAnswer) -> tuple[str, dict[str, Any]]:
-    why = end(answer)
+    why = model_answers.end(answer)
     if why in ("end", "tool_use"):
         return "response.completed", {"status": "completed"}
     reason = "max_output_tokens" if why == "max_tokens" else "content_filter"
@@ -115,8 +99,8 @@ def _last(answer: ModelAnswer) -> tuple[str, dict[str, Any]]:
 
 
 def _usage(answer: ModelAnswer) -> dict[str, Any]:
-    used = spent(answer)
-    prompt = used.input + used.cache_read + used.cache_write
+    used = model_answers.spent(answer)
+    prompt = used.sent
     return {
         "input_tokens": prompt,
         "input_tokens_details": {"cached_tokens": used.cache_read, "cache_write_tokens": used.cache_write},
