@@ -628,6 +628,10 @@ def patterns_of(table: msgspec.Struct, where: str = "") -> Iterator[tuple[str, s
                 yield f"{where}{name}{at}", one
 
 
+_GROUPS = {"question.choice": 2, "question.keys": 2, "question.letters": 2}
+"""Patterns of which parts are taken, and how many."""
+
+
 def _wrong(profile: Profile, *, compiled: bool) -> str:
     """What is wrong with a profile; empty if nothing is. `compiled`: its patterns are compiled for that."""
     if not _NAME.match(profile.name):
@@ -640,9 +644,11 @@ def _wrong(profile: Profile, *, compiled: bool) -> str:
         return f"two rules have the name {twice!r}"
     for key, pattern in patterns_of(profile) if compiled else ():
         try:
-            compile_linear(pattern)
+            groups = compile_linear(pattern).groups
         except LinearError as error:
             return f"the pattern {pattern!r} of `{key}` is wrong ({error})"
+        if pattern and groups < _GROUPS.get(key, 0):
+            return f"the pattern {pattern!r} of `{key}` needs {_GROUPS[key]} groups, (…), as the guide to profiles says"
     if any(rule.dialog and rule.status != "waiting" for rule in profile.rules):
         return "only a rule of the status waiting can be a dialog"
     if not all((*profile.text.first, *profile.text.last, *profile.text.completes)):

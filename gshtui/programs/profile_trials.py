@@ -174,7 +174,8 @@ def _test_lines(tested: ScreenTrial, first: RuleMatch | None, choices: Sequence[
     lines = [f"{tested.profile.name} on {tested.agent.name} ({tested.agent.id}), title {plain(tested.title)!r}"]
     doing = f", {one_line(reading.doing, 80)}" if reading.doing else ""
     lines.append(f"status:  {reading.status or 'unknown'} ({by}){doing}")
-    where = "not on the screen" if tested.input_row is None else f"row {tested.input_row + 1}"
+    where = f"row {tested.input_row + 1}" if tested.input_row is not None else "not on the screen"
+    where = where if tested.profile.input.line else "unknown, without `line` in [input]"
     lines.append(f"input:   {where}; typed in it: {plain(reading.draft)!r}")
     if reading.status == "waiting":
         asks = "a dialog, which asks nobody" if reading.dialog else " · ".join(map(plain, choices)) or "cannot be read"

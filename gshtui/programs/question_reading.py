@@ -22,6 +22,8 @@ from gshtui.tmux.quoting import ShownRow
 
 _MOST = 9
 """Choices: one digit is one key."""
+_DIGITS = 4
+"""A number has fewer."""
 _BEHIND = 300
 """Characters of a label and of a subject that are kept."""
 _LINES = 80
@@ -233,7 +235,7 @@ def _unnumbered(rules: QuestionRules, whole: Sequence[str], text: Sequence[str])
     """Choices without numbers, one below the other, one of them marked, with an empty line or a rule on both sides, and
     with an answer among them whose meaning is known: anything may look like a list.
     """
-    if not rules.choice or (found := marked_list(text)) is None:
+    if not (rules.choice or rules.means) or (found := marked_list(text)) is None:
         return None
     rows, selected = found
     column = _MARKED.match(text[rows[selected]])
@@ -265,7 +267,8 @@ def _is_marked(rules: QuestionRules, line: str, styled: str) -> bool:
 
 def _number(rules: QuestionRules, line: str) -> int:
     match = compile_linear(rules.choice).search(line)
-    return int(match.group(1) or 0) if match is not None else 0
+    number = (match.group(1) or "") if match is not None else ""
+    return int(number) if number.isdecimal() and len(number) < _DIGITS else 0
 
 
 _STATE = re.compile(r"\[.\]")

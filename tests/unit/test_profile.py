@@ -82,6 +82,8 @@ def test_a_users_profile_replaces_the_one_that_ships(tmp_path: Path) -> None:
         ("title = 'x'\n[timing]\nenter = -1", "`$.timing.enter`"),
         ("title = 'x'\n[[rules]]\nstatus = 'idle'\nall = ['(']", "the pattern '(' of `rules[0].all[0]` is wrong"),
         ("title = 'x'\n[[rules]]\nstatus = 'idle'\nall = ['(?=a)b']", "look-around"),
+        ("title = 'x'\n[question]\nchoice = '^  (.*)$'", "of `question.choice` needs 2 groups"),
+        ("title = 'x'\n[question]\nkeys = '[yn]'", "of `question.keys` needs 2 groups"),
         ("title = 'x'\n[[rules]]\nstatus = 'idle'", "would always match"),
         ("title = 'x'\n[[rules]]\nstatus = 'sleepy'\nall = ['x']", "sleepy"),
         ("title = 'x'\n[timing]\nidle = 2", "must be at least 10 seconds"),

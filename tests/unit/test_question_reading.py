@@ -226,3 +226,46 @@ def test_what_is_left_of_an_earlier_prompt_behind_a_full_line_is_no_input() -> N
 def test_letters_that_are_not_as_expected_are_no_choices(last: str) -> None:
     asked = letters([*ASKED[:-1], last])
     assert asked is None or asked.question.choices == ()
+
+
+@pytest.mark.parametrize(
+    ("recorded", "file", "subject", "labels", "partial"),
+    [
+        ("kilo/7.7.7/day-80x24", "06-command", "Run it", ["1 Allow once", "2 Allow always", "4 Reject"], False),
+        ("kilo/7.7.7/day-160x45", "11-denial", "Run it", ["1 Allow once", "2 Allow always", "4 Reject"], False),
+        ("cline/3.0.65/day-120x35", "07-command", "Approve tool call?", ["1 Approve", "4 Deny"], False),
+        ("cline/3.0.65/day-80x24", "07-command", "Approve tool call?", ["1 Approve", "4 Deny"], True),
+    ],
+)
+def test_buttons_with_colours_and_choices_with_a_key_each(
+    recorded: str, file: str, subject: str, labels: list[str], partial: bool
+) -> None:
+    """Where Cline has no room for the command, what is decided is out of sight, so no digit counts."""
+    meta = json.loads((SCREENS / recorded / "screens.json").read_text("utf-8"))
+    shot = next(each for each in meta["shots"] if each["file"] == f"{file}.txt")
+    found = read(meta["program"], (SCREENS / recorded / shot["file"]).read_text("utf-8").split("\n"), shot)
+    assert found is not None
+    question = found.question
+    assert (question.subject, question.partial) == (subject, partial)
+    assert [f"{one.key} {one.label}" for one in question.choices] == labels
+    assert partial or "touch made.txt" in question.detail
+
+
+TERN = ["» ask", "", "  Delete notes.txt?", "", "    Delete it", "  ▶ Keep it", "", "  ↑↓ move · enter select"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "keys"),
+    [
+        ({"means": {"once": ("^Delete it$",), "deny": ("^Keep it$",)}}, ["1", "4"]),
+        ({"choice": r"^  (?:▶|  ) (\S+) (.*)$", "mark": "^  ▶ ", "footer": "^  ↑↓ move"}, []),
+        ({}, []),
+    ],
+)
+def test_marked_choices_without_numbers_are_read_by_what_they_mean(rules: dict[str, Any], keys: list[str]) -> None:
+    """Also where the pattern of a choice takes a word for its number, nothing fails."""
+    rule = profiles.StatusRule(status="waiting", all=(r"^  (.*\?)$",), doing="{1}")
+    tern = profiles.Profile(name="tern", title="Tern", question=profiles.QuestionRules(**rules), rules=(rule,))
+    found = read_screen(tern, TERN, "", (0, 7)).read
+    assert found is not None and found.question.subject == "Delete notes.txt?"
+    assert [one.key for one in found.question.choices] == keys
