@@ -273,6 +273,9 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What keeps the next message from being typed, as a sentence."""
     version_checked: str = ""
     """What a check found here with this version of its program, such as `8 W, 1 P, 1 N`; empty: it was not checked."""
+    held_by: str = ""
+    """Whose choice `held_to` is: `person`, or the file of the program's own settings, which are at least as strict as
+    what it would be started in; empty: that of `[agent] mode`, or of what started it."""
 
     @property
     def host(self) -> str:
@@ -303,7 +306,9 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             return f"{self.held_to} mode?" if self.held_to else ""
         name, like = self.program_mode.name, self.program_mode.like
         own = self.held_to if not like else ""
-        return f"{name}, not {self.held_to}!" if self.exceeds else f"{name}, {own}" if own else name
+        if self.exceeds:
+            return f"{name}, not {self.held_to}!"
+        return ", ".join(filter(None, (name, own, "by its own settings" if "/" in self.held_by else "")))
 
     @property
     def speaks_events(self) -> bool:

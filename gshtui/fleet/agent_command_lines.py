@@ -18,7 +18,7 @@ import msgspec
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
 from gshtui.commands.declaration import CommandError
-from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.agent_programs import PERSON, Programs
 from gshtui.fleet.ports import AgentStart, FleetError, LaunchTerms, OwnWorktree, SetupPlan
 from gshtui.guard.child_environment import named_variables
 from gshtui.guard.modes import inherited, strictest
@@ -257,11 +257,11 @@ class CommandLines:
     async def _program(self, row: AgentRow, request: SpawnRequest, *, again: bool) -> AgentStart:
         # What this machine's variables say holds on no other.
         environ = named_variables(row.env) if row.host else _environment(row)
-        mode = row.held_to
+        mode, by = row.held_to, PERSON if row.held_by == PERSON else ""
         if again and mode in ("", "yolo"):  # that one is given for one start
             above = {request.parent: None} if request.parent else {}
-            mode = (await self.agreed(msgspec.structs.replace(request, mode=""), above)).mode
-        return await self._programs.start(row, request, self._data, environ, again=again, mode=mode)
+            mode, by = (await self.agreed(msgspec.structs.replace(request, mode=""), above)).mode, ""
+        return await self._programs.start(row, request, self._data, environ, again=again, mode=mode, by=by)
 
 
 def _environment(row: AgentRow) -> dict[str, str]:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from gshtui.programs.program_link import ProgramLink
     from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 
+PERSON = "person"
+"""Who chose an agent's mode, where it is not the program's own settings (`AgentRow.held_by`)."""
 _WRITTEN, _AGAIN = 2.0, 0.1
 """Seconds that a program may take to write down what was said, and between two looks for that."""
 _KINDS: dict[str, Kind] = {"ended": "ended", "unfit": "invalid", "untaken": "failed", "terminal": "tmux"}
@@ -283,8 +285,8 @@ class Programs:
         from gshtui.programs import launch, program_modes
         from gshtui.text.linear_regex import compile_linear
 
-        rule = program_modes.rule_for(profile, mode)
-        if not rule.help or request.host:
+        rule = program_modes.passed_rule(profile, mode)
+        if rule is None or not rule.help or request.host:
             return True
         words = (await asyncio.to_thread(find_program, argv[0], Path(request.cwd or ".")), *argv[1:])
         said = await launch.help_text(words, environ)
@@ -313,9 +315,15 @@ class Programs:
         *,
         again: bool,
         mode: GuardMode | Literal[""] = "",
+        by: str = "",
     ) -> AgentStart:
-        """What to run. `mode`: one that the program has. Raises `FleetError`."""
-        from gshtui.programs import launch, program_modes
+        """What to run. Raises `FleetError`.
+
+        Args:
+            mode: one that the program has.
+            by: `PERSON`: who chose that, so that the program's own settings do not count.
+        """
+        from gshtui.programs import launch, own_modes, program_modes
 
         profile, argv = await self._command(row, request)
         profile = self._allowed(profile)
@@ -337,19 +345,22 @@ class Programs:
         prompt = "" if again else request.prompt
         env, words = made.environment(environ), made.argv
         shown: ProgramMode | None = None
+        arguments: tuple[str, ...] = ()
         if mode:
-            rule = program_modes.rule_for(profile, mode)
-            words = program_modes.with_mode(rule, words)
-            # What a person has set in the environment is a choice too, where none is asked for.
-            env |= {name: value for name, value in rule.environment.items() if request.mode or name not in environ}
+            own = None
+            if by != PERSON and not row.host:
+                own = await asyncio.to_thread(own_modes.own_mode, profile, words, environ, Path(row.cwd))
+            mode, arguments, more, its = own_modes.passed_mode(profile, mode, own)
+            words, env, by = program_modes.with_arguments(words, arguments), {**env, **more}, by or its
+            rule = program_modes.passed_rule(profile, mode)
             if not any(each.shown for each in profile.modes.each):
-                shown = ProgramMode(rule.name, mode)
+                shown = ProgramMode(rule.name if rule is not None and not its else f"{mode} by its settings", mode)
         command: tuple[str, ...] = ()
         if made.alone:
-            alone = program_modes.with_mode(program_modes.rule_for(profile, mode), made.alone) if mode else made.alone
+            alone = program_modes.with_arguments(made.alone, arguments)
             words, command = await asyncio.to_thread(launch.with_server, profile, made, alone, words, data, row.id)
         return AgentStart(
-            words, env, prompt, made.blank, made.external_id, profile.name, made.how, mode, shown, command
+            words, env, prompt, made.blank, made.external_id, profile.name, made.how, mode, shown, command, by
         )
 
     async def plan(self, row: AgentRow, request: SpawnRequest, environ: Mapping[str, str]) -> AgentStart:

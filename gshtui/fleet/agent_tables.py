@@ -55,6 +55,7 @@ def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
         "mode": (row.program_mode.like if row.program_mode is not None else "") or row.held_to,
         "program_mode": row.program_mode.name if row.program_mode is not None else "",
         "held_to": row.held_to,
+        "held_by": row.held_by,
         "worktree": row.worktree,
         "account": row.account,
         "group": row.group,

@@ -19,7 +19,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed, WaitReported
 from gshtui.bus.letter import Letter
 from gshtui.fleet.accounts import Accounts
-from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.agent_programs import PERSON, Programs
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.fleet_context import (
     AgentRows,
@@ -549,7 +549,7 @@ class Fleet:
         row = await self._alive(id)
         wanted = next_of(await self._programs.profile(row), row) if mode == "next" else mode
         shown = await change_mode(self._programs, self.terminals.server(row.socket), row, wanted)
-        return await self._change(row, held_to=wanted, program_mode=shown)
+        return await self._change(row, held_to=wanted, held_by=PERSON, program_mode=shown)
 
     async def interrupt(self, id: str) -> None:
         """Stop what the agent is doing, but keep the agent."""

@@ -94,6 +94,8 @@ class AgentStart:
     """The mode that it is in then, where its screen does not show it."""
     command: tuple[str, ...] = ()
     """What its terminal runs, where that is more than `argv`."""
+    held_by: str = ""
+    """Whose choice its mode is (`AgentRow.held_by`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import msgspec
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest, remote_socket
 from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.fleet.agent_programs import Programs, is_known
+from gshtui.fleet.agent_programs import PERSON, Programs, is_known
 from gshtui.fleet.agent_terminals import begin_of, session_mark, socket_name
 from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_away, is_over, is_recoverable, out_of_reach
 from gshtui.fleet.forks import Forks
@@ -147,8 +147,8 @@ class Starter:
                 request = await self._forks.completed(request)
             else:
                 request = self._context.accounts.completed(request)
-            request = await self._agreed(request, around)
-            row = await self._new_row(request, parent_session, limited)
+            request, held_by = await self._agreed(request, around)
+            row = await self._new_row(request, parent_session, limited, held_by)
             try:
                 row = await self._first(row, request, setup)
             except BaseException:
@@ -247,20 +247,22 @@ class Starter:
         """Give up what is still to be typed, and to be taken back."""
         await cancel_and_wait(*self._briefings, *self._removals)
 
-    async def _agreed(self, request: SpawnRequest, around: str) -> SpawnRequest:
+    async def _agreed(self, request: SpawnRequest, around: str) -> tuple[SpawnRequest, str]:
         """The request with the mode that it comes to: of what is asked for, its starter's, and the original's of a
-        fork, the strictest. Raises `FleetError`, before anything is made.
+        fork, the strictest; and whose choice that is. Raises `FleetError`, before anything is made.
         """
         rows, above = self._context.rows, dict[str, AgentRow | None]()
         for id in filter(None, (request.parent, around)):
             above[id] = rows.get(id)
+        by = PERSON if request.mode and not above else ""
         original = rows.get(request.fork) if request.fork else None
         if original is not None and original.kind == "cli":
+            by = original.held_by if original.held_by == PERSON and not above else by
             request = msgspec.structs.replace(request, mode=original.held_to or request.mode)
             above[original.id] = original
-        return await self._context.launcher.agreed(request, above)
+        return await self._context.launcher.agreed(request, above), by
 
-    async def _new_row(self, request: SpawnRequest, parent_session: str, limited: bool) -> AgentRow:
+    async def _new_row(self, request: SpawnRequest, parent_session: str, limited: bool, held_by: str) -> AgentRow:
         options, rows = self._context.options, self._context.rows
         socket, cwd, place = await self._place(request)
         now = time.time()
@@ -290,6 +292,7 @@ class Starter:
             fork=request.fork,
             created=now,
             held_to=request.mode if request.cli or request.profile else "",
+            held_by=held_by if request.cli or request.profile else "",
         )
         async with self._row_at_a_time:
             await rows.load()
@@ -369,7 +372,12 @@ class Starter:
             "version_checked": "", "unsent": None, "held_up": "",
         }  # fmt: skip
         if row.kind == "cli":
-            fields |= {"external_id": start.external_id, "held_to": start.mode, "program_mode": start.program_mode}
+            fields |= {
+                "external_id": start.external_id,
+                "held_to": start.mode,
+                "held_by": start.held_by,
+                "program_mode": start.program_mode,
+            }
         if start.profile:
             fields["profile"] = start.profile
         try:

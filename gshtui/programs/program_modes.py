@@ -17,7 +17,7 @@ from gshtui.text.sanitise import one_line
 
 def offered(profile: Profile) -> list[GuardMode]:
     """Our modes in which the program can be started, strictest first."""
-    return [mode for mode in MODES if _rule(profile, mode) is not None]
+    return [mode for mode in MODES if passed_rule(profile, mode) is not None]
 
 
 def chosen(profile: Profile, argv: Sequence[str]) -> bool:
@@ -49,7 +49,7 @@ def refusal(profile: Profile, mode: GuardMode, argv: Sequence[str] = ()) -> str:
         return f"How a mode is set in {title} is not known, so it cannot be put into {mode}."
     if chosen(profile, argv):
         return f"The command line of {title} chooses its mode by itself, so it cannot be put into {mode} as well."
-    if _rule(profile, mode) is None:
+    if passed_rule(profile, mode) is None:
         return f"{title} has no mode like {mode}."
     return ""
 
@@ -59,20 +59,14 @@ def within(profile: Profile, limit: GuardMode) -> list[GuardMode]:
     return [mode for mode in reversed(offered(profile)) if MODES.index(mode) <= MODES.index(limit)]
 
 
-def rule_for(profile: Profile, mode: GuardMode) -> ProgramModeRule:
-    """How the program is started in a mode that it has. Raises `KeyError`."""
-    if (found := _rule(profile, mode)) is None:
-        raise KeyError(mode)
-    return found
-
-
-def with_mode(rule: ProgramModeRule, argv: Sequence[str]) -> tuple[str, ...]:
-    """The command line that starts the program in this mode."""
-    words = tuple(argv)
-    at = words.index("--") if "--" in words else len(words)
-    return (*words[:at], *rule.arguments, *words[at:])
-
-
-def _rule(profile: Profile, mode: GuardMode) -> ProgramModeRule | None:
+def passed_rule(profile: Profile, mode: GuardMode) -> ProgramModeRule | None:
+    """How the program is started in a mode; `None`: it has none like that, or it cannot be started in it."""
     each = (rule for rule in profile.modes.each if rule.like == mode)
     return next((rule for rule in each if rule.arguments or rule.environment), None)
+
+
+def with_arguments(argv: Sequence[str], arguments: Sequence[str]) -> tuple[str, ...]:
+    """The command line with these options."""
+    words = tuple(argv)
+    at = words.index("--") if "--" in words else len(words)
+    return (*words[:at], *arguments, *words[at:])

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.fleet.ports import FleetError
+from tests.kit.home import Home
 from tests.programs.stage import Stage
 
+OWN = {
+    "claude": (".claude/settings.json", "permissions.defaultMode", "plan"),
+    "gemini": (".gemini/settings.json", "general.defaultApprovalMode", "plan"),
+    "qwen": (".qwen/settings.json", "tools.approvalMode", "plan"),
+    "opencode": ("opencode/opencode.json", "default_agent", "plan"),
+}
+"""A file of its settings, and a key in it with a value."""
 PLANNERS = ("claude", "codex", "gemini", "qwen", "opencode")
+
+
+async def begun(stage: Stage, request: SpawnRequest) -> None:
+    """Another agent of the program takes the stage's place."""
+    before, stage.id = stage.id, (await stage.fleet.spawn(request, by_person=True)).id
+    await stage.fleet.kill(before, now=True)
 
 
 @pytest.mark.programs(*PLANNERS, "vibe")
@@ -21,16 +37,55 @@ async def test_it_starts_in_the_mode_that_asks_and_shows_it(stage: Stage) -> Non
 @pytest.mark.programs(*PLANNERS)
 async def test_in_plan_nothing_is_written_unasked(stage: Stage) -> None:
     request = SpawnRequest(name="planner", cli=stage.program.argv, mode="plan")
-    made = await stage.fleet.spawn(request, by_person=True)
-    planner = Stage(stage.program, stage.hub, stage.provider, stage.folder, id=made.id)
-    await planner.until(planner.look, lambda row: row.program_mode is not None and row.program_mode.like == "plan")
-    await planner.say("do:touch a file")
+    await begun(stage, request)
+    await stage.until(stage.look, lambda row: row.program_mode is not None and row.program_mode.like == "plan")
+    await stage.say("do:touch a file")
 
     async def seen() -> bool:
-        return planner.row.needs_you or "Done; the command has run." in await planner.screen()
+        return stage.row.needs_you or "Done; the command has run." in await stage.screen()
 
-    await planner.until(seen, bool)
+    await stage.until(seen, bool)
     assert not (stage.folder / "made.txt").exists()
+
+
+@pytest.mark.programs(*OWN)
+async def test_its_own_stricter_settings_hold_unless_a_person_says_otherwise(stage: Stage, home: Home) -> None:
+    name, key, value = OWN[stage.program.name]
+    file = home.path / name if not name.startswith("opencode") else home.config / name
+    settings = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    inner = settings
+    for each in key.split(".")[:-1]:
+        inner = inner.setdefault(each, {})
+    inner[key.rpartition(".")[2]] = value
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(settings), "utf-8")
+    await begun(stage, SpawnRequest(name="planner", cli=stage.program.argv))
+    row = await stage.until(stage.look, lambda row: row.program_mode is not None and row.program_mode.like)
+    assert (row.held_to, row.held_by, row.mode_words.partition(", ")[2]) == ("plan", str(file), "by its own settings")
+    assert row.program_mode is not None and row.program_mode.like == "plan"
+    await stage.say("do:touch a file")
+
+    async def seen() -> bool:
+        return stage.row.needs_you or "Done; the command has run." in await stage.screen()
+
+    await stage.until(seen, bool)
+    assert not (stage.folder / "made.txt").exists()
+    request = SpawnRequest(name="asker", cli=stage.program.argv, mode="ask")
+    asker = await stage.fleet.spawn(request, by_person=True)
+    assert (asker.held_to, asker.held_by) == ("ask", "person")
+
+
+@pytest.mark.programs("opencode")
+async def test_what_it_is_denied_by_its_own_settings_stays_so(stage: Stage, home: Home) -> None:
+    file = home.config / "opencode/opencode.json"
+    settings = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({**settings, "permission": {"bash": {"touch *": "deny"}, "edit": "allow"}}), "utf-8")
+    await begun(stage, SpawnRequest(name="second", cli=stage.program.argv))
+    await stage.status("idle")
+    await stage.say("do:touch a file")
+    await stage.shows(r"Done; the command has run\.")
+    assert not (stage.folder / "made.txt").exists()
+    assert stage.row.question is None
 
 
 @pytest.mark.programs("aider")

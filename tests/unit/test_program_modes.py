@@ -134,8 +134,15 @@ async def test_a_command_line_that_chooses_is_left_alone_and_no_agent_may(tmp_pa
 
 
 def test_arguments_go_before_a_double_dash() -> None:
-    rule = program_modes.rule_for(LOADED.get("claude"), "plan")
-    assert program_modes.with_mode(rule, ("claude", "--", "x")) == ("claude", "--permission-mode", "plan", "--", "x")
+    rule = program_modes.passed_rule(LOADED.get("claude"), "plan")
+    assert rule is not None
+    assert program_modes.with_arguments(("claude", "--", "x"), rule.arguments) == (
+        "claude",
+        "--permission-mode",
+        "plan",
+        "--",
+        "x",
+    )
 
 
 def test_a_row_says_that_more_is_done_unasked_than_asked_for() -> None:

@@ -43,7 +43,7 @@ from gshtui.fleet.acp.acp_options import AcpProgramOptions
 from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions
 from gshtui.fleet.acp.acp_turn import TurnRecorder
 from gshtui.media import media_files
-from gshtui.programs.acp.acp_commands import ASKING
+from gshtui.programs.acp.acp_commands import ASKING, STRICTER
 from gshtui.programs.acp.acp_connection import AcpConnection
 from gshtui.programs.acp.acp_errors import AcpError
 from gshtui.programs.acp.acp_updates import (
@@ -454,7 +454,8 @@ class AcpAgent:
             )
         self._connection = connection
         self._options.open(answer)
-        if (asking := ASKING.get(connection.name)) is not None:
+        asking = ASKING.get(connection.name)
+        if asking is not None and self._options.value("mode") not in STRICTER:
             await self._options.begin(connection, "mode", asking)
         if self._model and not resumed:
             await self._options.begin(connection, "model", self._model)

@@ -28,6 +28,8 @@ ASKING: dict[str, str] = {
     "claude": "default", "codex": "read-only", "gemini": "default", "qwen": "default", "goose": "approve",
 }  # fmt: skip
 """The mode of its own in which each program asks before it acts: some begin in one in which they do not."""
+STRICTER = frozenset(("plan", "dontAsk"))
+"""Modes that a program's own settings may choose, in which it does no more than it would be asked for in that one."""
 
 
 def command_for(argv: Sequence[str], which: Callable[[str], str | None] = shutil.which) -> tuple[str, ...]:

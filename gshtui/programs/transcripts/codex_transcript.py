@@ -44,14 +44,19 @@ _TURN_MARKS = {"task_started": False, "task_complete": True, "turn_aborted": Tru
 """Events, and whether the turn is over with them."""
 
 
+def root(environ: Mapping[str, str], home: Path) -> Path:
+    """The folder of the program's own files."""
+    return Path(environ.get("CODEX_HOME", "").strip() or home / ".codex").expanduser()
+
+
 def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Path | None:
     """The transcript of a conversation: by its id, else the folder's newest since the agent began."""
-    root = Path(environ.get("CODEX_HOME", "").strip() or home / ".codex").expanduser()
+    folder = root(environ, home)
     if id := safe_name(wanted.id):
-        kept = (root / "sessions").glob(f"**/rollout-*{id}.jsonl")
-        archived = (root / "archived_sessions").glob(f"*{id}.jsonl")
+        kept = (folder / "sessions").glob(f"**/rollout-*{id}.jsonl")
+        archived = (folder / "archived_sessions").glob(f"*{id}.jsonl")
         return next(iter(newest_file(kept) or newest_file(archived)), None)
-    paths = newest_file((root / "sessions").glob("**/rollout-*.jsonl"), wanted.since)
+    paths = newest_file((folder / "sessions").glob("**/rollout-*.jsonl"), wanted.since)
     for path in paths[:_LOOKED_AT]:
         if any(_begun_in(record, wanted) for record in islice(_careful(path), 3)):
             return path

@@ -1,0 +1,79 @@
+"""The permissions in Codex's own settings: `config.toml` of the person, of a trusted project, and of the system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gshtui.programs.codex.message_fields import table_of, text_of
+from gshtui.programs.codex.thread_modes import Permissions
+from gshtui.programs.settings_files import content_of, folders_above
+
+_SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
+"""Strictest first."""
+_PROFILES = {":read-only": "read-only", ":workspace": "workspace-write", ":danger-full-access": "danger-full-access"}
+
+
+class OwnPermissions(NamedTuple):
+    """What it starts with, and the file that says so."""
+
+    permissions: Permissions
+    file: str
+
+
+def read(root: Path, folder: Path) -> OwnPermissions | None:
+    """Those for a start in this folder; `None`: no file says anything. Blocks for a moment."""
+    person = content_of(root / "config.toml")
+    trust = _trust(person, folder)
+    approval = sandbox = file = ""
+    for path, table in _layers(root, folder, person, trusted=trust != "untrusted"):
+        for layer in (table_of(table_of(table, "profiles"), text_of(table, "profile")), table):
+            said = _approval(layer), text_of(layer, "sandbox_mode") or _sandbox(layer, table)
+            if any(said):
+                file = file or str(path)
+            approval, sandbox = approval or said[0], sandbox or said[1]
+    if trust == "untrusted" and not approval:
+        approval, file = "untrusted", file or str(root / "config.toml")
+    if not file:
+        return None
+    usual = "workspace-write" if trust == "trusted" else "read-only"
+    return OwnPermissions(Permissions(approval or "on-request", sandbox or usual), file)
+
+
+def fits(sandbox: str, wanted: str) -> bool:
+    """Whether a sandbox lets no more be written than the wanted one; one of the person's own making is as they want."""
+    return sandbox not in _SANDBOXES or _SANDBOXES.index(sandbox) <= _SANDBOXES.index(wanted)
+
+
+def _layers(
+    root: Path, folder: Path, person: Mapping[str, Any], *, trusted: bool
+) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Those that count most first."""
+    for path in (Path("/etc/codex/managed_config.toml"), *(_of_project(folder) if trusted else ())):
+        yield path, content_of(path)
+    yield root / "config.toml", person
+    yield Path("/etc/codex/config.toml"), content_of(Path("/etc/codex/config.toml"))
+
+
+def _of_project(folder: Path) -> Iterator[Path]:
+    yield from (each / ".codex/config.toml" for each in folders_above(folder))
+
+
+def _trust(person: Mapping[str, Any], folder: Path) -> str:
+    projects = table_of(person, "projects")
+    said = (text_of(table_of(projects, str(each)), "trust_level") for each in folders_above(folder))
+    return next((level for level in said if level), "")
+
+
+def _approval(layer: Mapping[str, Any]) -> str:
+    return text_of(layer, "approval_policy") or ("on-request" if table_of(layer, "approval_policy") else "")
+
+
+def _sandbox(layer: Mapping[str, Any], table: Mapping[str, Any]) -> str:
+    """The sandbox of the permission profile that a layer chooses: by the built-in one that it extends."""
+    name, seen = text_of(layer, "default_permissions"), set[str]()
+    while name and name not in _PROFILES and name not in seen:
+        seen.add(name)
+        name = text_of(table_of(table_of(table, "permissions"), name), "extends")
+    return _PROFILES.get(name, "")
