@@ -53,12 +53,10 @@ class Answerer:
             raise FleetError("invalid", f"{row.name} ({row.id}) is not asking anything.", hint=hint) from error
 
     async def answer(self, row: AgentRow, choice: str, question: str, reason: str = "") -> OpenQuestion | None:
-        """Choose an answer; what is asked next, if anything is. `reason`: why one of our own agents may not."""
+        """Choose an answer; what is asked next, if anything is. `reason`: why it may not."""
         if row.speaks_events:
             async with self._own(row) as (own, now):
                 return await own.answer(now, choice, question, reason)
-        if reason:
-            raise FleetError("invalid", f"{row.name} ({row.id}) takes no reason.", hint="Choose one of its answers.")
         if row.screen_is_guessed:
             said = f"Only the screen of {row.name} ({row.id}) says what it asks, and it is {program_words(row)}."
             raise FleetError(
@@ -78,7 +76,7 @@ class Answerer:
             return pipe is not None and behavior is not None and hook_answers.give_answer(pipe, behavior)
 
         try:
-            return await session.choose(question, choice, by_hook)
+            return await session.choose(question, choice, by_hook, reason)
         except SessionError as error:
             raise from_session_error(error) from error
 

@@ -80,7 +80,7 @@ class AgentParameters(Parameters):
     timeout: float = Field(600.0, description="wait, and send with wait=true: maximum seconds.", ge=0, le=1e6)
     wait: bool = Field(False, description="send: wait for its answer.")
     answer: bool = Field(False, description="show: only what it said last.")
-    reason: str = Field("", description="answer: why our own agent's call is denied, for it to read.")
+    reason: str = Field("", description="answer: why a call is denied: for our own agents, Codex and OpenCode.")
     branch: str = Field("", description="fork: name of its branch; empty: after the fork.")
     here: bool = Field(False, description="fork: in the original's folder, without a git worktree.")
     anew: bool = Field(False, description="fork: without the conversation.")

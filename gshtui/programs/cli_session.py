@@ -311,12 +311,14 @@ class CliSession:
                 return question
         return await self.writer.open_question()
 
-    async def choose(self, question: str, choice: str, otherwise: Otherwise) -> OpenQuestion | None:
-        """Answer a question; what is asked next, if anything is. See `PaneWriter.answer`."""
+    async def choose(self, question: str, choice: str, otherwise: Otherwise, reason: str = "") -> OpenQuestion | None:
+        """Answer a question; what is asked next, if anything is. See `PaneWriter.answer`, and `ProgramLink.answer`."""
         if self._link is not None and await self._link.connected():
             asked = question or (await self.open_question()).id
             if self._link.asks(asked):
-                return await self._link.answer(asked, choice)
+                return await self._link.answer(asked, choice, reason)
+        if reason:
+            raise SessionError("dialog", f"{self._name} takes no reason.", "Choose one of its answers.")
         return await self.writer.answer(question, choice, otherwise)
 
     async def change_mode(self, mode: GuardMode) -> ProgramMode | None:

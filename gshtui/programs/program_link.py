@@ -136,11 +136,15 @@ class ProgramLink(LiveSource, abc.ABC):
         """Whether a question with this id comes from this link."""
 
     @abc.abstractmethod
-    async def answer(self, question: str, choice: str) -> OpenQuestion | None:
+    async def answer(self, question: str, choice: str, reason: str = "") -> OpenQuestion | None:
         """Answer a question that it asks; what is asked next, if anything is.
 
+        Args:
+            reason: why something is refused, for its model to read.
+
         Raises:
-            SessionError: waiting: it does not ask that any more, or it still does; unsure.
+            SessionError: waiting: it does not ask that any more, or it still does; dialog: this answer takes no reason;
+                unsure.
         """
 
     async def change_mode(self, mode: GuardMode) -> bool:
@@ -158,6 +162,9 @@ class ProgramLink(LiveSource, abc.ABC):
             message = f"{self._name} does not offer that. Its answers: {offered}."
             raise SessionError("waiting", message, "Nothing was answered.")
         return request.answers[choice]
+
+    def _takes_no_reason(self) -> SessionError:
+        return SessionError("dialog", f"{self._name} takes no reason with that answer.", "Nothing was answered.")
 
     def _over_now(self) -> SessionError:
         """A question was not answered, since it is not asked any more."""

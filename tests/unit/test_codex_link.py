@@ -126,6 +126,19 @@ async def test_a_question_has_all_of_it_and_is_answered_by_meaning(server: AppSe
         await server.say("thread/status/changed", threadId=THREAD, status=active())
 
 
+async def test_a_refusal_is_followed_by_its_reason(server: AppServer, watched: Watched) -> None:
+    await watched.status("idle")
+    await server.say("thread/status/changed", threadId=THREAD, status=active("waitingOnApproval"))
+    await server.ask(0, COMMAND, **command_question())
+    link = await watched.until(lambda link: link.evidence is not None and link.evidence.question)
+    question = await link.question()
+    assert question is not None
+    with pytest.raises(SessionError, match="takes no reason with that answer"):
+        await link.answer(question.id, "1", "since I say so")
+    await link.answer(question.id, "4", "use git mv")
+    assert (await server.until("turn/start"))["params"]["input"] == [{"type": "text", "text": "use git mv"}]
+
+
 async def test_what_its_person_answers_closes_the_question(server: AppServer, watched: Watched) -> None:
     await watched.status("idle")
     await server.say("thread/status/changed", threadId=THREAD, status=active("waitingOnApproval"))

@@ -248,9 +248,7 @@ def test_a_helper_is_no_conversation_of_its_own() -> None:
 def test_a_permission_is_asked_with_everything_that_decides() -> None:
     asked = permission_request(ASKED, "one of its helpers", 1.0)
     assert asked is not None
-    assert [(one.key, one.label.split()[0]) for one in asked.question.choices] == [
-        ("1", "Allow"), ("2", "Allow"), ("4", "Reject,"),
-    ]  # fmt: skip
+    assert [(one.key, one.means) for one in asked.question.choices] == [("1", "once"), ("2", "more"), ("4", "deny")]
     assert asked.question.diff.split("\n")[-3:] == ["-a", "+b", ""]
     assert asked.question.diff.startswith("--- ")
     assert "one of its helpers" in asked.question.detail
@@ -279,7 +277,7 @@ def test_a_question_of_the_models_keeps_its_order() -> None:
         ("1", "Red"), ("2", "Blue"), ("3", "Dismiss the question"),
     ]  # fmt: skip
     assert one.answers["2"] == ("/question/que_1/reply", {"answers": [["Blue"]]})
-    for several in (question(COLOUR, COLOUR), question({**COLOUR, "multiple": True})):
+    for several in (question(COLOUR, {**COLOUR, "options": []}), question({**COLOUR, "multiple": True})):
         shown = question_request(several, 1.0)
         assert shown is not None and shown.question.choices == () and "Blue: b" in shown.question.detail
 
@@ -408,6 +406,36 @@ async def test_an_answer_is_given_once_and_never_a_wrong_one(server: OpenCodeSer
     with pytest.raises(SessionError, match="no longer asks"):
         await linked.link.answer(following.id, "1")
     assert await linked.link.question() is None
+
+
+async def test_a_refusal_says_why(server: OpenCodeServer, linked: Linked) -> None:
+    await linked.status("idle")
+    await server.asks("per_1")
+    await linked.status("waiting")
+    asked = await linked.link.question()
+    assert asked is not None
+    with pytest.raises(SessionError, match="takes no reason with that answer"):
+        await linked.link.answer(asked.id, "1", "since I say so")
+    assert server.posts == []
+    assert await linked.link.answer(asked.id, "4", "use git mv") is None
+    assert server.posts == [("/permission/per_1/reply", {"reply": "reject", "message": "use git mv"})]
+
+
+async def test_of_several_questions_each_is_asked_for_itself(server: OpenCodeServer, linked: Linked) -> None:
+    await linked.status("idle")
+    size = {"question": "Which size?", "options": [{"label": "S"}, {"label": "L"}]}
+    server.questions.append(question(COLOUR, size))
+    await server.say("question.asked", **server.questions[0])
+    await linked.status("waiting")
+    first = await linked.link.question()
+    assert first is not None and first.subject == "Which colour? (1 of 2)"
+    second = await linked.link.answer(first.id, "2")
+    assert second is not None and second.id != first.id and second.subject == "Which size? (2 of 2)"
+    assert server.posts == [], "nothing is sent before all are answered"
+    with pytest.raises(SessionError, match="changed: Which size"):
+        await linked.link.answer(first.id, "1")
+    assert await linked.link.answer(second.id, "1") is None
+    assert server.posts == [("/question/que_1/reply", {"answers": [["Blue"], ["S"]]})]
 
 
 async def test_a_prompt_goes_as_its_screen_has_it(server: OpenCodeServer, linked: Linked) -> None:

@@ -166,12 +166,14 @@ class CodexLink(ProgramLink):
         """See `ProgramLink`."""
         return is_codex_question(question)
 
-    async def answer(self, question: str, choice: str) -> OpenQuestion | None:
+    async def answer(self, question: str, choice: str, reason: str = "") -> OpenQuestion | None:
         """See `ProgramLink`."""
         await self._until(lambda: self._threads.find(question) is not None, _ASKED_WITHIN)
         connection, request = self._connection, self._threads.find(question)
         result = self._checked(request, choice)
         assert connection is not None and request is not None
+        if reason and not any(one.key == choice and one.means == "deny" for one in request.question.choices):
+            raise self._takes_no_reason()
         try:
             await connection.respond(request.id, result)
         except AppServerError as error:
@@ -179,6 +181,8 @@ class CodexLink(ProgramLink):
         if not await self._until(lambda: self._threads.find(question) is None, _SETTLED_WITHIN):
             message = f"The answer was given, but {self._name} still asks the same."
             raise SessionError("waiting", message, "Look at its terminal.")
+        if reason:
+            await self.prompt(reason)  # its refusal has no place for words
         return self.asked.question if self.asked is not None else None
 
     async def change_mode(self, mode: GuardMode) -> bool:

@@ -20,7 +20,7 @@ from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.programs.evidence import Evidence
 from gshtui.programs.opencode.server_address import ServerAddress, find_server
 from gshtui.programs.opencode.server_client import ServerClient, ServerError
-from gshtui.programs.opencode.server_questions import ServerRequest, is_server_question
+from gshtui.programs.opencode.server_questions import ServerRequest, is_server_question, with_reason
 from gshtui.programs.opencode.server_state import ServerState
 from gshtui.programs.pane_view import SessionError
 from gshtui.programs.program_link import ProgramLink
@@ -211,13 +211,20 @@ class OpenCodeLink(ProgramLink):
         """See `ProgramLink`."""
         return is_server_question(question)
 
-    async def answer(self, question: str, choice: str) -> OpenQuestion | None:
+    async def answer(self, question: str, choice: str, reason: str = "") -> OpenQuestion | None:
         """See `ProgramLink`."""
         client, request = self._client, self._state.find(question)
         given = self._checked(request, choice)
         assert client is not None and request is not None
+        if reason and (given := with_reason(given, reason)) is None:
+            raise self._takes_no_reason()
+        path, body = given
+        if not path:
+            self._state.answered_in_part(request, [one for (one,) in body["answers"]])
+            self._tell()
+            return await self.question()
         try:
-            await client.post(*given)
+            await client.post(path, body)
         except ServerError as error:
             if error.kind == "missing":
                 self._forget(request)

@@ -1,14 +1,14 @@
 """What an OpenCode server asks, as questions to a person, and their answers in terms of its API.
 
 Pure. Our digits mean the same for each permission: 1 allows it once, 2 all of this kind until the program ends, 4
-refuses it. A question of the model's keeps its own order; one that takes more than one choice keeps to the program's
-own screen.
+refuses it. A question of the model's keeps its own order; of several in one, each is asked for itself. One that takes
+more than one choice keeps to the program's own screen.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,7 @@ _DOES = {
 
 @dataclass(frozen=True, slots=True)
 class ServerRequest:
-    """One open request. `answers`: digit → the path below the API, and the body."""
+    """One open request. `answers`: digit → the path below the API, and the body; no path: nothing is sent yet."""
 
     id: str
     session: str
@@ -50,6 +50,8 @@ class ServerRequest:
     )
     refusal: tuple[str, Mapping[str, Any]] = ("", {})
     """What gives it up."""
+    told: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The questions of the model as the server told them."""
 
 
 def is_server_question(id: str) -> bool:
@@ -71,7 +73,7 @@ def permission_request(asked: Mapping[str, Any], whose: str, at: float) -> Serve
     parts += [f"asked by {whose}"] if whose else []
     parts += _more(kind, facts, patterns)
     path = f"/permission/{id}/reply"
-    choices = [QuestionChoice("1", "Allow once")]
+    choices = [QuestionChoice("1", "Allow once", "once")]
     answers: dict[str, tuple[str, Mapping[str, Any]]] = {
         "1": (path, {"reply": "once"}),
         "4": (path, {"reply": "reject"}),
@@ -79,9 +81,9 @@ def permission_request(asked: Mapping[str, Any], whose: str, at: float) -> Serve
     if always:
         lasting = ", ".join(always[:6]) + (f" and {len(always) - 6} more" if len(always) > 6 else "")
         kept = "everything of this kind" if always == ["*"] else lasting
-        choices.append(QuestionChoice("2", one_line(f"Allow until it ends: {kept}", 160)))
+        choices.append(QuestionChoice("2", one_line(f"Allow until it ends: {kept}", 160), "more"))
         answers["2"] = path, {"reply": "always"}
-    choices.append(QuestionChoice("4", "Reject, which ends its turn"))
+    choices.append(QuestionChoice("4", "Reject, which ends its turn", "deny"))
     question = OpenQuestion(
         _PREFIX + id,
         one_line(subject, _SUBJECT),
@@ -116,33 +118,47 @@ def _diff(facts: Mapping[str, Any]) -> str:
     return "\n".join(line for line in lines if not line.startswith(("Index: ", "=====")))
 
 
-def question_request(asked: Mapping[str, Any], at: float) -> ServerRequest | None:
-    """A question that the model asks; `None` where it has no id."""
+def with_reason(answer: tuple[str, Mapping[str, Any]], reason: str) -> tuple[str, Mapping[str, Any]] | None:
+    """A refusal that says why, with which its turn goes on; `None`: this answer takes no words."""
+    path, body = answer
+    return (path, {**body, "message": reason}) if body.get("reply") == "reject" else None
+
+
+def question_request(asked: Mapping[str, Any], at: float, given: Sequence[str] = ()) -> ServerRequest | None:
+    """A question that the model asks; `None` where it has no id. `given`: the answers to the first ones of several."""
     id = words_of(asked.get("id"))
     questions = [mapping(each) for each in sequence(asked.get("questions"))]
-    if not id or not questions:
+    if not id or len(questions) <= len(given):
         return None
-    path = f"/question/{id}/reply"
+    path, place = f"/question/{id}/reply", len(given)
     refusal: tuple[str, Mapping[str, Any]] = f"/question/{id}/reject", {}
-    first = questions[0]
-    options = [mapping(each) for each in sequence(first.get("options"))]
-    labels = [words_of(each.get("label")) for each in options]
+    now = questions[place]
+    labels = [words_of(mapping(each).get("label")) for each in sequence(now.get("options"))]
     choices: list[QuestionChoice] = []
     answers: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    single = len(questions) == 1 and first.get("multiple") is not True
-    if single and labels and all(labels) and len(labels) <= _MOST_CHOICES:
+    if all(_has_one_answer(each) for each in questions):
         for at_key, label in enumerate(labels, 1):
             choices.append(QuestionChoice(str(at_key), one_line(label, 160)))
-            answers[str(at_key)] = path, {"answers": [[label]]}
+            every = [*given, label]
+            answers[str(at_key)] = (path if len(every) == len(questions) else ""), {"answers": [[one] for one in every]}
         dismiss = str(len(labels) + 1)
-        choices.append(QuestionChoice(dismiss, "Dismiss the question"))
+        choices.append(
+            QuestionChoice(dismiss, "Dismiss the question" if len(questions) == 1 else "Dismiss all of them")
+        )
         answers[dismiss] = refusal
-    lines = [line for each in questions for line in _lines(each)]
-    subject = words_of(first.get("question")) or words_of(first.get("header")) or "It asks something"
+    lines = [line for each in (questions if not choices else [now]) for line in _lines(each)]
+    subject = words_of(now.get("question")) or words_of(now.get("header")) or "It asks something"
     if len(questions) > 1:
-        subject = f"{subject} (and {len(questions) - 1} more)"
-    question = OpenQuestion(_PREFIX + id, one_line(subject, _SUBJECT), "\n".join(lines)[:_DETAIL], tuple(choices))
-    return ServerRequest(id, words_of(asked.get("sessionID")), question, at, answers, refusal)
+        subject = f"{subject} ({place + 1} of {len(questions)})"
+    key = f"{_PREFIX}{id}" + (f"-{place + 1}" if place else "")
+    question = OpenQuestion(key, one_line(subject, _SUBJECT), "\n".join(lines)[:_DETAIL], tuple(choices))
+    return ServerRequest(id, words_of(asked.get("sessionID")), question, at, answers, refusal, asked)
+
+
+def _has_one_answer(question: Mapping[str, Any]) -> bool:
+    """Whether it is answered by one of its labels, and there are digits for them."""
+    labels = [words_of(mapping(each).get("label")) for each in sequence(question.get("options"))]
+    return question.get("multiple") is not True and 0 < len(labels) <= _MOST_CHOICES and all(labels)
 
 
 def _lines(question: Mapping[str, Any]) -> list[str]:

@@ -68,6 +68,11 @@ class ServerState:
         if (self.activity(now), self.asked) != before:
             self.since = now
 
+    def answered_in_part(self, request: ServerRequest, given: Sequence[str]) -> None:
+        """Of several questions in one, the first ones have answers: the next one is asked."""
+        if request.id in self.requests and (rest := question_request(request.told, request.at, given)) is not None:
+            self.requests[request.id] = rest
+
     def prompted(self, session: str, now: float) -> None:
         """A prompt was given that it has yet to take up."""
         self._session(session).prompted = now
