@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from gshtui.bus.agent_data import GuardMode
 from gshtui.guard.modes import MODES
-from gshtui.programs.codex import own_permissions as codex_permissions
+from gshtui.programs.codex import codex_settings
 from gshtui.programs.codex.thread_modes import Permissions, permissions_in
-from gshtui.programs.opencode import own_permissions as opencode_permissions
+from gshtui.programs.opencode import opencode_settings
 from gshtui.programs.profile import Profile, ProgramModeRule
 from gshtui.programs.program_modes import passed_rule
 from gshtui.programs.settings_files import content_of, folders_above, value_at
@@ -53,10 +53,10 @@ def own_mode(profile: Profile, argv: Sequence[str], environ: Mapping[str, str], 
     """What its settings choose for a start in this folder; `None`: nothing. Blocks for a moment."""
     kind = profile.hooks.kind or profile.name
     if kind == "codex":
-        found = codex_permissions.read(codex_transcript.root(environ, home_of(environ)), folder)
+        found = codex_settings.read(codex_transcript.root(environ, home_of(environ)), folder)
         return found and OwnMode(found.permissions.like, found.file, codex=found.permissions)
     if kind == "opencode":
-        own = opencode_permissions.read(environ, home_of(environ), folder)
+        own = opencode_settings.read(environ, home_of(environ), folder)
         return own and OwnMode(own.like, own.file, opencode=own.permissions)
     if (reads := _READ.get(kind)) is None:
         return None
@@ -83,7 +83,7 @@ def passed_mode(profile: Profile, mode: GuardMode, own: OwnMode | None) -> Passe
     else:
         made = _ours(mode, rule)
     if own.opencode:
-        made = made._replace(environment=opencode_permissions.narrowed(made.environment, own.opencode))
+        made = made._replace(environment=opencode_settings.narrowed(made.environment, own.opencode))
     return made
 
 
@@ -96,7 +96,7 @@ def _with_codex(mode: GuardMode, rule: ProgramModeRule | None, own: OwnMode, its
     wanted = permissions_in(rule.arguments) if rule is not None else None
     if wanted is None or MODES.index(its.like) > MODES.index(mode):
         return _ours(mode, rule)
-    if its.like == mode and its != wanted and not codex_permissions.fits(its.sandbox, wanted.sandbox):
+    if its.like == mode and its != wanted and not codex_settings.fits(its.sandbox, wanted.sandbox):
         return PassedMode(mode, ("-s", wanted.sandbox), {}, own.file)
     return _ours(mode, rule) if its == wanted else PassedMode(its.like, (), {}, own.file)
 

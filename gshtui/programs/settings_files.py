@@ -16,8 +16,8 @@ from gshtui.text.foreign_json import parse_foreign_json
 
 _LARGEST = 4_000_000
 """Bytes of a file; a larger one is none."""
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*+")|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?')
-_LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+")|,(?=\s*+[\]}])')
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*+"?)|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?')
+_LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*+[\]}])')
 
 
 def content_of(file: Path) -> Mapping[str, Any]:

@@ -14,14 +14,14 @@ import pytest
 from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode
 from gshtui.guard.modes import MODES
 from gshtui.programs import profile as profiles
-from gshtui.programs.opencode import own_permissions
+from gshtui.programs.opencode import opencode_settings
 from gshtui.programs.own_modes import own_mode, passed_mode
 from gshtui.programs.settings_files import content_of, json_of
 from tests.kit.storms import seeds
 
 COVERS = (
-    "gshtui.programs.codex.own_permissions",
-    "gshtui.programs.opencode.own_permissions",
+    "gshtui.programs.codex.codex_settings",
+    "gshtui.programs.opencode.opencode_settings",
     "gshtui.programs.settings_files",
 )
 LOADED = profiles.load(Path("/nonexistent"))
@@ -196,10 +196,10 @@ def test_each_action_is_no_wider_than_its_own_and_ours(tmp_path: Path, seed: int
     named = table() if chance.random() < 0.5 else {}
     environ |= {"OPENCODE_PERMISSION": json.dumps(named)} if named else {}
     ours = {"edit": chance.choice(ACTIONS), "bash": "ask", "webfetch": "ask"}
-    own = own_permissions.read(environ, tmp_path / "home", tmp_path / "work")
+    own = opencode_settings.read(environ, tmp_path / "home", tmp_path / "work")
     said = {"OPENCODE_PERMISSION": json.dumps(ours)}
     made = json.loads(
-        own_permissions.narrowed(said, own.permissions)["OPENCODE_PERMISSION"] if own else json.dumps(ours)
+        opencode_settings.narrowed(said, own.permissions)["OPENCODE_PERMISSION"] if own else json.dumps(ours)
     )
     kept = laid_over(*(each["permission"] for each in files.values()))
     for tool in tools:

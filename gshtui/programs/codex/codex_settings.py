@@ -15,14 +15,14 @@ _SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
 _PROFILES = {":read-only": "read-only", ":workspace": "workspace-write", ":danger-full-access": "danger-full-access"}
 
 
-class OwnPermissions(NamedTuple):
+class CodexSettings(NamedTuple):
     """What it starts with, and the file that says so."""
 
     permissions: Permissions
     file: str
 
 
-def read(root: Path, folder: Path) -> OwnPermissions | None:
+def read(root: Path, folder: Path) -> CodexSettings | None:
     """Those for a start in this folder; `None`: no file says anything. Blocks for a moment."""
     person = content_of(root / "config.toml")
     trust = _trust(person, folder)
@@ -38,7 +38,7 @@ def read(root: Path, folder: Path) -> OwnPermissions | None:
     if not file:
         return None
     usual = "workspace-write" if trust == "trusted" else "read-only"
-    return OwnPermissions(Permissions(approval or "on-request", sandbox or usual), file)
+    return CodexSettings(Permissions(approval or "on-request", sandbox or usual), file)
 
 
 def fits(sandbox: str, wanted: str) -> bool:

@@ -24,7 +24,7 @@ _NAMES = ("opencode.jsonc", "opencode.json")
 _Rules = list[tuple[str, str]]
 
 
-class OwnPermissions(NamedTuple):
+class OpenCodeSettings(NamedTuple):
     """What it starts with, and the file that says so."""
 
     like: GuardMode
@@ -32,7 +32,7 @@ class OwnPermissions(NamedTuple):
     permissions: Mapping[str, object]
 
 
-def read(environ: Mapping[str, str], home: Path, folder: Path) -> OwnPermissions | None:
+def read(environ: Mapping[str, str], home: Path, folder: Path) -> OpenCodeSettings | None:
     """Those for a start in this folder; `None`: nothing says anything. Blocks for a moment."""
     agent, permissions, file = "", dict[str, Any](), ""
     for name, table in _layers(environ, home, folder):
@@ -44,7 +44,7 @@ def read(environ: Mapping[str, str], home: Path, folder: Path) -> OwnPermissions
         return None
     edit, runs = (_usual(rules_for(permissions, name)) for name in ("edit", "bash"))
     like: GuardMode = "plan" if agent == "plan" else "yolo" if runs == "allow" else "edit" if edit == "allow" else "ask"
-    return OwnPermissions(like, file, permissions)
+    return OpenCodeSettings(like, file, permissions)
 
 
 def narrowed(environment: Mapping[str, str], own: Mapping[str, object]) -> dict[str, str]:
