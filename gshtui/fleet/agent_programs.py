@@ -35,9 +35,10 @@ from gshtui.tmux.tmux_errors import TmuxError
 if TYPE_CHECKING:
     from gshtui.programs.cli_session import CliSession
     from gshtui.programs.evidence import LiveSource
-    from gshtui.programs.pane_view import SessionError
+    from gshtui.programs.pane_view import Seen, SessionError
     from gshtui.programs.pane_writer import PaneWriter
     from gshtui.programs.program_link import ProgramLink
+    from gshtui.programs.status import KnownStatus
     from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 
 PERSON = "person"
@@ -504,7 +505,7 @@ class Programs:
         return wanted, self._environ(row, profile)
 
     async def glance(self, server: TmuxServer, row: AgentRow) -> dict[str, Any]:
-        """The program's current status by its own protocol or its screen, for callers that do not follow it."""
+        """The program's current status by one look, weighed as in what follows it."""
         from gshtui.programs.pane_view import SessionError
         from gshtui.programs.status import by_foreground
 
@@ -522,23 +523,53 @@ class Programs:
         except SessionError:
             return {}
         status, doing, source = seen.reading.status, seen.reading.doing, "screen"
-        if status == "idle" and seen.profile.ai and not seen.profile.rest.input:
-            if row.status == "idle" and not seen.reading.contradicts:
-                return {}  # that its input is to be seen is no news, and no evidence that it rests either
-            status, source = seen.reading.contradicts or "quiet", "screen?"
         if session.takes_code:
             status, doing, source = by_foreground(seen.profile, seen.reading, seen.front) or (status, doing, "process")
+        elif seen.profile.ai and not seen.dead:
+            known = await self._weighed(row, seen)
+            if known.source in ("activity", "spawn"):
+                status = ""  # whether it moves, one look does not show
+            elif known.status == "quiet" and row.status == "idle":
+                status = "idle"  # no more is known of it than before
+            else:
+                status, doing, source = known.status, known.doing, known.source if known.sure else f"{known.source}?"
         asks = seen.reading.read.question if status == "waiting" and seen.reading.read is not None else None
         asks = asks if status == "waiting" else row.unsent
         shown = seen.reading.mode
         mode = {"program_mode": shown} if shown is not None and shown != row.program_mode else {}
         if not status or (status == row.status and asks == row.question):
             return mode
-        if row.version_seen and source == "screen":
+        if row.version_seen and source in ("screen", "screen?"):
             source, asks = "screen?", without_choices(asks) if asks is not None and status == "waiting" else asks
         needs_you = status == "waiting" or row.unsent is not None
         known = {"status": status, "status_source": source, "doing": doing, "needs_you": needs_you, "question": asks}
         return mode | known
+
+    async def _weighed(self, row: AgentRow, seen: Seen) -> KnownStatus:
+        """The status of a program that thinks, by its screen, its record and its transcript."""
+        from gshtui.programs.live_sources import live_sources
+        from gshtui.programs.status import StatusFacts, decide
+
+        sources = live_sources(seen.profile, row, self._environ(row, seen.profile), lambda: self.last_turn(row))
+        for source in sources:
+            await source.refresh(quiet=seen.reading.status in ("", "idle"))
+            await source.stop()
+        evidences = [told for source in sources if (told := source.evidence) is not None]
+        now = time.time()
+        rests = row.status == "idle" and not row.status_source.endswith("?")
+        facts = StatusFacts(
+            started=row.created,
+            title=seen.info.title,
+            titled=now,
+            since=row.created,
+            reading=seen.reading,
+            counted=now,
+            ended=now,
+            ready=True,
+            rested=row.status_at if rests else 0.0,
+            unseen=bool(row.version_seen),
+        )
+        return decide(seen.profile, evidences, facts, now)
 
     def _allowed(self, profile: Profile) -> Profile:
         """The profile, without its program's own protocol where the settings say so."""

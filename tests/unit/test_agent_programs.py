@@ -1,0 +1,72 @@
+"""One look at a program that nobody follows: weighed as everywhere, so that an input that is to be seen is no rest."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.fleet.agent_programs import Programs
+from gshtui.system.process_identity import start_of
+from gshtui.tmux.panes import PaneInfo
+from gshtui.tmux.server import TmuxServer
+from tests.kit.home import Home
+
+SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
+ROW = AgentRow(
+    id="0001", name="it", kind="cli", profile="claude", argv=("claude",), pane="%0", pid=os.getpid(), created=1.0
+)
+
+
+class Screen(TmuxServer):
+    """A server whose only pane shows a recorded screen."""
+
+    def __init__(self, file: str, title: str = "") -> None:
+        super().__init__("gsh-recorded")
+        path = SCREENS / file
+        shots: list[dict[str, Any]] = json.loads((path.parent / "screens.json").read_text("utf-8"))["shots"]
+        shot = next(one for one in shots if one["file"] == path.name)
+        self._lines = tuple(path.read_text("utf-8").split("\n"))
+        x, y = shot["cursor"]
+        self._info = PaneInfo(
+            "%0", "@0", "$0", os.getpid(), shot["command"], title or shot["title"], False, None, 120, 40, x, y, True,
+            False, False, 0, 0.0, False,
+        )  # fmt: skip
+
+    async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
+        return self._info, self._lines
+
+
+IDLE = {"claude": "claude/2.1.332/ask-120x35/02-idle.txt", "codex": "codex/0.169.0/02-idle.txt"}
+
+
+async def looked(program: str, before: str, title: str = "") -> dict[str, Any]:
+    """What one look changes in the row of a program whose screen shows nothing but its input."""
+    row = msgspec.structs.replace(ROW, profile=program, argv=(program,), status=before, status_source="screen")
+    return await Programs(screen_only=frozenset({"*"})).glance(Screen(IDLE[program], title), row)
+
+
+@pytest.mark.parametrize("program", sorted(IDLE))
+async def test_an_input_is_no_rest(home: Home, program: str) -> None:
+    assert (await looked(program, "thinking"))["status"] == "quiet"
+    assert "status" not in await looked(program, "idle"), "no more is known than before"
+
+
+async def test_a_title_that_turns_is_work(home: Home) -> None:
+    found = await looked("codex", "idle", "⠋ project")
+    assert (found["status"], found["status_source"]) == ("thinking", "title")
+
+
+@pytest.mark.parametrize(("kept", "status", "needs"), [("busy", "thinking", False), ("waiting", "waiting", True)])
+async def test_its_record_counts(home: Home, kept: str, status: str, needs: bool) -> None:
+    record = home.path / ".claude" / "sessions" / f"{os.getpid()}.json"
+    record.parent.mkdir(parents=True)
+    said = {"pid": os.getpid(), "procStart": start_of(os.getpid()), "sessionId": "one", "statusUpdatedAt": 1}
+    record.write_text(json.dumps(said | {"status": kept}), "utf-8")
+    found = await looked("claude", "idle")
+    assert (found["status"], found["status_source"], found["needs_you"]) == (status, "record", needs)
