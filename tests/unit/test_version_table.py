@@ -35,3 +35,11 @@ def test_a_row_for_each_test_and_a_column_for_each_version(tmp_path: Path) -> No
         ["turns: reads alone", "–", "–", "F"],
         ["passed, failed", "0 P 0 F", "1 P 0 F", "0 P 2 F"],
     ]
+
+
+def test_todays_version_may_be_the_pinned_one(tmp_path: Path) -> None:
+    (tmp_path / "newest").mkdir()
+    (tmp_path / "newest" / "claude").write_text("2.1.332\n")
+    (tmp_path / "newest" / "mcp-server-git").write_text("2026.10.19\n")  # no program that is an agent
+    assert version_table.todays(tmp_path) == {("claude", "2.1.332")}
+    assert version_table.todays(tmp_path / "nowhere") == set()
