@@ -30,6 +30,8 @@ _MORE = re.compile(
     r"|\bfor (?:this|the|all) (?:project|user|workspace|director\w+|folder)\b"
     r"|^trust\b|\bI trust\b|\btrust this\b|^allow all\b|\ball (?:commands|tools|calls)\b"
 )
+_NO_MORE_QUESTIONS = re.compile(r"(?i)\b(?:don['’]t|do not|never) ask (?:me )?again\b")
+_NEGATES = re.compile(r"(?i)\b(?:don['’]t|do not|never|not|no)\b")
 _OTHER = re.compile(r"(?i)\b(?:switch|default|change|set|edits)\b")
 """Words by which more than a call may be allowed."""
 _ONCE = re.compile(
@@ -67,6 +69,8 @@ def meaning_of(label: str, known: Mapping[Meaning, Sequence[str]] | None = None)
         return ""
     if _changes_mode(words):
         return "mode"
+    if _NEGATES.search(_NO_MORE_QUESTIONS.sub("", words)):
+        return ""  # it says no as well as yes
     if _MORE.search(words):
         return "" if _OTHER.search(words) else "more"
     return "once" if _ONCE.match(words) else ""

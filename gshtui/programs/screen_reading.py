@@ -210,6 +210,8 @@ _BELOW, _AROUND, _ABOVE_INPUT = 3, 16, 6
 """Rows with text at the end of a screen without an input, around its input, and right above that, that are looked at
 for signs that it works, and for the end of its last turn."""
 _STOPPABLE = r"(?i)\besc(?:ape)? (?:again )?to (?:interrupt|stop|cancel|abort)\b|\besc interrupt\b"
+_ANSWERABLE = r"(?i)\benter (?:to )?(?:confirm|select|submit|continue|choose)\b"
+"""Such a line belongs to something that waits for an answer."""
 _STOP_WORDS = (r"(?i)\besc\b", r"(?i)\binterrupt\b")
 _PASSES = r"[(·•] ?(?:\d+h ?)?(?:\d+m ?)?\d+s\b"
 _UNREADABLE = "something is open that cannot be read here"
@@ -229,6 +231,8 @@ def _unless_contradicted(
     rows = [line for line in text if line]
     footer = [line for line in text[place + 1 :] if line] if place is not None else rows[-_BELOW:]
     if row := next((line for line in footer if _stops(line)), ""):
+        if search(_ANSWERABLE, row):
+            return dataclasses.replace(found, contradicts="waiting", doing=_UNREADABLE, row=row)
         return dataclasses.replace(found, contradicts="thinking", row=row)
     if row := next((line for line in reversed(rows[-_AROUND:]) if search(_PASSES, line)), ""):
         return dataclasses.replace(found, contradicts="thinking", counts=row, row=found.row or row)

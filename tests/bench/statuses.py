@@ -38,7 +38,7 @@ from tests.kit.loopback.server import Asked, Loopback
 from tests.kit.real_programs import FOLDER, FOUND, MISSING, Program
 from tests.kit.tmux import end_folder, short_folder
 
-NAMES = ("claude", "codex", "opencode")
+NAMES = ("claude", "codex", "opencode", "qwen")
 MINUTES = float(os.environ.get("BENCH_MINUTES", "10"))
 PACE = float(os.environ.get("BENCH_PACE", "40"))
 HOOKED = {"yes": (True,), "no": (False,)}.get(os.environ.get("BENCH_HOOKS", ""), (False, True))
@@ -71,6 +71,10 @@ class Watched:
     """Nothing has followed the last key yet."""
     stuck: str = ""
     """Why its script did not go on."""
+    asks_model: Callable[[], bool] = lambda: False
+    """Whether its model is being asked."""
+    lied: float = 0.0
+    """Seconds for which it was called idle, for sure, while its model was being asked."""
     _since: float = 0.0
     _right: bool = True
     _longest: float = 0.0
@@ -84,8 +88,9 @@ class Watched:
             self._ended(self._right, "changed before it was said")
             self.truth, self._since, self._right = truth, time.monotonic(), False
 
-    def look(self, status: str, elapsed: float) -> None:
+    def look(self, status: str, source: str, elapsed: float) -> None:
         """What the row has said for `elapsed` seconds."""
+        self.lied += elapsed if status == "idle" and not source.endswith("?") and self.asks_model() else 0.0
         right = _KINDS.get(status, status) == self.truth
         self.watched += elapsed
         self.wrong += 0.0 if right else elapsed
@@ -226,6 +231,7 @@ def run(report: Report, place: Place) -> None:
             lags = sorted(agent.lags)
             unshown = 100 * agent.unshown / max(agent.watched, 1e-9)
             note = f"{unshown:.2f} % before its screen showed anything; "
+            note += f"{agent.lied:.1f} s surely idle while its model was asked; "
             note += f"{len(lags)} changes, median {median(lags or [0]):.2f} s; longest: {agent.worst}"
             note += f"; {agent.watched / 60:.0f} minutes, then stuck: {agent.stuck}" if agent.stuck else ""
             report.add(f"{agent.name}, {how}: time with a wrong status", share, "%", limit=1.0, note=note)
@@ -289,7 +295,8 @@ async def _watch(desk: Desk, agents: list[Watched]) -> None:
         now = time.monotonic()
         for agent in agents:
             if not agent.stuck:
-                agent.look(desk.status(agent), now - before)
+                row = desk.fleet.get(agent.id)
+                agent.look(row.status if row else "none", row.status_source if row else "", now - before)
         before = now
 
 
@@ -313,6 +320,7 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
             shown.put_nowait(last.text.rpartition("\n")[2])
 
     server.choose, server.finished = choose, finished
+    agent.asks_model = lambda: any(map(is_turn, server.unanswered))
     while True:
         await desk.pause(PACE)
         await desk.until(agent, lambda: desk.status(agent) == "idle", "is not idle")

@@ -14,6 +14,8 @@ from gshtui.programs.hook_reports import spool_path
 from gshtui.settings import paths
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.server import TmuxServer
+from tests.kit.prompt_driven_model import follow_prompts
+from tests.kit.record_questions import calls
 from tests.programs.stage import Stage
 
 ASKING = ("claude", "codex", "opencode", "gemini", "vibe", "qwen")
@@ -72,6 +74,24 @@ async def test_one_key_answers_the_question_that_was_seen(stage: Stage) -> None:
     assert stage.row.question is None
     with pytest.raises(CommandError, match="is not asking anything"):
         await stage.command("agent", action="answer", target=stage.id, text="1")
+
+
+@pytest.mark.size(120, 35)
+@pytest.mark.programs("claude")
+async def test_several_questions_and_the_review_of_their_answers(stage: Stage) -> None:
+    tool = stage.program.setup.tool
+    wishes = calls(stage.program.name, stage.folder)
+    stage.provider.choose = follow_prompts(tool.name, tool.argument, wishes, **tool.more)
+    await stage.status("idle")
+    await stage.say("do:both")
+    answers = ("Red", "[ ] Cheese", "Submit", "Submit answers")
+    for subject, label in zip(("colour", "toppings", "toppings", "Review your answers"), answers, strict=True):
+        question = await asked(stage)
+        assert subject in question.subject
+        await answer(stage, question, next(one.label for one in question.choices if one.label.startswith(label)))
+    assert "Red" in question.detail and "Cheese" in question.detail, "the answers that are sent can be read"
+    await stage.status("idle")
+    await stage.shows(r"(?s)Red.*Cheese.*has run\.")
 
 
 @pytest.mark.programs("aider")
