@@ -37,6 +37,7 @@ async def test_a_permission_box_waits_and_no_text_answers_it(stage: Stage) -> No
     row = await stage.status("waiting")
     assert row.needs_you
     assert "dialog" not in row.doing
+    await stage.until(stage.waits, bool)  # its protocol tells before its screen does
     assert "waits for an answer" in await stage.refused(WORDS)
     await stage.say(WORDS, now=True)
     await stage.fleet.send(stage.id, AFTERWARDS)
