@@ -34,7 +34,6 @@ from tests.kit.record import ROOT
 from tests.kit.tmux import eventually, kill_server, private_server
 
 COVERS = (
-    "gshtui.fleet.agent_programs",
     "gshtui.fleet.killer",
     "gshtui.fleet.reconciler",
     "gshtui.fleet.starter",
