@@ -36,6 +36,7 @@ from gshtui.code.lsp_types import (
 from gshtui.code.problems import CodeProblem, problems_of
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.guard.sandbox.stdio_server import ServerProcess, start_server_process
+from gshtui.system.open_descriptor import open_reader
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import start_job
 from gshtui.system.time_limit import time_limit
@@ -390,7 +391,7 @@ def read_source(path: Path) -> str | None:
     """The text of a file that servers may be shown; `None`: it is none. Blocks for a moment."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-        with os.fdopen(descriptor, "rb") as file:
+        with open_reader(descriptor) as file:
             raw = file.read(LARGEST + 1)
     except OSError:
         return None

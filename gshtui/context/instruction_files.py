@@ -19,6 +19,7 @@ from gshtui.context.ports import Contribution
 from gshtui.settings import paths, trust
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files
+from gshtui.system.open_descriptor import open_reader
 from gshtui.text.sanitise import literal, one_line
 
 NAMES = trust.INSTRUCTION_NAMES
@@ -196,7 +197,7 @@ def _read(file: InstructionFile, real: str, limit: int) -> ReadFile:
 def _head(real: str, limit: int) -> tuple[bytes, int]:
     """The first `limit` bytes of a regular file, and its size. Raises `OSError`."""
     descriptor = private_files.open_existing(real)
-    with os.fdopen(descriptor, "rb") as opened:
+    with open_reader(descriptor) as opened:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
             raise OSError(0, "it is not a regular file")

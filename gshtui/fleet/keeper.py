@@ -24,6 +24,7 @@ from gshtui.system import private_files
 from gshtui.system.environment import program_environment
 from gshtui.system.file_lock import try_lock
 from gshtui.system.installation import INSTALLED_AT
+from gshtui.system.open_descriptor import open_reader
 from gshtui.system.process_identity import Process, is_alive, this_process
 from gshtui.system.struct_types import learned
 from gshtui.system.time_limit import time_limit
@@ -59,7 +60,7 @@ def running_keeper(data: Path) -> KeeperState | None:
     """
     try:
         descriptor = private_files.open_existing(data / _STATE)
-        with os.fdopen(descriptor, "rb") as file:
+        with open_reader(descriptor) as file:
             if os.fstat(file.fileno()).st_uid != os.geteuid():
                 return None  # root may read it, and is not asked
             state = msgspec.json.decode(file.read(_STATE_LIMIT), type=learned(KeeperState))

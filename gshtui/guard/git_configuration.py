@@ -13,6 +13,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from gshtui.system.open_descriptor import open_reader
+
 _RUNS = re.compile(
     # Anywhere in a line: a section's heading and its keys may stand behind one another.
     rb"(?i)\[[^\S\n]*+(?:diff|filter|merge|include|includeif|alias|pager|gpg|credential|hook)\b"
@@ -157,7 +159,7 @@ def _named(base: Path, line: bytes) -> Path:
 def _read(file: Path, most: int = _LONGEST) -> bytes:
     """All of a file. Raises `OSError`, and `_StrangeError` if it is larger than `most` bytes or no regular file."""
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # does not wait for a pipe's other end
-    with os.fdopen(descriptor, "rb") as opened:
+    with open_reader(descriptor) as opened:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise _StrangeError(f"{file.name} of git's is no regular file")
         content = opened.read(most + 1)

@@ -18,6 +18,7 @@ from gshtui.programs.hook_reports import spool_path
 from gshtui.programs.profile import Profile
 from gshtui.programs.report_hook import request_pipe
 from gshtui.system import private_files
+from gshtui.system.open_descriptor import open_reader
 from gshtui.text.foreign_json import parse_foreign_json
 
 Behavior = Literal["allow", "deny"]
@@ -72,7 +73,7 @@ def _reports(path: Path) -> list[dict[str, Any]]:
         file = private_files.open_existing(path)
     except OSError:
         return []
-    with os.fdopen(file, "rb") as opened:
+    with open_reader(file) as opened:
         opened.seek(max(0, os.fstat(opened.fileno()).st_size - _LOOKED_AT))
         lines = opened.read(_LOOKED_AT).split(b"\n")
     found: list[dict[str, Any]] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 import time
@@ -17,6 +16,7 @@ from gshtui.programs.report_hook import WAITS
 from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.caller_environment import caller_environ
+from gshtui.system.open_descriptor import open_reader
 
 EXTENSION = "gsh-tui"
 """Name of Gemini's extension."""
@@ -259,5 +259,5 @@ def _read(file: Path) -> str | None:
         return None
     except OSError as error:
         raise HooksError(f"Cannot read {file}: {error.strerror or error}.") from error
-    with os.fdopen(descriptor, "rb") as opened:
+    with open_reader(descriptor) as opened:
         return opened.read(1_000_000).decode("utf-8", "replace")

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from gshtui.system import private_files
+from gshtui.system.open_descriptor import open_reader
 from gshtui.system.struct_types import learned
 
 _LIMIT = 1024 * 1024
@@ -92,7 +92,7 @@ class TypingRecord:
     def read(self) -> TypedText | None:
         """The last text that was typed into the pane, by whatever process; `None`: nothing is known."""
         try:
-            with os.fdopen(private_files.open_existing(self._path), "rb") as file:
+            with open_reader(private_files.open_existing(self._path)) as file:
                 return msgspec.json.decode(file.read(_LIMIT), type=learned(TypedText))
         except (OSError, msgspec.DecodeError):
             return None

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from gshtui.system.open_descriptor import open_reader
+
 Layer = Literal["default", "user", "project", "environment", "flag"]
 
 
@@ -150,7 +152,7 @@ def read_bytes(path: Path) -> bytes | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    with os.fdopen(descriptor, "rb") as file:
+    with open_reader(descriptor) as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(0, "it is not a regular file")
         raw = file.read(MAX_BYTES + 1)

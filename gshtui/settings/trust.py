@@ -23,6 +23,7 @@ from gshtui.settings.git_programs import GitProgram, git_programs
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files
 from gshtui.system.file_lock import blocking_lock
+from gshtui.system.open_descriptor import open_reader
 
 State = Literal["trusted", "changed", "untrusted"]
 INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
@@ -188,7 +189,7 @@ def _hash(path: Path) -> str:
     """The hash of the file's content; an unreadable file gets a mark that no content has."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
+        with open_reader(descriptor) as file:
             info = os.fstat(descriptor)
             if not stat.S_ISREG(info.st_mode):
                 return "no file"

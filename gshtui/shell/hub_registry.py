@@ -21,6 +21,7 @@ from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.file_lock import blocking_lock
+from gshtui.system.open_descriptor import open_reader
 from gshtui.system.peer import peer_of
 from gshtui.system.struct_types import learned
 
@@ -212,7 +213,7 @@ def _bound(path: Path) -> socket.socket:
 
 def _read(file: Path) -> bytes:
     descriptor = private_files.open_existing(file)
-    with os.fdopen(descriptor, "rb") as opened:
+    with open_reader(descriptor) as opened:
         if os.fstat(opened.fileno()).st_uid != os.getuid():
             raise OSError(errno.EPERM, "somebody else's")
         return opened.read(_ENTRY_LIMIT)

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
+from gshtui.system.open_descriptor import open_reader
 
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SWAPPED = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
@@ -90,7 +91,7 @@ def read_whole(real: Path, limit: int) -> tuple[bytes, os.stat_result]:
     Raises:
         CommandError: see `open_regular`; or the file is larger than `limit` bytes.
     """
-    with os.fdopen(open_regular(real), "rb") as file:
+    with open_reader(open_regular(real)) as file:
         state = os.fstat(file.fileno())
         if state.st_size > limit:
             raise CommandError(

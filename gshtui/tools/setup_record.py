@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from gshtui.system import private_files
+from gshtui.system.open_descriptor import open_reader
 from gshtui.system.struct_types import learned
 from gshtui.text.sanitise import plain
 
@@ -46,7 +47,7 @@ def write(folder: Path, worktree: Path, record: SetupRecord) -> None:
 def find(folder: Path, worktree: Path) -> SetupRecord | None:
     """The last one of this worktree; `None` where there is none that can be read."""
     try:
-        with os.fdopen(private_files.open_existing(_file(folder, worktree)), "rb") as file:
+        with open_reader(private_files.open_existing(_file(folder, worktree))) as file:
             return msgspec.json.decode(file.read(_RECORD_LIMIT), type=learned(SetupRecord))
     except (OSError, msgspec.DecodeError):
         return None

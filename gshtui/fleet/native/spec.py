@@ -22,6 +22,7 @@ from gshtui.bus.agent_data import AgentRow, GuardMode, Respondent, SpawnRequest
 from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
+from gshtui.system.open_descriptor import open_reader
 from gshtui.system.struct_types import learned
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def read_spec(path: Path) -> Spec:
         descriptor = private_files.open_existing(path)
     except OSError as error:
         raise SpecError(f"Cannot read the spec {path}: {error.strerror or error}.") from error
-    with os.fdopen(descriptor, "rb") as file:
+    with open_reader(descriptor) as file:
         info = os.fstat(file.fileno())
         if not stat.S_ISREG(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o022:
             raise SpecError(

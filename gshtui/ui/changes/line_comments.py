@@ -19,6 +19,7 @@ import msgspec
 from gshtui.settings.paths import state_dir
 from gshtui.system import private_files
 from gshtui.system.file_lock import blocking_lock
+from gshtui.system.open_descriptor import open_reader
 from gshtui.system.struct_types import learned
 from gshtui.text.diff_rows import DiffRow
 
@@ -109,7 +110,7 @@ class CommentFile:
         """What is stored; a broken file is set aside and counts as none."""
         path = self._path()
         try:
-            with os.fdopen(private_files.open_existing(path), "rb") as file:
+            with open_reader(private_files.open_existing(path)) as file:
                 raw = file.read(_LARGEST)
         except FileNotFoundError:
             return ()

@@ -18,6 +18,7 @@ from textual.timer import Timer
 
 from gshtui.system import private_files
 from gshtui.system.file_lock import try_lock
+from gshtui.system.open_descriptor import open_reader
 from gshtui.system.tasks import start_job
 from gshtui.ui.kit.folding_area import FoldingArea
 
@@ -97,7 +98,7 @@ def _object(path: Path) -> dict[str, object]:
     import json
 
     descriptor = private_files.open_existing(path)
-    with os.fdopen(descriptor, "rb") as file:
+    with open_reader(descriptor) as file:
         read: object = json.loads(file.read())
     if not isinstance(read, dict):
         raise ValueError("not an object")
