@@ -32,8 +32,9 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup
 from gshtui.fleet import keeper, keeper_unit
 from gshtui.settings.model import Settings
-from gshtui.store.name_lookup import agents_in
+from gshtui.store.name_lookup import agents_in, titles_held_in
 from gshtui.system import process_tree
+from gshtui.text.sanitise import one_line
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -165,6 +166,15 @@ def commands(settings: Settings) -> list[AnyCommand]:
             )
         return report
 
+    async def asks_stop(_: Invocation, wanted: StopKeeper) -> Question | None:
+        was = await asyncio.to_thread(keeper.running_keeper, data)
+        held = [] if was is None else await asyncio.to_thread(titles_held_in, data / "gsh.db", was.process.pid)
+        if not held:
+            return None
+        losses = [f"It interrupts its turn in {one_line(title, 60) or 'an untitled conversation'}." for title in held]
+        note = "What was said so far is kept."
+        return Question(wanted, "Stop the keeper?", yes="Stop", losses=tuple(losses), note=note)
+
     async def stop(_: Invocation, _wanted: StopKeeper) -> StoppedKeeper:
         was = await asyncio.to_thread(keeper.running_keeper, data)
         if not await keeper.stop_keeper(data):
@@ -206,7 +216,7 @@ def commands(settings: Settings) -> list[AnyCommand]:
         _bind,
         Action(ShowKeeper, KeeperReport, show, _render_report),
         Action(StartKeeper, KeeperReport, start, _render_report, effect=Effect.EXECUTE),
-        Action(StopKeeper, StoppedKeeper, stop, _render_stopped, effect=Effect.EXECUTE),
+        Action(StopKeeper, StoppedKeeper, stop, _render_stopped, asks=asks_stop, effect=Effect.EXECUTE),
         Action(InstallKeeper, InstalledUnit, install, _render_unit, asks=asks_install),
     )
     return [

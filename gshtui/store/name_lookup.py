@@ -30,6 +30,12 @@ def sessions_in(file: Path, *, cwd: str) -> list[SessionInfo]:
     return _read(file, lambda connection: session_table.list_sessions(connection, cwd=cwd, limit=50, empty=False))
 
 
+def titles_held_in(file: Path, pid: int) -> list[str]:
+    """The titles of the conversations that a process writes to, in their order. Blocks for a moment."""
+    query = "SELECT title FROM holds JOIN sessions ON sessions.id = holds.session WHERE pid = ? ORDER BY since"
+    return _read(file, lambda connection: [str(row[0]) for row in connection.execute(query, (pid,))])
+
+
 def _read(file: Path, read: Callable[[sqlite3.Connection], list[T]]) -> list[T]:
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=_WAIT)) as connection:

@@ -238,3 +238,20 @@ async def test_agents_that_a_turn_starts_go_on_in_the_hub_and_those_there_are_le
     assert (await eventually(shown, until=lambda text: "moss" in text)).count("moss") == 2, "typed once, and echoed"
     for name in ("cat", "fern"):
         assert run_gsh("agent", "kill", name, "--yes", cwd=project).code == 0
+
+
+async def test_who_stops_the_hub_is_told_which_turns_that_ends(project: Path) -> None:
+    with start_gsh("prompt", "--json", "--yes", "run sleep 30073", cwd=project) as process:
+        await asyncio.to_thread(events_until, process, "ToolStarted")
+        child = PtyChild(command(["hub", "stop"]), project)
+        try:
+            child.go()
+            await asyncio.to_thread(child.read_until, lambda: b"[y/N]" in child.output)
+            assert b"It interrupts its turn in run sleep 30073." in child.output
+            child.write(b"n\n")
+            assert await asyncio.to_thread(child.wait) == 4
+            assert process.poll() is None and running_keeper(data_dir()) is not None
+        finally:
+            child.close()
+        process.terminate()
+        assert await asyncio.to_thread(process.wait, DEADLINE) == 130
