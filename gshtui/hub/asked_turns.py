@@ -24,7 +24,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered
 from gshtui.hub.hub import Hub
 from gshtui.hub.turn import PromptTurn
-from gshtui.hub.turn_request import AskedTurn, TurnEnd
+from gshtui.hub.turn_request import TurnEnd, TurnSubmission
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
@@ -65,7 +65,7 @@ class AskedTurns(NoHost):
             turn.handle_message(fields)
             return
         try:
-            call = msgspec.convert(fields, learned(AskedTurn))
+            call = msgspec.convert(fields, learned(TurnSubmission))
         except msgspec.ValidationError as error:
             raise BadLine(str(error)) from error
         turn = self._turns[connection] = _HostedTurn(self._host, connection)
@@ -87,7 +87,7 @@ class AskedTurns(NoHost):
             turn.interrupted.set()
         await self.finish()
 
-    async def _serve(self, connection: HubConnection, turn: _HostedTurn, call: AskedTurn) -> None:
+    async def _serve(self, connection: HubConnection, turn: _HostedTurn, call: TurnSubmission) -> None:
         try:
             loaded = await asyncio.to_thread(load, Path(call.cwd), flags=call.turn.flags, environ=call.environ)
             if why := self._differs(call, loaded):
@@ -98,7 +98,7 @@ class AskedTurns(NoHost):
         finally:
             self._turns.pop(connection, None)
 
-    def _differs(self, call: AskedTurn, loaded: Loaded) -> str:
+    def _differs(self, call: TurnSubmission, loaded: Loaded) -> str:
         """Why the turn would be another one here; empty: it would not."""
         ours = self._host.settings
         if not loaded.settings.hub.resident:
@@ -159,7 +159,7 @@ class _HostedTurn:
                 return
         raise BadLine("during a turn, a face answers or interrupts")
 
-    async def run(self, call: AskedTurn, loaded: Loaded) -> TurnEnd | str:
+    async def run(self, call: TurnSubmission, loaded: Loaded) -> TurnEnd | str:
         """Take the turn; how it went."""
         from gshtui.hub.composition import build_hub
 

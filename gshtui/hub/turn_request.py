@@ -66,7 +66,7 @@ class TurnFace(Protocol):
         ...
 
 
-class AskedTurn(msgspec.Struct, frozen=True, kw_only=True):
+class TurnSubmission(msgspec.Struct, frozen=True, kw_only=True):
     """A turn, and where its face is."""
 
     turn: TurnRequest
