@@ -290,7 +290,12 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def screen_is_guessed(self) -> bool:
         """Only its screen says what it does, and the rules about that were never seen to hold for its version."""
-        return bool(self.version_seen) and self.status_source.removesuffix("?") not in ("protocol", "record", "hook")
+        return bool(self.version_seen) and self.status_source.removesuffix("?") not in (
+            "protocol",
+            "record",
+            "listing",
+            "hook",
+        )
 
     @property
     def exceeds(self) -> bool:

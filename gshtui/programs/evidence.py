@@ -45,7 +45,7 @@ class Evidence:
 
     rank: Rank
     source: str
-    """A word for people: protocol, record, hook, transcript, title, screen, activity or process."""
+    """A word for people: protocol, record, listing, hook, transcript, title, screen, activity or process."""
     status: str
     """starting, thinking, tool, waiting or idle; `quiet`: nothing shows that it works, which is no evidence of rest."""
     at: float

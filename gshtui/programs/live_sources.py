@@ -6,6 +6,7 @@ A new kind of source is added here; the follower makes them for each agent, and 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.evidence import LiveSource
@@ -27,6 +28,7 @@ def live_sources(
         environ: of the program, which says where its files are.
         last_turn: the last turn in the transcript of its conversation.
     """
+    from gshtui.programs.listed_session import ListedSession, lists_sessions
     from gshtui.programs.session_record import SessionRecord
     from gshtui.programs.transcripts.finished_turn import FinishedTurn
     from gshtui.programs.transcripts.transcript_readers import READERS
@@ -35,7 +37,11 @@ def live_sources(
     if row.host:
         return found
     if profile.record and row.pid:
-        found.append(SessionRecord(profile.record, row.pid, environ))
+        record = SessionRecord(profile.record, row.pid, environ)
+        found.append(record)
+        program = next((word for word in row.argv if Path(word).name in profile.programs), "")
+        if profile.record == "claude" and program and lists_sessions(row.version):
+            found.append(ListedSession(record, program, row.pid, environ))
     if (profile.hooks.kind or profile.name) in READERS:
         found.append(FinishedTurn(last_turn))
     return found

@@ -25,10 +25,10 @@ from gshtui.text.sanitise import one_line
 
 _LARGEST = 64_000
 """Bytes of a record; a larger file is none."""
-_STATUSES = {"busy": "thinking", "waiting": "waiting", "idle": "idle"}
+STATUSES = {"busy": "thinking", "waiting": "waiting", "idle": "idle"}
 _FAMILY_EVERY = 2.0
 """Seconds between two searches below the terminal's process for the one that keeps a record."""
-_WAITS = {
+WAITS = {
     "permission prompt": "asks for permission",
     "input needed": "asks a question",
     "dialog open": "a dialog is open",
@@ -78,9 +78,9 @@ class SessionRecord(LiveSource):
         found = self._found
         if not found.status:
             return None
-        waits = _WAITS.get(found.waits_for, found.waits_for)
+        waits = WAITS.get(found.waits_for, found.waits_for)
         why = f"{self._path}: {found.status}" + (f", {found.waits_for}" if found.waits_for else "")
-        status = _STATUSES[found.status]
+        status = STATUSES[found.status]
         doing = waits if status == "waiting" else ""
         return Evidence(Rank.RECORD, "record", status, found.at, self._confirmed, doing, why=why)
 
@@ -155,7 +155,7 @@ class SessionRecord(LiveSource):
         if now < self._searched + _FAMILY_EVERY:
             return False
         self._searched = now
-        for pid in _family(self._pid):
+        for pid in family_of(self._pid):
             path = self._folder / f"{pid}.json"
             try:
                 data = _data_of(path)
@@ -193,7 +193,7 @@ def _parsed(data: Mapping[str, Any]) -> _Record:
     at = data.get("statusUpdatedAt") or data.get("updatedAt")
     since = float(at) / 1000 if isinstance(at, int | float) and not isinstance(at, bool) else time.time()
     return _Record(
-        status if status in _STATUSES else "",
+        status if status in STATUSES else "",
         min(since, time.time()),
         _text(data, "waitingFor"),
         _text(data, "sessionId"),
@@ -206,7 +206,7 @@ def _text(data: Mapping[str, Any], name: str) -> str:
     return one_line(value, 200) if isinstance(value, str) else ""
 
 
-def _family(pid: int) -> list[int]:
+def family_of(pid: int) -> list[int]:
     """A process and those below it, which a wrapper has started."""
     import psutil  # not needed for the first screen
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.programs import listed_session, session_record
 from gshtui.programs import profile as profiles
 from gshtui.programs.evidence import Evidence, Rank
 from gshtui.programs.live_sources import live_sources
@@ -25,6 +26,7 @@ from gshtui.system.process_identity import start_of
 from tests.kit.tmux import eventually
 
 COVERS = (
+    "gshtui.programs.listed_session",
     "gshtui.programs.evidence",
     "gshtui.programs.live_sources",
     "gshtui.programs.transcripts.finished_turn",
@@ -158,3 +160,59 @@ def test_a_program_elsewhere_has_no_files_here() -> None:
     away = AgentRow(id="0001", name="it", kind="cli", pid=os.getpid(), socket="ssh://box/gsh")
     assert [type(each) for each in live_sources(claude, here, {}, last_turn)] == [SessionRecord, FinishedTurn]
     assert live_sources(claude, away, {}, last_turn) == []
+
+
+def listing(folder: Path, printed: str) -> Path:
+    """A program that prints this, and notes each time that it is asked."""
+    program = folder / "claude"
+    (folder / "printed").write_text(printed, "utf-8")
+    program.write_text(f'#!/bin/sh\necho "$@" >> {folder}/asked\ncat {folder}/printed\n', "utf-8")
+    program.chmod(0o700)
+    return program
+
+
+async def test_where_there_is_no_record_the_program_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listed_session, "_FIRST", 0.0)
+    monkeypatch.setattr(listed_session, "_EVERY", 0.0)
+    pid, home = os.getpid(), tmp_path / "home"
+    told = [
+        {"pid": 1, "status": "busy"},
+        {"pid": pid, "status": "waiting", "waitingFor": "input needed", "sessionId": "x"},
+    ]
+    program = listing(tmp_path, json.dumps(told))
+    row = AgentRow(id="0001", name="it", pid=pid, argv=(str(program),), version="2.1.332")
+    profile, environ = (
+        profiles.load(Path("/nonexistent")).get("claude"),
+        {"HOME": str(home), "PATH": os.environ["PATH"]},
+    )
+
+    async def no_turn() -> TurnText | None:
+        return None
+
+    record, asked, *_ = live_sources(profile, row, environ, no_turn)
+    changed = asyncio.Event()
+    for source in (record, asked):
+        await source.start(changed.set)
+    await asked.refresh(quiet=True)
+    await changed.wait()
+    found = asked.evidence
+    assert found is not None and (found.rank, found.source, found.status) == (Rank.RECORD, "listing", "waiting")
+    assert (found.doing, asked.conversation) == ("asks a question", "x")
+    assert "agents --json: waiting" in found.why
+    (tmp_path / "printed").write_text("no list", "utf-8")
+    for _ in range(6):
+        await asked.refresh(quiet=True)
+        await asyncio.gather(*(each for each in asyncio.all_tasks() if each.get_name() == listed_session.ASKS))
+    assert (tmp_path / "asked").read_text("utf-8") == "agents --json\n" * 4, "it is given up"
+    note(home, pid, status="busy")
+    monkeypatch.setattr(session_record, "_FAMILY_EVERY", 0.0)
+    await record.refresh(quiet=True)
+    assert asked.evidence is None and asked.conversation == "", "what it keeps itself counts instead"
+    for source in (record, asked):
+        await source.stop()
+
+
+@pytest.mark.parametrize("version", ["", "2.1.100", "2.1.196", "none"])
+async def test_a_version_that_may_not_list_them_is_not_asked(version: str, tmp_path: Path) -> None:
+    assert not listed_session.lists_sessions(version)
+    assert listed_session.lists_sessions("2.1.197") and listed_session.lists_sessions("3.0")
