@@ -263,12 +263,19 @@ _LOW, _HINTS = 24, 5
 _YES_NO = re.compile(r"(?i)[\[(]\(?y\)?(?:es)?(?: ?[/,|] ?|, )\(?n\)?(?:o)?[\])] ?[:?>]? *$")
 
 
+_ANY_KEY = re.compile(r"(?i)^\W*+(?:press|hit) (?:enter|return|any(?: other)? key|a key)\b|\bany(?: other)? key to \w")
+_LAST = 2
+"""Rows with text at the end of a screen that may ask for a key."""
+
+
 def is_open(profile: Profile, text: Sequence[str], cursor: tuple[int, int] | None) -> bool:
-    """Whether a screen without an input shows a choice: a list with a mark in front of one row, or a yes and a no in
-    front of the cursor. Of a program that nobody knows, the cursor shows where its input is.
+    """Whether a screen without an input shows a choice: a list with a mark in front of one row, a yes and a no in front
+    of the cursor, or the wish for a key. Of a program that nobody knows, the cursor shows where its input is.
     """
     row = cursor[1] if cursor is not None else -1
     if profile.ai and 0 <= row < len(text) and _YES_NO.search(text[row][: cursor[0] if cursor else 0]):
+        return True
+    if any(_ANY_KEY.search(line) for line in [line for line in text if line][-_LAST:]):
         return True
     found = marked_list([line.strip("│┃").rstrip() if line[:1] in "│┃" else line for line in text[-_LOW:]])
     if found is None:

@@ -1,0 +1,56 @@
+"""A marked choice while no input has the cursor: something is open that waits for a person, whatever its words are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gshtui.programs import profile as profiles
+from gshtui.programs.screen_reading import read_screen
+
+LOADED = profiles.load(Path("/nonexistent"))
+PROGRAMS = ("claude", "codex", "gemini", "opencode", "qwen", "vibe", "no-such-program")
+OPEN: dict[str, Sequence[str]] = {
+    "trust": (" Do you trust the files in this folder?", "", " ❯ Yes, I do", "   No, exit", "", " Enter to confirm"),
+    "auto mode": (" Make auto mode your default?", "", " ❯ Yes, set auto mode", "   No, keep manual mode"),
+    "login": (" Select login method:", "", " › Account with subscription", "   API key", "   Other provider"),
+    "update": ("✨ Update available!", "", "  › Update now", "    Skip", "", "  enter continue · esc skip"),
+    "a box": ("╭──────────────────────╮", "│ Allow this to run?   │", "│ ● Allow once         │",
+              "│   Always allow       │", "│   Deny               │", "╰──────────────────────╯"),
+    "a bar": ("┃ Allow this to run?", "┃ ❯ Allow", "┃   Reject"),
+    "a theme": ("? Choose a theme", "  ◉ Dark", "  ○ Light", "  ○ System"),
+    "a triangle": ("Trust this directory?", " ▶ Trust", "   Do not trust"),
+    "numbers": ("Which one?", " ❯ 1. The first", "   2. The second"),
+    "accounts": ("Which account?", "", "> user@example.org", "  other@example.org"),
+    "a key": (" What is new in this version", " * much", "", " Press enter to continue"),
+    "any key": (" A message from its maker", "", " any other key to close"),
+}  # fmt: skip
+QUIET: dict[str, Sequence[str]] = {
+    "an answer": ("● I did the thing.", "", "- one", "- two"),
+    "an echo": ("❯ do the thing", "", "● I did the thing."),
+    "words on keys": ("You can press enter to continue in the other window.", "", "● Done.", "", "a", "b", "c", "d"),
+    "output": ("Compiling a v1.0", "Compiling b v1.0", "    Finished"),
+}
+
+
+def screen(rows: Sequence[str], columns: int) -> list[str]:
+    return [each[:columns] for each in ("some output from before", "", *rows)] + [""] * (22 - len(rows))
+
+
+@pytest.mark.parametrize("columns", [80, 120, 160])
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("what", [*OPEN, *QUIET])
+def test_what_is_open_needs_a_person(what: str, name: str, columns: int) -> None:
+    rows = OPEN.get(what) or QUIET[what]
+    reading = read_screen(LOADED.for_argv((name,)), screen(rows, columns), "", (0, 23), columns)
+    assert ("waiting" in (reading.status, reading.contradicts)) == (what in OPEN), reading
+    assert reading.status != "idle"
+
+
+@pytest.mark.parametrize("name", [each for each in PROGRAMS if each != "no-such-program"])
+@pytest.mark.parametrize("asks", ["Log in now? [(y)es, (n)o] ", "Overwrite it? (y/N) ", "Go on? [Y/n]: "])
+def test_a_yes_or_no_at_the_cursor_is_open(name: str, asks: str) -> None:
+    reading = read_screen(LOADED.for_argv((name,)), screen((asks,), 80), "", (len(asks), 2), 80)
+    assert "waiting" in (reading.status, reading.contradicts)
