@@ -17,6 +17,8 @@ from tests.kit.tmux import short_folder
 COUNTS = (1, 10, 50)
 KEYS = 120
 SECONDS = 4.0
+SETTLED, WATCHED = 25.0, 10.0
+"""Seconds until what starts has settled, and over which the window is watched then."""
 # One process prints for all agents: fifty interpreters would be measured by their noise.
 PRINTER = """
 import os, sys, time
@@ -62,6 +64,11 @@ def run(report: Report, place: Place) -> None:
                     f"  {name}, p95", 1e3 * p95(found), "ms", floor=1e3 * p95(none), limit=1.5,
                     note=f"median {1e3 * median(found):.1f} ms; the window takes {busy:.0f} % of a processor",
                 )  # fmt: skip
+            probe.rest(SETTLED)
+            used, began = probe.cpu(), probe.now()
+            probe.rest(WATCHED)
+            busy = 100 * (probe.cpu() - used) / (probe.now() - began)
+            report.add(f"  processor of the window with {running} behind the chat, settled", busy, "%", limit=10)
 
 
 @contextlib.contextmanager
