@@ -29,7 +29,7 @@ async def test_the_first_question_after_a_login_has_what_just_failed(
     gsh = " ".join(command(["gsh", "plain"]))
 
     def ask() -> int:
-        shell = Shell(program=program, before="GSH_IN_TMUX=1")
+        shell = Shell(program=program, before=plugin.line(program, in_tmux=True))
         try:
             assert "gsh-shell-" in shell.output_of('echo "[$TMUX]"')
             assert shell.run("sh -c 'echo test auth FAILED; exit 3'") == 3
