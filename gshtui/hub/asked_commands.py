@@ -47,6 +47,7 @@ from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
 from gshtui.system.caller_environment import working_for
 from gshtui.system.installation import INSTALLED_AT
+from gshtui.system.peer import sees_the_same
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import start_job
 from gshtui.text.truncation import shorten
@@ -144,6 +145,8 @@ class AskedCommands(NoHost):
         _send(connection, answer)
 
     async def _answer(self, connection: HubConnection, request: CommandRequest) -> dict[str, Any]:
+        if not sees_the_same(connection.peer):
+            raise Declined("it is in other namespaces")
         declared = await asyncio.to_thread(_declared, request.declared)
         loaded = await asyncio.to_thread(self._settings_there, request)
         with working_for(loaded.environ):

@@ -32,6 +32,7 @@ from gshtui.shell.line_stream import BadLine
 from gshtui.system import process_limits
 from gshtui.system.caller_environment import working_for
 from gshtui.system.installation import INSTALLED_AT
+from gshtui.system.peer import sees_the_same
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
 
@@ -89,6 +90,9 @@ class AskedTurns(NoHost):
 
     async def _serve(self, connection: HubConnection, turn: _HostedTurn, call: TurnSubmission) -> None:
         try:
+            if not sees_the_same(connection.peer):
+                turn.send(declined="it is in other namespaces")
+                return
             loaded = await asyncio.to_thread(load, Path(call.cwd), flags=call.turn.flags, environ=call.environ)
             if why := self._differs(call, loaded):
                 turn.send(declined=why)

@@ -9,6 +9,7 @@ import os
 import socket
 import struct
 import sys
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 _LOCAL_PEERCRED, _LOCAL_PEERPID, _SOL_LOCAL = 0x001, 0x002, 0
@@ -25,6 +26,23 @@ class Peer(NamedTuple):
     def is_us(self) -> bool:
         """Whether it runs as this user."""
         return self.uid == os.getuid()
+
+
+_NAMESPACES = ("mnt", "net", "pid", "user")
+"""What decides which files, addresses, processes and rights a process sees."""
+
+
+def sees_the_same(peer: Peer) -> bool:
+    """Whether the peer sees the files, addresses and processes that this process sees: no container's, no sandbox's.
+
+    False where that cannot be told. Only Linux has namespaces.
+    """
+    if not sys.platform.startswith("linux"):
+        return True
+    try:
+        return all(Path("/proc/self/ns", name).samefile(Path(f"/proc/{peer.pid}/ns", name)) for name in _NAMESPACES)
+    except OSError:
+        return False
 
 
 def peer_of(connected: socket.socket) -> Peer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -28,6 +29,12 @@ from tests.kit.tmux import eventually
 COVERS = ("gshtui.hub.turn", "gshtui.headless.turn_call", "gshtui.system.process_limits")
 __all__ = ["resident"]
 pytestmark = pytest.mark.usefixtures("resident")
+
+MAPPED = [] if os.geteuid() == 0 else ["--map-root-user"]
+UNSHARES = (
+    shutil.which("unshare") is not None
+    and not subprocess.run(["unshare", "--mount", *MAPPED, "true"], capture_output=True, check=False).returncode
+)
 
 
 @pytest.fixture
@@ -82,6 +89,20 @@ def test_what_would_run_otherwise_is_done_by_the_face_itself(project: Path) -> N
         made = project / "made"
         assert made.stat().st_mode & 0o777 == mode
         made.unlink()
+
+
+@pytest.mark.skipif(not UNSHARES, reason="no namespaces can be made here")
+async def test_a_face_in_a_container_is_served_by_no_hub_outside(project: Path) -> None:
+    """Its files are other ones, whatever they are called."""
+    hidden = 'mount -t tmpfs none "$PWD/inner" && cd "$PWD/inner" && touch only-here && exec "$@"'
+    (project / "inner").mkdir()
+    for words, shown in ((["prompt", "--mode", "yolo", "run ls"], "only-here"), (["session", "ls"], "")):
+        line = ["unshare", "--mount", *MAPPED, "sh", "-c", hidden, "sh", *command(words)]
+        ran = await asyncio.to_thread(
+            subprocess.run, line, cwd=project, env=environment(), timeout=DEADLINE, capture_output=True, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert shown.encode() in ran.stdout
 
 
 def events_until(process: subprocess.Popen[bytes], kind: str) -> dict[str, Any]:
