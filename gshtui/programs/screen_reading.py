@@ -76,6 +76,8 @@ _REMEMBERED = 8192
 """A cache of lines and patterns: most lines stay from one look at a screen to the next."""
 _FEW, _MARK = 2, 24
 """Characters that are not gone by one press of a key, and by how many an entered text is known again."""
+_COMMANDS = ("/", "!")
+"""How what is no text for the program's model begins: its own commands, and those of a shell."""
 _ASKED = 16
 """Most lines of the screen returned for a question."""
 _VOLATILE = re.compile(r"\b\d+ ?(?:s|m|h|ms|sec|min)\b|[^\w]+")
@@ -354,6 +356,12 @@ def conversation(profile: Profile, lines: Sequence[str]) -> list[str]:
     return text
 
 
+def is_command(profile: Profile, row: str) -> bool:
+    """Whether the row of an entered text has a command of the program's own, which is no text for its model."""
+    found = search(profile.input.line, row) if compile_linear(profile.input.line).groups else None
+    return found is not None and (found.group(1) or "").lstrip().startswith(_COMMANDS)
+
+
 def was_entered(profile: Profile, draft: str, before: Sequence[str], now: Sequence[str]) -> bool:
     """Whether a draft that has left the input stands above it now: it was entered, and not only cleared. Where that
     comes later (`input.late`), all of a text that is gone at once counts as entered.
@@ -363,7 +371,7 @@ def was_entered(profile: Profile, draft: str, before: Sequence[str], now: Sequen
         now: the screen without it. A command of the program's own is no text for its model.
     """
     words = draft.partition("\n")[0][:_MARK].strip()
-    if len(words) < _FEW or words.startswith(("/", "!")):
+    if len(words) < _FEW or words.startswith(_COMMANDS):
         return False
     if profile.input.late:
         return True

@@ -19,7 +19,7 @@ from gshtui.programs.hook_reports import HookFeed
 from gshtui.programs.pane_view import unless_loading
 from gshtui.programs.profile import Profile, takes_code
 from gshtui.programs.screen_news import ScreenNews
-from gshtui.programs.screen_reading import ScreenReading, read_screen, was_entered
+from gshtui.programs.screen_reading import ScreenReading, is_command, read_screen, was_entered
 from gshtui.programs.status import HookEvent, KnownStatus, StatusFacts, decide, hook_evidence
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.tasks import cancel_and_wait, keep_on
@@ -573,7 +573,8 @@ class CliStatus:
                 self._hook = dataclasses.replace(self._hook, status="")  # its rest is over, and it says so later
         if reading.draft:
             self._typed = looked
-        echoes = bool(reading.echo) and reading.echo != facts.reading.echo and reading.status == facts.reading.status
+        told = bool(reading.echo) and not is_command(self._profile, reading.echo)
+        echoes = told and reading.echo != facts.reading.echo and reading.status == facts.reading.status
         begun = (bool(entered) and not facts.entered) or (echoes and bool(self._lines))
         prompted = max(facts.prompted, self._seen_at) if begun else facts.prompted  # after the look before, at least
         self._seen_at = looked

@@ -14,6 +14,7 @@ from msgspec import structs
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs import profile as profiles
 from gshtui.programs.foreground import Foreground
+from gshtui.programs.screen_reading import without_styles
 from gshtui.programs.status import WORKING, HookEvent, KnownStatus
 from gshtui.programs.status_watcher import CliStatus, Pacer, uneven
 from gshtui.tmux.panes import PaneInfo, unknown
@@ -105,6 +106,30 @@ async def test_a_program_is_looked_at_all_the_time_while_something_goes_on_there
     finally:
         await status.stop()
     assert not pace.close
+
+
+async def test_a_command_that_its_person_gives_the_program_is_no_prompt() -> None:
+    """What rests goes on resting, where no source tells of such a command."""
+    claude = structs.replace(profiles.load(Path("/nonexistent")).get("claude"), record="")
+    row = AgentRow(id="0001", name="it", kind="cli", pane="%0", created=1.0, status="idle", status_source="screen")
+    server = SilentServer()
+    server.looks = 9
+    status = CliStatus(server, structs.replace(row, status_at=time.time() - 60), claude, lambda _: None)
+    place = max(at for at, line in enumerate(IDLE) if without_styles(line).startswith("❯")) - 2
+    await status.start()
+    try:
+        for entered, wanted in (("/tools", "idle"), ("!ls", "idle"), ("Good day", "quiet")):
+            looks = server.looks
+            server.show((*IDLE[:place], f"❯ {entered}", *IDLE[place:]), 0, 0)
+            status.check_now()
+
+            async def seen(before: int = looks) -> str:
+                return status.known.status if server.looks > before + 2 else ""
+
+            await eventually(seen, until=lambda known: known not in ("", *WORKING))
+            assert status.known.status == wanted, entered
+    finally:
+        await status.stop()
 
 
 class PrintingServer(SilentServer):
