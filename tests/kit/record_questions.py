@@ -85,6 +85,11 @@ def calls(program: str, folder: Path) -> Calls:
             }
         case "copilot":
             return {"small": (("edit", {"path": notes, "old_str": "line 5 of", "new_str": "line five of"}),)}
+        case "gemini":
+            return {
+                "ask": (("ask_user", {"questions": [{**_COLOUR, "type": "choice"}]}),),
+                "small": (("write_file", {"file_path": str(folder / "new.txt"), "content": "one\ntwo\n"}),),
+            }
         case _:
             return {}
 
@@ -292,6 +297,17 @@ SCENES: dict[str, tuple[Scene, ...]] = {
                 Step("busy", "thinking", text="do:long", until="esc to cancel", steady=0, after=0.5),
                 Step("interrupted", "idle", keys=("Escape",), until="ancelled"),
                 Step("command", "waiting", text="do:touch", until="allow once|proceed", optional=True),
+            ),
+        ),
+    ),
+    "gemini": (
+        Scene(
+            "ask",
+            (
+                Step("idle", "idle", until="Type your message", steady=1.5),
+                Step("one-question", "waiting", text="do:ask", until="Enter a custom value", steady=1.0),
+                Step("denied", "idle", keys=("Escape",), until="Type your message", steady=1.5),
+                Step("new-file", "waiting", text="do:small", until="Apply this change", steady=1.0),
             ),
         ),
     ),
