@@ -47,6 +47,8 @@ START = 120.0
 """Seconds for a program to be idle for the first time."""
 PATIENCE = 90.0
 _LOOK, _GLANCE = 0.01, 0.03
+_READS = 1.5
+"""Seconds in which a person has read a question."""
 _KINDS = {"idle": "idle", "thinking": "busy", "tool": "busy", "starting": "busy", "waiting": "waiting"}
 _TASKS = ("Good day to you", "do:list", "do:long", "do:touch", "do:sleep")
 _COMMANDS = ("true", "sleep 0.4", "sleep 2", "sleep 6", "seq 1 20000", "less -X +1 big.txt", "false")
@@ -334,6 +336,7 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
             agent.becomes("idle" if last else "waiting")
             if agent.truth == "waiting":
                 await desk.until(agent, lambda: desk.status(agent) == "waiting", "does not wait")
+                await asyncio.sleep(_READS)  # what comes at once, some take for a key that was meant for something else
                 await desk.pause(4)
                 await desk.work(agent, "Enter")
 
