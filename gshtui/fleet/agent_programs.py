@@ -333,14 +333,28 @@ class Programs:
             made = launch.remote_launch(profile, argv, row.external_id if again else None)
         elif again:
             made = await launch.next_launch(
-                profile, argv, row.external_id, agent=row.id, data=data, environ=environ, cwd=row.cwd,
-                since=row.created, origin=request.conversation, version=version,
-            )  # fmt: skip
+                profile,
+                argv,
+                row.external_id,
+                agent=row.id,
+                data=data,
+                environ=environ,
+                cwd=row.cwd,
+                since=row.created,
+                origin=request.conversation,
+                version=version,
+            )
         else:
             made = await launch.first_launch(
-                profile, argv, agent=row.id, data=data, environ=environ, cwd=row.cwd, origin=request.conversation,
+                profile,
+                argv,
+                agent=row.id,
+                data=data,
+                environ=environ,
+                cwd=row.cwd,
+                origin=request.conversation,
                 version=version,
-            )  # fmt: skip
+            )
             if made.blank:
                 raise FleetError("blank", f"It cannot go on from the original's conversation: {made.why}.")
         prompt = "" if again else request.prompt
@@ -373,9 +387,14 @@ class Programs:
             made = launch.remote_launch(profile, argv, row.external_id)
             return AgentStart((), blank=made.blank, external_id=made.external_id, profile=profile.name, how=made.how)
         found = await launch.resumption(
-            profile, argv, row.external_id, environ=environ, cwd=row.cwd, since=row.created,
+            profile,
+            argv,
+            row.external_id,
+            environ=environ,
+            cwd=row.cwd,
+            since=row.created,
             origin=request.conversation,
-        )  # fmt: skip
+        )
         goes_on = found.external_id if found.how == launch.RESUMED else ""
         return AgentStart((), blank=found.blank, external_id=goes_on, profile=profile.name, how=found.how)
 

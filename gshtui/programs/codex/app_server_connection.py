@@ -75,9 +75,15 @@ class AppServerConnection:
                 if not peer_of(way).is_us:
                     raise OSError("it belongs to another user")
                 web = await connect(
-                    "ws://localhost/", sock=way, proxy=None, compression=None, max_size=LARGEST,
-                    open_timeout=None, close_timeout=_CLOSE_WITHIN, ping_interval=None,
-                )  # fmt: skip
+                    "ws://localhost/",
+                    sock=way,
+                    proxy=None,
+                    compression=None,
+                    max_size=LARGEST,
+                    open_timeout=None,
+                    close_timeout=_CLOSE_WITHIN,
+                    ping_interval=None,
+                )
         except (OSError, WebSocketException, TimeoutError) as error:
             way.close()
             raise AppServerError("gone", f"its server cannot be reached: {one_line(str(error), 120)}") from error
