@@ -27,9 +27,10 @@ from gshtui.fleet.program_usage import ProgramUsage
 from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.evidence import QUIET, WORKING
 from gshtui.programs.hook_reports import HookFeed
+from gshtui.programs.look_pace import Pacer
 from gshtui.programs.profile import LoadedProfiles, Profile
 from gshtui.programs.status import KnownStatus
-from gshtui.programs.status_watcher import CliStatus, Pacer
+from gshtui.programs.status_watcher import CliStatus
 from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import cancel_and_wait, start_job

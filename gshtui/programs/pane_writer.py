@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import hashlib
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -17,7 +17,8 @@ from gshtui.bus.agent_data import AT_WORK, OpenQuestion, ProgramMode
 from gshtui.programs.choice_presser import ChoicePresser, Otherwise
 from gshtui.programs.foreground import input_taken
 from gshtui.programs.pane_view import LOOK, PaneView, Seen, SessionError, Trouble
-from gshtui.programs.screen_reading import conversation, same_question
+from gshtui.programs.screen_reading import same_question
+from gshtui.programs.taken_text import HEAD, has_moved, is_alike, is_taken, times_in, times_said
 from gshtui.programs.text_wording import misunderstood, unfit, worded
 from gshtui.programs.typing_record import TypedText, TypingRecord, text_key
 from gshtui.settings import paths
@@ -31,8 +32,6 @@ State = Literal["typed", "submitted"]
 Whereabouts = Literal["input", "elsewhere", "unknown"]
 """input: it stands there. elsewhere: the input is to be seen without it. unknown: something is in front of that."""
 T = TypeVar("T")
-_HEAD = 24
-"""Characters of a text by which it is known again in the input."""
 _TURN_WITHIN = 20.0
 """Seconds to wait while another process types into the pane; a text that is not accepted takes the longest."""
 _BETWEEN_KEYS = 0.3
@@ -213,7 +212,7 @@ class PaneWriter:
     async def was_said(self, text: str) -> bool:
         """Whether the conversation on the screen has a text that the input has no longer. Raises `SessionError`."""
         seen = await self.view.read_screen()
-        return seen.reading.input and not seen.draft and _said(seen, worded(seen.profile, text)) > 0
+        return seen.reading.input and not seen.draft and times_said(seen, worded(seen.profile, text)) > 0
 
     @staticmethod
     def _whereabouts(was: TypedText | None, text: str, seen: Seen) -> Whereabouts:
@@ -414,13 +413,13 @@ class PaneWriter:
         except asyncio.CancelledError:
             with contextlib.suppress(SessionError):
                 now = await asyncio.shield(self.view.read_screen())
-                if not before.draft and " ".join(words.split())[:_HEAD] in " ".join(now.draft.split()):
+                if not before.draft and " ".join(words.split())[:HEAD] in " ".join(now.draft.split()):
                     await asyncio.shield(self._clear(now))
             raise
 
     async def _shown(self, before: Seen, words: str) -> Seen:
         """Once the text shows in the input; without that, Enter could answer something else."""
-        head, tail = " ".join(words.split())[:_HEAD], " ".join(words.rpartition("\n")[2].split())[-_HEAD:]
+        head, tail = " ".join(words.split())[:HEAD], " ".join(words.rpartition("\n")[2].split())[-HEAD:]
         profile = before.profile
         own_input = bool(profile.input.line) and not profile.shell and profile.ai
 
@@ -432,7 +431,7 @@ class PaneWriter:
                 # An input that is full shows the end of a text alone.
                 rows = now.marker().rows
                 return bool(fresh) or any(part and any(part in row for row in rows) for part in (head, tail))
-            return _moved(before, now)
+            return has_moved(before, now)
 
         name = self.view.name
         try:
@@ -487,17 +486,17 @@ class PaneWriter:
         command = words.startswith("/")
 
         def settled(now: Seen) -> bool:
-            acts = not command and (now.reading.status in AT_WORK or _said(now, words) > _count(before, words))
-            return acts or not _taken(entered, now, words)
+            acts = not command and (now.reading.status in AT_WORK or times_said(now, words) > times_in(before, words))
+            return acts or not is_taken(entered, now, words)
 
         until = time.monotonic() + entered.profile.timing.shown
         while True:
             left = max(0.0, until - time.monotonic())
-            taken = await self.view.wait_until(lambda now: _taken(entered, now, words), left)
+            taken = await self.view.wait_until(lambda now: is_taken(entered, now, words), left)
             if taken is None or taken.dead or not (entered.profile.ai and entered.draft):
                 return taken
             later = await self.view.wait_until(settled, _GIVEN_BACK)
-            if later is None or later.dead or _taken(entered, later, words):
+            if later is None or later.dead or is_taken(entered, later, words):
                 return taken
             if command:
                 return None
@@ -543,7 +542,7 @@ class PaneWriter:
         cleared = await self._clear(entered)
         if cleared and profile.ai:
             said = await self.view.conversation()
-            if _count(said, words) > _count(sent.before, words):
+            if times_in(said, words) > times_in(sent.before, words):
                 raise SessionError("unsure", f"{name} accepted the text late or only in part.", _LOOK_AT)
         if cleared:
             message = f"{name} did not accept the text, so it was removed from the input."
@@ -560,7 +559,7 @@ class PaneWriter:
                 return False
             if not now.draft and not now.unfinished:
                 return now.reading.input
-            if not (now.unfinished or _alike(now.draft, entered.draft)):
+            if not (now.unfinished or is_alike(now.draft, entered.draft)):
                 return False
             for key in entered.profile.keys.clear:
                 await self._send(now, self._server.send_keys, key)
@@ -593,61 +592,9 @@ class PaneWriter:
             raise SessionError(kind, error.message, error.hint) from error
 
 
-def _moved(before: Seen, now: Seen) -> bool:
-    """Whether anything has changed on the screen."""
-    one, other = before.info, now.info
-    return (
-        before.lines != now.lines
-        or (one.cursor_x, one.cursor_y, one.history, one.alternate)
-        != (other.cursor_x, other.cursor_y, other.history, other.alternate)
-        or before.front.own != now.front.own
-    )
-
-
-def _taken(entered: Seen, now: Seen, words: str) -> bool:
-    """Whether Enter was accepted: none of the text is left in the input, or the program shows something else."""
-    if now.reading.status == "waiting" or now.front.own != entered.front.own:
-        return True
-    profile = entered.profile
-    if profile.shell and not now.front.prompt:
-        return True
-    if now.unfinished:
-        return False
-    if not profile.ai and _row_of(now) > _row_of(entered):
-        return True  # what stands above the cursor is no input any more: a statement that takes long prints nothing
-    if entered.draft and (now.reading.input or profile.shell):
-        return not now.draft or not _alike(now.draft, entered.draft)
-    if profile.ai and profile.input.line:
-        # Nothing stood there; or the input was not to be seen above the end of a long text.
-        return entered.reading.input or (now.reading.input and not now.draft)
-    return _moved(entered, now) or not words
-
-
-def _row_of(seen: Seen) -> int:
-    """The cursor's row, counted from the first line of the history."""
-    return seen.info.history + seen.info.cursor_y
-
-
-def _said(now: Seen, words: str) -> int:
-    """On how many lines of the conversation that is to be seen a text begins."""
-    return _count(conversation(now.profile, now.lines), words)
-
-
-def _count(lines: Sequence[str], words: str) -> int:
-    head = " ".join(words.split())[:_HEAD]
-    return sum(head in line for line in lines) if head else 0
-
-
 def _is_gone(error: SessionError) -> bool:
     """Whether the terminal is no longer there."""
     return isinstance(error.__cause__, TmuxError) and error.__cause__.kind in ("no_such_pane", "gone")
-
-
-def _alike(now: str, before: str) -> bool:
-    """Whether a draft is the earlier text or its remainder; an Enter that was not accepted may change its end."""
-    one, other = " ".join(now.split()), " ".join(before.split())
-    size = min(len(one), len(other), _HEAD) - 1
-    return one == other or (size > 1 and (one[:size] == other[:size] or one in other))
 
 
 def _other_mode(seen: Seen, was: ProgramMode) -> bool:

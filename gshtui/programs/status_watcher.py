@@ -16,6 +16,7 @@ from gshtui.programs.disagreements import Disagreements
 from gshtui.programs.evidence import WORKING, Evidence, LiveSource, Rank
 from gshtui.programs.foreground import Foreground, front
 from gshtui.programs.hook_reports import HookFeed
+from gshtui.programs.look_pace import Pacer, uneven
 from gshtui.programs.pane_view import unless_loading
 from gshtui.programs.profile import Profile, takes_code
 from gshtui.programs.screen_news import ScreenNews
@@ -28,39 +29,10 @@ from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
 
-_APART = 0.005
-"""Seconds. A look costs about a fifth of it, and fifty that are wanted at once are over in a quarter of a second."""
-
-
-class Pacer:
-    """Lets callers pass one at a time; the first passes at once.
-
-    Attributes:
-        close: the programs that are looked at all the time at this moment.
-        steady: those that go on as they did.
-    """
-
-    def __init__(self) -> None:
-        self.close = set[object]()
-        self.steady = set[object]()
-        self._next = 0.0
-
-    async def wait(self) -> None:
-        """Until it is this caller's turn."""
-        now = asyncio.get_running_loop().time()
-        at = max(now, self._next)
-        self._next = at + _APART
-        if at > now:
-            await asyncio.sleep(at - now)
-
-
 _LOOKS_APART = 0.4
 """Seconds between two looks at the screen of a program that keeps printing."""
 _SECOND = 1.0
 """Seconds within which there are only as many looks as their distance allows, the first of them at once."""
-_SHIFT, _GOLDEN = 0.25, 0.618
-"""The greatest part of a wait that is added to it, and how that part goes from look to look: if all waits were equal, a
-spinner that turns once in each would seem to stand still."""
 _SOON = 0.03
 _AT_PROMPT = 0.1
 """Seconds between two looks at a shell or an interpreter that prints at its prompt, what is typed as a rule, and at a
@@ -85,11 +57,6 @@ _STEADY_EACH = 0.25
 _SLEPT, _SET_BACK = 120.0, 1.0
 """Seconds by which the clock has to be ahead of what it should show for the machine to have slept, and behind."""
 OnKnown = Callable[[KnownStatus], None]
-
-
-def uneven(wait: float, number: int) -> float:
-    """The seconds before look `number`, where they are to be at least `wait`."""
-    return wait * (1 + _SHIFT * (number * _GOLDEN % 1))
 
 
 class PaneWatcher(Protocol):

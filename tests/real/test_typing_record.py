@@ -36,6 +36,8 @@ from gshtui.programs.pane_writer import PaneWriter
 from gshtui.tmux.server import TmuxServer
 from tests.kit.mail_harness import open_mail
 
+COVERS = ("gshtui.programs.taken_text",)
+
 async def main():
     record, socket, moment, text, argv = sys.argv[1:]
 

@@ -14,12 +14,15 @@ from msgspec import structs
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs import profile as profiles
 from gshtui.programs.foreground import Foreground
+from gshtui.programs.look_pace import Pacer, uneven
 from gshtui.programs.screen_reading import without_styles
 from gshtui.programs.status import WORKING, HookEvent, KnownStatus
-from gshtui.programs.status_watcher import CliStatus, Pacer, uneven
+from gshtui.programs.status_watcher import CliStatus
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.watcher import PaneChange
 from tests.kit.tmux import eventually
+
+COVERS = ("gshtui.programs.look_pace",)
 
 SCREENS = next((Path(__file__).parents[1] / "fixtures" / "screens" / "claude").iterdir())
 IDLE, DRAFT, BUSY, QUESTION, TOOL = (
