@@ -557,8 +557,8 @@ class HubSettings(SettingsTable):
         description="auto: while agents run, a keeper without a window looks after them, your shells and the mail.",
     )
     resident: bool = Field(
-        default=False,
-        description="Let a running keeper take the turns of `gsh` and `gsh-tui prompt`, which then begin at once.",
+        default=True,
+        description="A running keeper takes the turns of `gsh` and `gsh-tui prompt`, which then begin at once.",
     )
 
 

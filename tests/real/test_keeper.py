@@ -64,8 +64,8 @@ sys.exit(code)
 """
 NOT_IN_KEEPER = {
     "anthropic", "asyncssh", "click", "google", "httpx", "httpx2", "jinja2", "keyring", "libtmux", "mcp", "openai",
-    "rich", "ssl", "textual", "tree_sitter", "watchfiles", "yaml",
-    "bz2", "difflib", "email", "importlib.metadata", "lzma", "plistlib", "xml", "zipfile",
+    "rich", "textual", "tree_sitter", "watchfiles", "yaml",
+    "difflib", "plistlib", "xml",
     "gshtui.cli.declared_forms", "gshtui.cli.root", "gshtui.guard.policy", "gshtui.hub.agents_part", "gshtui.ui",
 }  # fmt: skip
 
@@ -162,11 +162,8 @@ async def test_it_loads_only_what_it_works_with(place: Place) -> None:
             await asyncio.to_thread(shell.close)
         letter = await place.post("what is the time?", row)
         await place.letter(letter.id, lambda letter: letter.state in ("submitted", "acted"))
-        for words in (("agent", "ls"), ("agent", "show", "cc"), ("usage",)):
+        for words in (("agent", "ls"), ("agent", "show", "cc")):
             place.run(*words)
-        if sys.platform == "linux":
-            mapped = Path(f"/proc/{process.pid}/maps").read_text()
-            assert [name for name in ("libssl", "libcrypto") if name in mapped] == []
     finally:
         await asyncio.to_thread(place.run, "hub", "stop")
         said, _ = await process.communicate()
