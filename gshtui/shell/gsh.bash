@@ -8,7 +8,8 @@ if [[ $- == *i* ]] && ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
     _gsh_home=${BASH_SOURCE[0]%/*} _gsh_aliases=:$BASHOPTS:
     [[ $_gsh_home == /* ]] || _gsh_home=$PWD/$_gsh_home
     # Where its line says so: on in a quiet tmux, off whose pane outputs are read. Without one, on as it is.
-    if [[ -n ${GSH_IN_TMUX-} && -z ${TMUX-} && -t 0 && -t 1 && ${TERM:-dumb} != dumb ]] && 'builtin' 'type' '-P' tmux >/dev/null; then
+    if [[ -n ${GSH_IN_TMUX-} && -z ${TMUX-} && -t 0 && -t 1 && ${TERM:-dumb} != dumb ]] &&
+        'builtin' 'type' '-P' tmux >/dev/null; then
         if 'builtin' 'command' tmux -L gsh-shell-$$ -f "$_gsh_home/quiet.tmux" new-session 'exec bash'; then
             'builtin' 'command' rm -f -- "${TMUX_TMPDIR:-/tmp}/tmux-$UID/gsh-shell-$$"
             'builtin' 'exit'

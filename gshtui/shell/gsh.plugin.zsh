@@ -7,9 +7,10 @@
 if [[ -o interactive && $ZSH_VERSION != [0-4].* ]]; then
     'builtin' 'typeset' '-g' _gsh_home="${${(%):-%x}:A:h}"
     # Where its line says so: on in a quiet tmux, off whose pane outputs are read. Without one, on as it is.
-    if [[ -n ${GSH_IN_TMUX-} && -z ${TMUX-} && -t 0 && -t 1 && ${TERM-} != (|dumb) && -n ${commands[tmux]-} ]]; then
-        if 'command' tmux -L gsh-shell-$$ -f "$_gsh_home/quiet.tmux" new-session "exec zsh${${options[login]:#off}:+ -l}"
-        then
+    if [[ -n ${GSH_IN_TMUX-} && -z ${TMUX-} && -n ${TERM-} && ${TERM-} != dumb ]] &&
+        [[ -t 0 && -t 1 && -n ${commands[tmux]-} ]]; then
+        if 'command' tmux -L gsh-shell-$$ -f "$_gsh_home/quiet.tmux" \
+            new-session "exec zsh${${options[login]:#off}:+ -l}"; then
             'command' rm -f -- "${TMUX_TMPDIR:-/tmp}/tmux-$UID/gsh-shell-$$"
             'builtin' 'exit'
         fi
