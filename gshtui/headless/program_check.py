@@ -349,7 +349,7 @@ class ProgramCheck:
             before = len(self._model.requests)
             await self._fleet.send(self._id, _LONG)
             await self._until(lambda: len(self._model.requests) > before and self._model.unanswered, "no request came")
-            if not await self._shows(SAYS[:12], _WITHIN):
+            if not await self._shows(f"(?s){_LONG}.*{SAYS[:12]}"):
                 raise _Fails("its answer does not appear")
             await self._fleet.interrupt(self._id)
             await self._until(lambda: self._row.status in ("idle", QUIET), "it did not come to rest")
