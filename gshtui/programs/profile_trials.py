@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -52,6 +53,15 @@ class CheckProfile(Parameters, Returns[CheckResult]):
     name: Annotated[str, ShellOption(metavar="NAME", required=True, kind="profile")] = Field(
         default="", description="The profile of the program."
     )
+    whole: Annotated[bool, ShellOption(absent=True, with_json=True)] = Field(
+        default=False, description="Tell the result as one, not step by step."
+    )
+
+
+class CheckPiece(CheckResult, frozen=True):
+    """A step's result as soon as it is known; or, after the last one, all of them, which have been told."""
+
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +97,37 @@ class TryProfile(Parameters, Returns[ScreenTrial]):
 def check_action(read: Callable[[], LoadedProfiles], environ: Mapping[str, str]) -> Action[CheckProfile, CheckResult]:
     """`profiles check`."""
 
-    async def check(invocation: Invocation, parameters: CheckProfile) -> CheckResult:
+    async def steps(name: str) -> AsyncGenerator[CheckedStep]:
         from gshtui.programs.check.check_run import CheckError, check_program
 
-        profile = await _named(read, parameters.name, "profiles check claude")
-        steps: list[CheckedStep] = []
+        profile = await _named(read, name, "profiles check claude")
         try:
-            async for step in check_program(profile, environ):
-                invocation.output(f"{_step_line(step)}\n")
-                steps.append(step)
+            async with aclosing(check_program(profile, environ)) as running:
+                async for step in running:
+                    yield step
         except CheckError as error:
             raise CommandError(str(error)) from error
-        return CheckResult(tuple(steps))
 
-    return Action(CheckProfile, CheckResult, check, _render_check, effect=Effect.EXECUTE)
+    async def check(invocation: Invocation, parameters: CheckProfile) -> CheckResult:
+        found: list[CheckedStep] = []
+        async with aclosing(steps(parameters.name)) as running:
+            async for step in running:
+                invocation.output(f"{_step_line(step)}\n")
+                found.append(step)
+        return CheckResult(tuple(found))
+
+    async def pieces(name: str) -> AsyncIterator[CheckResult]:
+        found: list[CheckedStep] = []
+        async with aclosing(steps(name)) as running:
+            async for step in running:
+                yield CheckPiece((step,))
+                found.append(step)
+        yield CheckPiece(tuple(found), over=True)
+
+    def streams(_: Invocation, parameters: CheckProfile) -> AsyncIterator[CheckResult] | None:
+        return None if parameters.whole else pieces(parameters.name)
+
+    return Action(CheckProfile, CheckResult, check, _render_check, effect=Effect.EXECUTE, streams=streams)
 
 
 def trial_action(read: Callable[[], LoadedProfiles], look: Look | None) -> Action[TryProfile, ScreenTrial]:
@@ -138,7 +165,10 @@ def _step_line(step: CheckedStep) -> str:
 
 def _render_check(_: Invocation, result: CheckResult) -> Outcome:
     data = {"steps": [msgspec.to_builtins(step) for step in result.steps]}
-    lines = [*map(_step_line, result.steps), f"{result.sums}. W works, P in part, N does not, - there is none."]
+    if isinstance(result, CheckPiece) and not result.over:
+        return Outcome(data, "\n".join(map(_step_line, result.steps)))
+    lines = [] if isinstance(result, CheckPiece) else list(map(_step_line, result.steps))
+    lines.append(f"{result.sums}. W works, P in part, N does not, - there is none.")
     return Outcome(data, "\n".join(lines), is_error=not result.is_good)
 
 
