@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -31,10 +30,6 @@ __all__ = ["resident"]
 pytestmark = pytest.mark.usefixtures("resident")
 
 MAPPED = [] if os.geteuid() == 0 else ["--map-root-user"]
-UNSHARES = (
-    shutil.which("unshare") is not None
-    and not subprocess.run(["unshare", "--mount", *MAPPED, "true"], capture_output=True, check=False).returncode
-)
 
 
 @pytest.fixture
@@ -91,7 +86,6 @@ def test_what_would_run_otherwise_is_done_by_the_face_itself(project: Path) -> N
         made.unlink()
 
 
-@pytest.mark.skipif(not UNSHARES, reason="no namespaces can be made here")
 async def test_a_face_in_a_container_is_served_by_no_hub_outside(project: Path) -> None:
     """Its files are other ones, whatever they are called."""
     hidden = 'mount -t tmpfs none "$PWD/inner" && cd "$PWD/inner" && touch only-here && exec "$@"'
