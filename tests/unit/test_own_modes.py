@@ -75,6 +75,8 @@ TABLE: list[tuple[str, Files, GuardMode, GuardMode, list[str] | None, str]] = [
     ("codex", codex('profile = "mine"\n[profiles.mine]\nsandbox_mode = "read-only"\n'), "auto", "ask", [],
      "home/.codex/config.toml"),
     ("codex", codex('[projects."WORK"]\ntrust_level = "untrusted"\n'), "auto", "ask", [], "home/.codex/config.toml"),
+    ("codex", codex('[projects."WORK"]\ntrust_level = "untrusted"\n'), "ask", "ask", ["-s", "read-only"],
+     "home/.codex/config.toml"),
     ("codex", codex('[projects."WORK"]\ntrust_level = "trusted"\n'), "ask", "ask", READ, ""),
     ("codex", codex('sandbox_mode = "read-only"\n', "work/.codex/config.toml"), "auto", "ask", [],
      "work/.codex/config.toml"),

@@ -37,7 +37,7 @@ def read(root: Path, folder: Path) -> CodexSettings | None:
         approval, file = "untrusted", file or str(root / "config.toml")
     if not file:
         return None
-    usual = "workspace-write" if trust == "trusted" else "read-only"
+    usual = "workspace-write" if trust else "read-only"  # of one that is not trusted, too (0.169 to 0.171)
     return CodexSettings(Permissions(approval or "on-request", sandbox or usual), file)
 
 
