@@ -245,8 +245,9 @@ async def _work(place: Place, hooked: bool) -> list[Watched]:
         servers = [await stack.enter_async_context(_provider(program, place)) for program in programs]
         for program, server in zip(programs, servers, strict=True):
             os.environ.update(program.prepare(place.home.path, place.project, server.url))
-            if hooked:
-                hooks.apply_plan(hooks.plan(profiles.load().for_argv(program.argv)))
+            profile = profiles.load().for_argv(program.argv)
+            if hooked and profile.hooks.kind:
+                hooks.apply_plan(hooks.plan(profile))
         (place.project / "big.txt").write_text("\n".join(map(str, range(5000))))
         hub = build_hub(HubOptions(cwd=place.project, loaded=load(place.project)))
         await hub.start()
