@@ -227,6 +227,7 @@ class Stage:
                 await asyncio.wait_for(self._stirred.wait(), _AGAIN)
 
     def _noted(self, status: str) -> None:
+        self._calls = self._calls and status not in ("waiting", *ENDED_STATUSES)
         if self.statuses[-1:] != [status]:
             self.statuses.append(status)
 
