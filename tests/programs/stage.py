@@ -73,6 +73,8 @@ class Stage:
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
     _calls: bool = False
     """Its model has called a tool, and nobody has been asked about it or has interrupted it since."""
+    _waited: bool = False
+    """It has waited for somebody since its model answered last."""
 
     @property
     def fleet(self) -> Fleet:
@@ -108,7 +110,8 @@ class Stage:
         before, untold = "", 0
         while True:
             rows = [row for row in self.fleet.rows() if row.kind != "native"]
-            self._calls = self._calls and all(row.status not in ("waiting", *ENDED_STATUSES) for row in rows)
+            for row in rows:
+                self._heed(row.status)
             turn = self._is_asked() or self._calls  # of one of them: the provider does not tell whose
             rests = all(row.status == "idle" for row in rows) and bool(rows)
             now = ", ".join(f"{row.status} by {row.status_source}" for row in rows) if turn and rests else ""
@@ -135,7 +138,13 @@ class Stage:
 
     def _answered(self, asked: Asked, answer: Answer) -> None:
         if self.program.is_turn(asked):
-            self._calls = any(isinstance(each, Call) for each in answer)
+            # Some ask about a call before the answer with it is over.
+            self._calls = any(isinstance(each, Call) for each in answer) and not self._waited
+            self._waited = False
+
+    def _heed(self, status: str) -> None:
+        if status in ("waiting", *ENDED_STATUSES):
+            self._calls, self._waited = False, True
 
     # -- what is to be seen ----------------------------------------------------------------------------------------
 
@@ -227,7 +236,7 @@ class Stage:
                 await asyncio.wait_for(self._stirred.wait(), _AGAIN)
 
     def _noted(self, status: str) -> None:
-        self._calls = self._calls and status not in ("waiting", *ENDED_STATUSES)
+        self._heed(status)
         if self.statuses[-1:] != [status]:
             self.statuses.append(status)
 
