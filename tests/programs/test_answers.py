@@ -58,6 +58,7 @@ async def test_an_answer_is_streamed_as_it_is_written_down(stage: Stage) -> None
         if not pieces:
             assert outcome.plain.startswith("I make the file.")
             await stage.status("waiting")
+            await stage.until(stage.waits, bool)  # its record tells before its screen does
             await stage.pressed("Enter")
         pieces.append(outcome.plain)
         last = outcome
