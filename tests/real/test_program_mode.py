@@ -68,7 +68,7 @@ async def test_no_key_goes_into_a_question(row: AgentRow, tmux: TmuxServer) -> N
 @pytest.mark.parametrize(
     ("profile", "why"),
     [
-        ("codex", "takes its mode only when it starts"), ("aider", "aider has no modes: it edits files unasked"),
+        ("codex", "is not connected to its server, so it"), ("aider", "aider has no modes: it edits files unasked"),
         ("goose", "is not known"), ("shell", "runs what is typed"), ("vibe", "no mode like plan"),
     ],
 )  # fmt: skip
