@@ -234,6 +234,10 @@ def test_the_doctor(shop: Shop) -> None:
 NEEDS_A_WORD = {"ID": "1", "COMMAND": "true", "WORDS": "what failed", "…": "hello"}
 
 
+SHOWN_BY_HELP = ("gsh-tui agent", "gsh-tui code", "gsh-tui serve --ssh")
+"""Groups, and a server. `profiles check` drives a real program for a minute: `tests/programs` does that."""
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_what_the_text_names(shop: Shop, part: int) -> None:
     """No usage error: 1 is a command that found nothing to do here, 4 one that wants a person."""
@@ -243,7 +247,7 @@ def test_what_the_text_names(shop: Shop, part: int) -> None:
         words = line
         for mark, word in NEEDS_A_WORD.items():
             words = words.replace(mark, word)
-        if words.strip() in ("gsh-tui agent", "gsh-tui code", "gsh-tui serve --ssh"):  # groups, and a server
+        if words.strip() in SHOWN_BY_HELP or words.startswith("gsh-tui profiles check "):
             shop.run(f"{words} --help")
         elif words.strip() == "gsh chat":
             shop.opened(words, "main", b"\x11")

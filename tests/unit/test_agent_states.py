@@ -16,7 +16,7 @@ ADDED = AgentAdded(agent="one", name="one")
 ASKS = ApprovalRequested(
     approval="a", agent="one", session="s", call="c", tool="bash", effect="execute", subject="make"
 )
-SETTLED = ApprovalSettled(approval="a", agent="one", call="c", decision="denied", by="nobody")
+SETTLED = ApprovalSettled(approval="a", agent="one", call="c", decision="deny", by="nobody")
 WORKS = AgentStatusChanged(agent="one", status="thinking")
 GONE = AgentRemoved(agent="one")
 
