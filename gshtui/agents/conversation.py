@@ -210,15 +210,17 @@ class Conversation:
         return await self._record.kept_prompts(self.session)
 
     async def _whole(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Do this to its end, also when interrupted: only then is it known what the record has."""
+        """Do this to its end, however often it is interrupted: only then is it known what the record has."""
         task = asyncio.get_running_loop().create_task(work(), name=f"the log of {self._agent}")
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # also if interrupted twice
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            await asyncio.wait({task})
-            task.result()
-            raise
+        interrupted: asyncio.CancelledError | None = None
+        while not task.done():
+            try:
+                await asyncio.wait({task})
+            except asyncio.CancelledError as error:
+                interrupted = error
+        task.result()
+        if interrupted is not None:
+            raise interrupted
 
     async def _append(self, message: Message) -> None:
         async with self._writing:

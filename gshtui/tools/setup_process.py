@@ -145,16 +145,20 @@ async def _ended(
         run: the sandbox that it starts in.
     """
     mark = call or new_id()
-    process = await processes.start_child(
-        *argv,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        cwd=folder,
-        env=environ if run is not None else {**environ, MARK: mark},
-        start_new_session=True,
-        pass_fds=() if run is None else run.descriptors,
-    )
+    try:
+        process = await processes.start_child(
+            *argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            cwd=folder,
+            env=environ if run is not None else {**environ, MARK: mark},
+            start_new_session=True,
+            pass_fds=() if run is None else run.descriptors,
+        )
+    except asyncio.CancelledError:  # its start was undone; what it has started meanwhile has only the mark
+        await asyncio.shield(asyncio.to_thread(processes.end_call_processes, None, mark))
+        raise
     if run is not None:
         run.started(process.pid)
     assert process.stdout is not None

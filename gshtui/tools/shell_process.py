@@ -202,6 +202,10 @@ async def run_supervised(
             )
         except OSError as error:
             raise file_access.explained(error, f"Cannot start {start.argv[0]} in {start.folder}") from error
+        except asyncio.CancelledError:
+            # Its start was undone; what it has started meanwhile in sessions of their own has only the mark.
+            await asyncio.shield(asyncio.to_thread(processes.end_call_processes, None, call))
+            raise
         if run is not None:
             run.started(shell.pid)
         else:

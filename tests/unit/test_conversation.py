@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from gshtui.agents.conversation import MemoryRecord, answered_turn
+from gshtui.agents.conversation import Conversation, MemoryRecord, answered_turn
+from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
 from gshtui.bus.messages import Message, Text, user_message
 from gshtui.store.store_errors import StoreError
@@ -108,6 +109,36 @@ async def test_an_answer_that_says_no_more_is_kept_as_far_as_it_went(
     assert (record.tries, record.kept.qsize()) == (0, 0), "the answer does not wait for the disk"
     kept = await asyncio.wait_for(record.kept.get(), 60)
     assert (kept.text, kept.stop, record.tries) == ("This much", "interrupted", 2)
+
+
+class SlowRecord(MemoryRecord):
+    """Writes once it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = asyncio.Event()
+        self.may = asyncio.Event()
+
+    async def append(self, session: str, message: Message) -> None:
+        self.begun.set()
+        await self.may.wait()
+        await super().append(session, message)
+
+
+async def test_however_often_it_is_interrupted_a_write_ends_first() -> None:
+    """Otherwise a prompt that is in the record would be given back as one that was not sent."""
+    record = SlowRecord()
+    conversation = Conversation(Bus(), record, "s1", "main", fresh=True)
+    writing = asyncio.create_task(conversation.append(user_message("go", id="p1", turn="t1")))
+    await record.begun.wait()
+    for _ in range(3):
+        writing.cancel()
+        await asyncio.sleep(0)
+    assert not writing.done()
+    record.may.set()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    assert [message.id for message in await conversation.messages()] == ["p1"]
 
 
 def test_a_prompt_that_is_new_is_not_known() -> None:
