@@ -67,10 +67,25 @@ _RESULT_BYTES = 2_000
 _UNSAID_DAYS = 7.0
 _LONGEST_LINE = 500
 """Characters of a command that a call is told."""
-OF_CALLS = frozenset({
-    "calls", "create", "dismiss", "echo", "help", "history", "invite", "join", "leave", "say", "talk", "topic", "wall",
-    "who", "write",
-})  # fmt: skip
+OF_CALLS = frozenset(
+    {
+        "calls",
+        "create",
+        "dismiss",
+        "echo",
+        "help",
+        "history",
+        "invite",
+        "join",
+        "leave",
+        "say",
+        "talk",
+        "topic",
+        "wall",
+        "who",
+        "write",
+    }
+)
 """Commands that say something, or look at who and what is in a call; and one that does nothing."""
 
 
