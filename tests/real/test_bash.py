@@ -160,7 +160,6 @@ async def test_background_jobs_end_with_the_call_and_detached_ones_are_named(too
         assert processes_mentioning(apart) != []
     finally:
         await tools.run("bash", command=f"pkill -f '^sleep {apart}'")
-    assert processes_mentioning(apart) == []
 
 
 async def test_a_job_that_holds_the_output_open(tools: ToolHarness) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -144,7 +145,7 @@ def opened(project: Path, folder: Path) -> Path:
     nested.learn()
     known = {str(project): nested.remembered()}
     note = RunNote(str(project), time.time_ns(), (str(project / ".envrc"), str(project / ".vscode")), (), known)
-    run = OpenRun(folder, note, lambda _: ([], frozenset()))
+    run = OpenRun(folder, note, lambda *_: ([], frozenset()))
     run.close(done=False)
     (file,) = (folder / NOTES).glob("*.json")
     return file
@@ -194,5 +195,27 @@ def test_a_folder_that_was_exchanged_for_a_link_leads_out_of_no_other_folder(tmp
     root.mkdir()
     (root / "sub").symlink_to(outside)
     found = [(root, root / "sub" / ".vscode")]
-    assert open_run.move_out(tmp_path / "kept", root, found, runs=True) == []
+    assert open_run.move_out(tmp_path / "kept", root, found, runs=lambda _: None) == []
     assert (outside / ".vscode").exists()
+
+
+def test_a_kill_between_two_moves_names_what_was_moved_and_nothing_else(project: Path, tmp_path: Path) -> None:
+    note = opened(project, tmp_path)
+    (project / ".vscode").mkdir()
+    (project / ".envrc").write_text("x\n", "utf-8")
+    noted: list[Path] = []
+
+    def killed_at_the_second(to: Path) -> None:
+        with note.open("a", encoding="utf-8") as opened_note:
+            opened_note.write(f"{json.dumps(str(to))}\n")
+        noted.append(to)
+        if len(noted) == 2:
+            raise KeyboardInterrupt
+
+    found = [(project, project / ".vscode"), (project, project / ".envrc")]
+    with pytest.raises(KeyboardInterrupt):
+        open_run.move_out(tmp_path / "taken-out", project, found, runs=killed_at_the_second)
+    os.utime(note)
+    (told,) = clean_cut_off_runs(tmp_path)
+    assert f".vscode is now {noted[0]}" in told and ".envrc is now" in told and str(noted[1]) not in told
+    assert not (project / ".vscode").exists() and not (project / ".envrc").exists()

@@ -22,7 +22,8 @@ LINE = "sleep 1000 & echo $$ $! > begun.new; mv begun.new begun; wait"
 async def work(folder: str) -> None:
     """Run two commands: one that has ended, whose detached child stays, and one that runs until this is killed."""
     place = Path(folder)
-    detached = "setsid sh -c 'echo $$ > detached; exec sleep 1000' > /dev/null 2>&1 < /dev/null & sleep 0.3"
+    detached = "setsid sh -c 'echo $$ > detached; exec sleep 1000' > /dev/null 2>&1 < /dev/null & "
+    detached += "until test -s detached; do :; done"
     for line in (detached, LINE):
         start = Start(("sh", "-c", line), place, {"PATH": "/usr/bin:/bin"})
         await run_supervised(start, 600, asyncio.Event(), Capture(Spool(1_000), lambda _: None))

@@ -94,8 +94,10 @@ class RunNote:
     process: int = field(default_factory=os.getpid)
 
 
-Sweep = Callable[[frozenset[Path]], tuple[list[Path], frozenset[Path]]]
-"""(what lay there at the last look) → (where that is now, what lies there for the first time)."""
+Note = Callable[[Path], None]
+"""Takes where something is about to be moved."""
+Sweep = Callable[[frozenset[Path], Note], tuple[list[Path], frozenset[Path]]]
+"""(what lay there at the last look, note of each move) → (where that is now, what lies there for the first time)."""
 
 
 class OpenRun:
@@ -152,9 +154,8 @@ class OpenRun:
             try:
                 os.utime(self._descriptor)
                 if len(self.swept) < _MOST_SWEPT:
-                    moved, lying = self._sweep(lying)
+                    moved, lying = self._sweep(lying, lambda to: _write(self._descriptor, _line(str(to))))
                     self.swept += moved
-                    _write(self._descriptor, b"".join(_line(str(path)) for path in moved))
             except OSError:
                 lying = frozenset()  # the last look, at the end, says why
             took = time.monotonic() - began
@@ -276,9 +277,9 @@ def _cleaned(state: Path, file: Path) -> CutOffRun | None:
 
 
 def _paths(lines: Sequence[bytes]) -> Generator[Path]:
-    """What was taken out while the run went on; the last line may have been cut off."""
+    """What was taken out while the run went on; the last line may be cut off, and the last move not made."""
     with suppress(ValueError):
-        yield from (Path(json.loads(line)) for line in lines if line)
+        yield from (path for line in lines if line and os.path.lexists(path := Path(json.loads(line))))
 
 
 def _note(said: Any) -> RunNote:
@@ -340,7 +341,7 @@ def _came_by(path: Path, until: int) -> bool:
 
 
 def move_out(
-    kept: Path, project: Path, found: Sequence[tuple[Path, Path]], *, runs: bool = False
+    kept: Path, project: Path, found: Sequence[tuple[Path, Path]], *, runs: Note | None = None
 ) -> list[tuple[Path, Path]]:
     """Move these out of the project; returns where each was, and is now. Blocks.
 
@@ -348,7 +349,8 @@ def move_out(
         kept: the folder for what is taken out.
         project: gives the new place its name.
         found: (the folder it is below, itself).
-        runs: a command that could exchange folders for links still runs: then what is not moved in one step stays.
+        runs: a command that could exchange folders for links still runs: then what is not moved in one step stays,
+            and this is told of each move before it is made.
 
     Raises:
         OSError: it could not be moved.
@@ -365,11 +367,13 @@ def move_out(
         to.parent.mkdir(parents=True, exist_ok=True)
         try:
             with _parent(root, path) as parent:
+                if runs is not None:
+                    runs(to)
                 os.rename(path.name, to, src_dir_fd=parent)
         except FileNotFoundError:
             continue  # it is in a folder that was moved, or the other of two commands took it out
         except OSError as error:
-            if runs:
+            if runs is not None:
                 continue
             if error.errno not in (errno.EXDEV, errno.ELOOP, errno.ENOTDIR):
                 raise

@@ -27,7 +27,7 @@ from gshtui.guard import sensitive_paths
 from gshtui.guard.obeyed_files import ANYWHERE, AT_TOP
 from gshtui.guard.sandbox import seatbelt
 from gshtui.guard.sandbox.nested_files import NestedFiles
-from gshtui.guard.sandbox.open_run import Around, OpenRun, RunNote, exchanged, folders_around, move_out
+from gshtui.guard.sandbox.open_run import Around, Note, OpenRun, RunNote, exchanged, folders_around, move_out
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.reading_view import EMPTY, ReadingView, homes
 from gshtui.guard.sandbox.root_files import root_files
@@ -374,14 +374,14 @@ class ProjectSandbox:
         real = [Path(os.path.realpath(path)) for path in paths if path.is_symlink()]
         return [path for path in real if path.is_relative_to(self.project)]
 
-    def _sweep(self, before: ObeyedFiles, lying: frozenset[Path]) -> tuple[list[Path], frozenset[Path]]:
+    def _sweep(self, before: ObeyedFiles, lying: frozenset[Path], note: Note) -> tuple[list[Path], frozenset[Path]]:
         """Take out, while the command runs, what was there at the last look, too: not what is only made and removed."""
         if not self.runs.is_newest(before.run):
             return [], frozenset()
         found = self._come(before)
         for nested in self.nested:
             nested.suspect(path for root, path in found if root == nested.root)
-        moved = move_out(self.kept, self.project, [each for each in found if each[1] in lying], runs=True)
+        moved = move_out(self.kept, self.project, [each for each in found if each[1] in lying], runs=note)
         self._forget([path for path, _ in moved])
         gone = {path for path, _ in moved}
         return [to for _, to in moved], frozenset(path for _, path in found if path not in gone)
