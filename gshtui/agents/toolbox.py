@@ -42,6 +42,7 @@ from gshtui.system.ids import new_id
 from gshtui.text.file_name import written_name
 from gshtui.text.sanitise import one_line
 from gshtui.text.truncation import is_too_long, original_size, shorten
+from gshtui.tools.familiar_calls import HINTS, our_call
 
 _WITHIN = "within-"
 """How the ids of calls begin that are part of another call."""
@@ -207,6 +208,8 @@ class Toolbox:
         """Run the calls of an answer; its results in order, and whether the person interrupted."""
         results: dict[str, ToolResult] = {}
         interrupted = False
+        names = {call.id: call.name for call in calls}
+        calls = [our_call(call, self._is_tool) for call in calls]  # as guard, hooks and views know them
         try:
             blocks = {call.id: f"{message}-results/{number}" for number, call in enumerate(calls)}
             for group in self._groups(calls):
@@ -224,7 +227,12 @@ class Toolbox:
         for call in calls:
             if call.id not in results:
                 self._finish(ToolResult(call.id, call.name, _CANCELLED, status="cancelled"), session, results)
-        return tuple(results[call.id] for call in calls), interrupted
+        # A result bears the name that the model called, since some servers look for the call by it.
+        named = (msgspec.structs.replace(results[call.id], name=names[call.id]) for call in calls)
+        return tuple(named), interrupted
+
+    def _is_tool(self, name: str) -> bool:
+        return name in self._registry and self._registry.get(name).tool
 
     def _groups(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
         group: list[ToolCall] = []
@@ -442,7 +450,8 @@ class Toolbox:
         if command is None or not _is_usable(command, call) or not may_run(command, Caller(self._agent, is_agent=True)):
             near = difflib.get_close_matches(call.name, [tool.name for tool in self._registry.tools()], n=3)
             hint = f"Did you mean {' or '.join(near)}?" if near else f"`{FIND_TOOL}` lists them."
-            has_hint = bool(near) or FIND_TOOL in self._registry
+            hint = HINTS.get(call.name.lower(), hint)
+            has_hint = bool(near) or call.name.lower() in HINTS or FIND_TOOL in self._registry
             raise CommandError(f"{call.name} is not one of your tools.", hint=hint if has_hint else "")
         return command
 
