@@ -333,15 +333,24 @@ async def test_the_size_of_the_tab_is_the_terminals() -> None:
     async with opened() as (pilot, app, view):
         before = view.size
         await pilot.resize_terminal(70, 20)
-        await wait_until(pilot, lambda: before != view.size and app.terminal.sizes[-1] == tuple(view.size))
+        await wait_until(pilot, lambda: before != view.size and app.terminal.sizes[-1] == tuple(view.text_size))
         assert len(app.terminal.sizes) == 2
         await pilot.resize_terminal(70, 12)
-        await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.size))
+        await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.text_size))
         asking = AgentStatusChanged(agent="0001", status="waiting", source="hook", doing="may I?")
         await feed(pilot, app, asking)  # a program leaves out choices that do not fit
-        await wait_until(pilot, lambda: app.terminal.sizes[-1] == (view.size.width, 20))
+        await wait_until(pilot, lambda: app.terminal.sizes[-1] == (view.text_size.width, 20))
         await feed(pilot, app, AgentStatusChanged(agent="0001", status="thinking", source="hook"))
-        await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.size))
+        await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.text_size))
+
+
+@pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 35), (301, 30)])
+async def test_every_column_of_the_terminal_is_seen(size: tuple[int, int]) -> None:
+    async with opened(size, past=PAST) as (pilot, app, _):
+        width = app.terminal.sizes[-1][0]
+        app.terminal.show(("A" + "0" * (width - 2) + "Z",))
+        await rested(pilot)
+        assert any(f"A{'0' * (width - 2)}Z" in whole(app).text(y) for y in range(size[1]))
 
 
 # What is said around it

@@ -107,7 +107,7 @@ class Pane(VerticalScroll):
 
     @property
     def columns(self) -> int:
-        """Width of the body in cells; a guess before the first layout."""
+        """Width of the body in cells, the same with and without a scrollbar; a guess before the first layout."""
         return self.scrollable_content_region.width or 30
 
     @property

@@ -112,8 +112,8 @@ class TerminalConnection:
             self.fit()
 
     def _wanted(self) -> tuple[int, int]:
-        """The size that the terminal is to have."""
-        width, height = self._widget.size
+        """The size that the terminal is to have: that of the rows that are shown of it."""
+        width, height = self._widget.text_size
         return width, max(height, _QUESTION) if self._asks else height
 
     def _resize(self) -> None:

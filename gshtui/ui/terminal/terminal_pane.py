@@ -199,7 +199,7 @@ class TerminalPane(TabPane):
             behind=view.picture.behind,
             gone=view.picture.frame is not None and view.picture.frame.gone,
             failed=view.connection.failed,
-            size=(view.size.width, view.size.height),
+            size=(view.text_size.width, view.text_size.height),
             command="" if self._command in title.plain else self._command,
         )
         lines = (title, status_line(self.state, view.picture.info, shown, width))

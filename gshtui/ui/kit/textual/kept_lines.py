@@ -41,6 +41,12 @@ class KeptLines(ScrollView, inherit_bindings=False):
     def vertical_scrollbar(self) -> ScrollBar:
         return fast_scroll_bar(self)
 
+    @property
+    def text_size(self) -> Size:
+        """The cells that rows are seen in: all but the bar's column, which lies over them."""
+        width, height = self.size
+        return Size(max(0, width - self.styles.scrollbar_size_vertical), height)
+
     # What is built on it says
 
     def row_strip(self, y: int) -> Strip:

@@ -40,8 +40,8 @@ class PaneBody(Static):
         """Show pre-wrapped lines."""
         before, self._lines = self._lines, tuple(lines)
         content = Content("\n").join(lines)
-        if len(before) != len(lines):
-            self.update(content)
+        if len(before) != len(lines) or self.size.height != len(lines):
+            self.update(content)  # also where a layout was missed: no list may stay shorter than what it holds
             return
         width = self.size.width
         rows = [y for y, line in enumerate(lines) if not line.is_same(before[y])]
