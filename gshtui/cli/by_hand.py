@@ -23,6 +23,11 @@ MODULES = {
     # The help of this very command line.
     "help": "gshtui.cli.root",
     "version": "gshtui.cli.root",
+    # A key is for the keyring alone: no declared command may carry it.
+    "login": "gshtui.cli.login",
+    "logout": "gshtui.cli.login",
+    # Replaces the very program that runs it.
+    "update": "gshtui.cli.update",
     # Runs an agent in this process; the agent commands only call one.
     "agent run": "gshtui.cli.agent_run",
     # Gives the terminal to an editor, then reports the errors that are left in the file.

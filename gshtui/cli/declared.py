@@ -17,6 +17,7 @@ from gshtui.cli import by_hand
 from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
 from gshtui.cli.declared_forms import COMMANDS, GROUPS
 from gshtui.cli.options import KINDS, json_option, set_option, yes_option
+from gshtui.text.similar_names import similar_names
 
 _STOP = "`gsh-tui hub stop` ends it, and the next call starts it again."
 Run = Callable[[CommandForm, dict[str, Any]], int]
@@ -38,6 +39,19 @@ class DeclaredGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return self.command_named(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but a wrong word names the right ones."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            known = self.list_commands(ctx)
+            near = similar_names(args[0], [*known, *self._synonyms]) if args else []
+            ours = list(dict.fromkeys(self._synonyms.get(name, name) for name in near))
+            hint = f"Did you mean {' or '.join(ours)}?" if ours else f"There are {', '.join(known)}."
+            raise click.UsageError(f"{error.message} {hint}", ctx) from error
 
     def command_named(self, word: str) -> click.Command | None:
         """The command with this name, newly made; `None` if there is none."""

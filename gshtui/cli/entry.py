@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from gshtui.cli.familiar_words import our_words
 from gshtui.cli.opening import Opening, read_opening
 
 NO_TERMINAL = """\
@@ -56,6 +57,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         # A shell that is completing a word sets this variable, and click answers.
         completing = "_GSH_TUI_COMPLETE" in os.environ
+        arguments = arguments if completing else our_words(arguments)
         if not completing and (why := _unusable_home() or _too_long_place(arguments) or _borrowed_home(arguments)):
             os.write(2, why.encode())
             return 1

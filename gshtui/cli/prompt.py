@@ -21,7 +21,10 @@ from gshtui.cli.options import (
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
+    from gshtui.headless.familiar_output import Output
     from gshtui.hub.large_input import Large
+
+FORMATS = ("text", "json", "stream-json", "codex")
 
 
 @click.command(short_help="Run one turn without a window.")
@@ -34,13 +37,26 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Provider: anthropic, openai, gemini, ollama, offline.",
 )
-@click.option("--model", type=MODEL, default="", metavar="NAME", help="Model; alone it also selects the provider.")
-@click.option("--session", type=SESSION, default="", metavar="ID", help="Continue this conversation, or `latest`.")
+@click.option(
+    "--model", "-m", type=MODEL, default="", metavar="NAME", help="Model; alone it also selects the provider."
+)
+@click.option(
+    "--session",
+    "--resume",
+    "-r",
+    "session",
+    type=SESSION,
+    default="",
+    metavar="ID",
+    help="Continue this conversation, or `latest`.",
+)
+@click.option("--continue", "-c", "latest", is_flag=True, help="The same as --session latest.")
 @click.option(
     "--print", "printed", is_flag=True, help="With --session: print the conversation so far, then go on in it."
 )
 @click.option(
     "--max-iterations",
+    "--max-turns",
     type=click.IntRange(1, 10_000),
     metavar="N",
     help="Maximum number of model requests in the turn.",
@@ -58,6 +74,14 @@ if TYPE_CHECKING:
     "--batches", "large", flag_value="batches", default="", help="Have the model read long standard input in parts."
 )
 @click.option("--summarise", "large", flag_value="summary", help="Send a summary of standard input in its place.")
+@click.option(
+    "--output-format",
+    "output",
+    type=click.Choice(FORMATS),
+    default="text",
+    help="text; json and stream-json: as `claude -p` prints them; codex: as `codex exec --json`.",
+)
+@click.option("--verbose", is_flag=True, hidden=True)
 @context_lines_option
 @mode_option("What runs unasked: plan (reads), ask, edit (the project), auto (in the sandbox), yolo (everything).")
 @yes_option("Allow, without asking, what fits in the sandbox or clearly stays inside the project.")
@@ -69,11 +93,14 @@ def prompt(
     provider: str,
     model: str,
     session: str,
+    latest: bool,
     printed: bool,
     max_iterations: int | None,
     timeout: float | None,
     kept: str,
     large: Large,
+    output: Output,
+    verbose: bool,
     context_lines: int,
     mode: GuardMode | None,
     yes: bool,
@@ -85,7 +112,7 @@ def prompt(
     Piped input, at most 4 MB, is appended to TEXT; of up to 64 MB, --batches sends what the model says to TEXT about
     each part, and --summarise a summary by the small model. Without --yes, whatever needs approval is refused (exit
     code 4), since there is nobody to ask. With --json each event is a line, and the last one is
-    {"type": "TurnFinished", …}.
+    {"type": "TurnFinished", …}; --output-format prints what scripts for other programs read.
 
     \b
     Examples:
@@ -94,11 +121,17 @@ def prompt(
       gsh-tui prompt --batches "which requests failed, and why?" <server.log
       gsh-tui prompt --yes --timeout 300 --json "make the tests pass"
       gsh-tui prompt /review main
+      gsh-tui -p "what does this project do?" --output-format json
       gsh-tui prompt --prompt standup yesterday
     """
     if yes and mode:
         raise click.UsageError("--yes and --mode cannot be combined; choose one.")
-    if printed and (not session or as_json):
+    if latest and session:
+        raise click.UsageError("--continue and --session cannot be combined; choose one.")
+    session = "latest" if latest else session
+    if as_json and output != "text":
+        raise click.UsageError("--json and --output-format cannot be combined; choose one.")
+    if printed and (not session or as_json or output != "text"):
         raise click.UsageError("--print needs --session, and prints no JSON (`session show --json` does).")
     from gshtui.headless.prompt_turn import PromptOptions
     from gshtui.headless.prompt_turn import prompt as do
@@ -116,6 +149,7 @@ def prompt(
             mode=mode,
             yes=yes,
             json=as_json,
+            output=output,
             large=large,
             printed=printed,
             flags=flags,

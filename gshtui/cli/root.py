@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from gshtui.cli import by_hand, declared
+from gshtui.cli.familiar_words import MEANT, OPTIONS
 from gshtui.cli.opening import PANES
 from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option, mode_option, print_version, version_option
 from gshtui.settings.paths import FolderError
@@ -43,11 +44,7 @@ class Root(click.Group):
         except click.UsageError as error:
             if not args or args[0].startswith("-"):
                 raise
-            import difflib  # only a mistake needs it
-
-            near = difflib.get_close_matches(args[0], [name for name in by_hand.command_words() if name != "help"], n=2)
-            hint = f" Did you mean {' or '.join(near)}?" if near else ""
-            said = f"There is no command or folder {args[0]!r}.{hint}"
+            said = f"There is no command or folder {args[0]!r}.{_meant(args[0])}"
             raise click.UsageError(said, ctx) from error
 
 
@@ -118,6 +115,25 @@ def _version(context: click.Context, as_json: bool) -> None:
     print_version(context, None, True)
 
 
+def _meant(word: str) -> str:
+    """Which command somebody means who wrote this first word, as a sentence with a blank in front; empty: none."""
+    if word in MEANT:
+        ours = f"gsh-tui {MEANT[word]}".rstrip()
+        return f" Here it is `{ours}`{'' if MEANT[word] else ', which opens the window'}."
+    from gshtui.cli.declared_forms import COMMANDS
+
+    inner = [form.name for form in COMMANDS if form.name.endswith(f" {word}")]
+    if inner:
+        return f" Did you mean {' or '.join(f'`gsh-tui {name}`' for name in inner[:3])}?"
+    import difflib  # only a mistake needs it
+
+    known = [name for name in by_hand.command_words() if name != "help"]
+    near = difflib.get_close_matches(word, known, n=2, cutoff=0.67)
+    # More than one word is no command that is written wrongly: it is a question.
+    hint = ' To ask it: `gsh-tui prompt "…"`.' if " " in word else ""
+    return f" Did you mean {' or '.join(near)}?" if near else hint
+
+
 def _unknown(group: click.Command, context: click.Context, words: tuple[str, ...]) -> str:
     """What is said of a command that is not in this group."""
     import difflib  # only a mistake needs it
@@ -136,6 +152,11 @@ def run(arguments: list[str]) -> int:
         return left.exit_code
     except click.Abort:
         return 130
+    except click.NoSuchOption as error:
+        ours = OPTIONS.get(error.option_name)
+        shown = click.UsageError(f"{error.message} Here it is {ours}.", error.ctx) if ours else error
+        shown.show()
+        return error.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code

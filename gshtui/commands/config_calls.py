@@ -25,6 +25,7 @@ Show and change the configuration.
 
 A value comes from the last of these that sets it: the default, your file, the project's .gsh/config.toml (once you
 trust the folder, and only to make things stricter), a GSH_TABLE__KEY variable, --set.""",
+    synonyms=(("list", "show"), ("ls", "show"), ("reset", "unset"), ("paths", "path")),
 )
 
 
@@ -107,6 +108,22 @@ class ShowSettings(Parameters, Returns[ShownSettings]):
     WORD: ClassVar[str] = "show"
     SHELL = ShellForm(("key",), parts=NO_PARTS, takes_settings=True, quiet=True, by_keeper=True)
     key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingValue:
+    """The value of one setting, or the values of one table."""
+
+    value: object
+
+
+class GetSetting(Parameters, Returns[SettingValue]):
+    """Print the value of KEY alone: text as it is, everything else as JSON."""
+
+    COMMAND: ClassVar[str] = "config"
+    WORD: ClassVar[str] = "get"
+    SHELL = ShellForm(("key",), parts=NO_PARTS, takes_settings=True, quiet=True, by_keeper=True)
+    key: Annotated[str, ShellOption(required=True)] = ""
 
 
 class ShowPlaces(Parameters, Returns[ConfigPlaces]):

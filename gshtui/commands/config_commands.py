@@ -109,8 +109,8 @@ def _short(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-Word = Literal["show", "path", "schema", "set", "unset", "edit", "trust", "untrust"]
-_LOOKING = frozenset({"show", "path", "schema"})
+Word = Literal["show", "get", "path", "schema", "set", "unset", "edit", "trust", "untrust"]
+_LOOKING = frozenset({"show", "get", "path", "schema"})
 
 
 class ConfigParameters(Parameters):
@@ -119,11 +119,11 @@ class ConfigParameters(Parameters):
     SHELL = calls.CONFIG_GROUP
     action: Word = Field(
         default="show",
-        description="show: every value and its origin. path: the files. schema: every key. set: change a value. "
-        "unset: go back to the default. edit: prepare the file for editing. trust, untrust: whether to use this "
-        "folder's .gsh/config.toml.",
+        description="show: every value and its origin. get: one value. path: the files. schema: every key. "
+        "set: change a value. unset: go back to the default. edit: prepare the file for editing. "
+        "trust, untrust: whether to use this folder's .gsh/config.toml.",
     )
-    key: str = Field(default="", description="A setting or table, such as agent.max_steps (show, set, unset).")
+    key: str = Field(default="", description="A setting or table, such as agent.max_steps (show, get, set, unset).")
     value: Annotated[str, Mark.VERBATIM] = Field(default="", description="The new value (set); lists are JSON.")
 
 
@@ -179,6 +179,8 @@ def _bindings(given: ConfigParameters) -> Parameters:
     match given.action:
         case "show":
             return calls.ShowSettings(key=given.key)
+        case "get":
+            return calls.GetSetting(key=given.key)
         case "path":
             return calls.ShowPlaces()
         case "schema":
@@ -227,6 +229,7 @@ def _family(do: _Handlers, publish: Callable[[Event], None]) -> Family[ConfigPar
     return Family(
         _bindings,
         _action(calls.ShowSettings, calls.ShownSettings, do.show, _render_settings, access=shared),
+        _action(calls.GetSetting, calls.SettingValue, do.get, _render_value, access=shared),
         _action(calls.ShowPlaces, calls.ConfigPlaces, do.places, _render_places, access=shared),
         _action(calls.ShowSchema, calls.SettingsSchema, do.schema, _render_schema, access=shared),
         _action(calls.SetSetting, calls.ChangedSetting, do.set, _render_changed, then=announce),
@@ -248,6 +251,13 @@ class _Handlers:
         if not any(_is_under(".".join(path), wanted.key) for path, _ in flat(loaded.settings)):
             raise CommandError(f"There is no setting {wanted.key!r}.", hint="`config show` lists all settings.")
         return calls.ShownSettings(loaded, wanted.key)
+
+    def get(self, wanted: calls.GetSetting) -> calls.SettingValue:
+        if not wanted.key:
+            raise UsageError("Name the setting.", hint="For example: config get agent.max_steps")
+        loaded = self.show(calls.ShowSettings(key=wanted.key)).loaded
+        values = {key: entry["value"] for key, entry in report(loaded, wanted.key)["values"].items()}
+        return calls.SettingValue(values.get(wanted.key, values))
 
     def places(self, _: calls.ShowPlaces) -> calls.ConfigPlaces:
         places = {
@@ -390,6 +400,10 @@ def _quoted(text: str) -> str:
 def _render_settings(found: calls.ShownSettings) -> Outcome:
     data = report(found.loaded, found.key)
     return Outcome(data, report_text(data))
+
+
+def _render_value(found: calls.SettingValue) -> Outcome:
+    return Outcome(found.value, found.value if isinstance(found.value, str) else _short(found.value))
 
 
 def _render_places(found: calls.ConfigPlaces) -> Outcome:

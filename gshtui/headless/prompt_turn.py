@@ -21,6 +21,7 @@ from gshtui.system.tasks import cancel_and_wait
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.bus.bus import Bus
+    from gshtui.headless.familiar_output import Output
     from gshtui.headless.reporter import Reporter
     from gshtui.hub.turn_request import TurnEnd, TurnRequest
 
@@ -51,6 +52,8 @@ class PromptOptions:
     """What runs unasked; `None`: as the settings say."""
     yes: bool = False
     json: bool = False
+    output: Output = "text"
+    """Whose lines to print in place of text."""
     printed: bool = False
     """Print the conversation so far before the turn; without a prompt, nothing else is done."""
     large: Large = ""
@@ -82,7 +85,7 @@ async def _prompt(options: PromptOptions, stop: Stop) -> int:
         loop.call_soon_threadsafe(stop.nobody_reads)
 
     writer = Writer(unread)
-    reporter = Reporter(writer, as_json=options.json)
+    reporter = Reporter(writer, as_json=options.json, output=options.output)
     try:
         code = await _turn(options, stop, deadline, reporter)
     finally:
@@ -219,7 +222,7 @@ class _Face:
 
     def complain(self, text: str, hint: str = "") -> None:
         """Print it on stderr."""
-        complain(text, hint)
+        self.reporter.complain(text, hint)
 
     def note(self, text: str) -> None:
         """Print it on stderr, if that is a terminal."""

@@ -27,6 +27,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.wire import VERSION, to_plain
 from gshtui.headless import exits
+from gshtui.headless.familiar_output import Output, familiar_lines
 from gshtui.headless.streams import (
     STDERR,
     STDOUT,
@@ -48,19 +49,23 @@ _STOPS = {exits.INTERRUPTED: "interrupted", exits.TIMED_OUT: "timeout"}
 class Reporter:
     """Takes the events of one turn, in order."""
 
-    def __init__(self, writer: Writer, *, as_json: bool) -> None:
+    def __init__(self, writer: Writer, *, as_json: bool, output: Output = "text") -> None:
+        """`output`: whose lines are printed in place of text or our own."""
         self._writer = writer
-        self._json = as_json
+        self._json = as_json or output != "text"
+        self._lines = None if output == "text" else familiar_lines(output)
         self._session = ""
         self._message = ""
         self._said = False
         self._mid_line = False
         self._denied: dict[str, str] = {}
         self._turn: TurnFinished | None = None
-        self._sanitiser = Sanitiser() if is_terminal(STDOUT) and not as_json else None
-        self._progress = is_terminal(STDERR) and not as_json
+        self._sanitiser = Sanitiser() if is_terminal(STDOUT) and not self._json else None
+        self._progress = is_terminal(STDERR) and not self._json
         self._dim = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self._thinking = False
+        self._complaint = ""
+        """The last one."""
 
     def print_text(self, text: str) -> None:
         """Print somebody else's text on stderr, in order with the answer."""
@@ -84,7 +89,10 @@ class Reporter:
             if self._turn is not None:  # the turn's end is the last line
                 return
             self._handle_event(event)
-            if self._json and not isinstance(event, TurnFinished):
+            if self._lines is not None:
+                for line in self._lines.lines(event):
+                    self._writer.write(json_line(line))
+            elif self._json and not isinstance(event, TurnFinished):
                 self._writer.write(json_line(to_plain(event)))
 
     def _handle_event(self, event: Event) -> None:
@@ -107,7 +115,7 @@ class Reporter:
             case SessionOpened():
                 self._session = event.session
             case Noticed() if event.about != "settings" and event.level != "info":
-                self._complain(event.text, event.hint)
+                self.complain(event.text, event.hint)
             case TurnFinished():
                 self._turn = event
             case _:
@@ -126,7 +134,10 @@ class Reporter:
         self._line_end()
         if not unread:
             self._say_end(turn, code)
-        if self._json:
+        if self._lines is not None:
+            for line in self._lines.last_lines(turn, code, self._complaint):
+                self._writer.write(json_line(line))
+        elif self._json:
             self._writer.write(json_line(self._last_line(turn, code)))
         return code
 
@@ -147,17 +158,17 @@ class Reporter:
 
     def _say_end(self, turn: TurnFinished | None, code: int) -> None:
         if code == exits.TIMED_OUT:
-            self._complain("timed out; the answer so far is saved.")
+            self.complain("timed out; the answer so far is saved.")
         elif code == exits.INTERRUPTED:
-            self._complain("interrupted; the answer so far is saved.")
+            self.complain("interrupted; the answer so far is saved.")
         elif turn is not None and turn.stop == "error":
-            self._complain(turn.error, turn.hint)
+            self.complain(turn.error, turn.hint)
         elif turn is not None and turn.stop == "max_iterations":
-            self._complain("the agent was stopped before it was done.", turn.hint)
+            self.complain("the agent was stopped before it was done.", turn.hint)
         elif turn is not None and turn.stop == "max_tokens":
-            self._complain("the answer reached the maximum length and was cut off; see the provider's `max_tokens`.")
+            self.complain("the answer reached the maximum length and was cut off; see the provider's `max_tokens`.")
         elif turn is not None and turn.stop in ("refusal", "context"):
-            self._complain(f"the model stopped: {turn.error or turn.stop}", turn.hint)
+            self.complain(f"the model stopped: {turn.error or turn.stop}", turn.hint)
 
     def _last_line(self, turn: TurnFinished | None, code: int) -> dict[str, Any]:
         plain: dict[str, Any] = {"v": VERSION, "type": "TurnFinished", "session": self._session, "text": ""}
@@ -197,7 +208,7 @@ class Reporter:
     def _tool_ended(self, event: ToolFinished) -> None:
         if event.status == "denied":
             hint = self._denied.setdefault(event.call, "")
-            self._complain(f"{event.tool}: {event.content}", hint)
+            self.complain(f"{event.tool}: {event.content}", hint)
         else:
             self._note(f"{event.tool}: {event.status} ({event.duration:.1f} s)")
 
@@ -208,7 +219,9 @@ class Reporter:
         line = plain(f"{mark}{text}".replace("\n", " "))
         self._to_stderr(own("\x1b[2m", line, "\x1b[0m\n") if self._dim else own(line, "\n"))
 
-    def _complain(self, text: str, hint: str = "") -> None:
+    def complain(self, text: str, hint: str = "") -> None:
+        """Print what is wrong, and what to do."""
+        self._complaint = text
         self._to_stderr(complaint(text, hint))
 
     def _to_stderr(self, data: ShownBytes) -> None:

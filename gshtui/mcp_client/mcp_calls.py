@@ -21,7 +21,7 @@ Servers of tools that agents use, by the Model Context Protocol.
 
 A server's tools are called SERVER__TOOL. A server starts when an agent needs it; each call asks you, unless a rule
 names the tool.""",
-    synonyms=(("list", "ls"), ("remove", "rm"), ("delete", "rm")),
+    synonyms=(("list", "ls"), ("remove", "rm"), ("delete", "rm"), ("get", "show")),
 )
 Source = Literal["all", "claude", "codex", "gemini", "vscode", "cursor"]
 

@@ -1,6 +1,6 @@
 """Entries of the system's keyring: a provider's key for `[providers.*] keyring`, a value of an account of agents.
 
-Read only: nothing is ever written there. The package `keyring` is optional (`pip install 'gsh-tui[keyring]'`) and
+Only `gsh-tui login` and `logout` write there. The package `keyring` is optional (`pip install 'gsh-tui[keyring]'`) and
 imported when an entry is wanted. The keyring may ask the person to unlock it, or not answer at all, so the wait has a
 limit.
 """
@@ -37,6 +37,32 @@ def read_keyring(service: str, name: str, within: float) -> KeyringEntry:
     reading.start()
     reading.join(within)
     return found[0] if found else KeyringEntry(trouble="silent")
+
+
+def write_keyring(service: str, name: str, text: str | None, within: float) -> str:
+    """Keep a password under this name of a service, or with `None` remove it; returns why it was not, or nothing.
+
+    Blocks for at most `within` seconds.
+    """
+    found: list[str] = []
+    writing = threading.Thread(target=_write, args=(service, name, text, found), name="keyring", daemon=True)
+    writing.start()
+    writing.join(within)
+    return found[0] if found else f"the keyring did not answer within {within:g} s"
+
+
+def _write(service: str, name: str, text: str | None, found: list[str]) -> None:
+    try:
+        keyring: Any = importlib.import_module("keyring")
+        if text is not None:
+            keyring.set_password(service, name, text)
+        elif keyring.get_password(service, name) is not None:
+            keyring.delete_password(service, name)
+        found.append("")
+    except ImportError:
+        found.append("the package keyring is not installed beside gsh-tui (`pip install keyring`)")
+    except Exception as error:  # each system's keyring has errors of its own; none of their words is shown
+        found.append(f"the system has no keyring that works ({type(error).__name__})")
 
 
 @functools.lru_cache(maxsize=32)

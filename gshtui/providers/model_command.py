@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -30,6 +30,7 @@ from gshtui.commands.declaration import (
     Word,
 )
 from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.providers.candidates import ModelSettings
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.port import ProviderError
@@ -126,11 +127,12 @@ _ORDER: tuple[EffortChoice, ...] = ("", "low", "medium", "high")
 
 
 class ListModels(Parameters, Returns[ModelList]):
-    """The models that can be chosen."""
+    """List the models that can be chosen, with prices, and which of them can be used now."""
 
     COMMAND: ClassVar[str] = "model"
     WORD: ClassVar[str] = LIST
-    provider: str = ""
+    SHELL = ShellForm(("provider",), "models", "List the models.", parts=frozenset({"providers"}))
+    provider: Annotated[str, ShellOption(kind="provider")] = ""
     """Only those of this one; empty: all."""
 
 

@@ -133,6 +133,9 @@ def test_help_finds_each_command_by_its_words(capsys: pytest.CaptureFixture[str]
 
 BY_HAND = {
     "version",
+    "login",
+    "logout",
+    "update",
     "prompt",
     "gsh",
     "replay",

@@ -1,0 +1,107 @@
+"""The words and options of other programs' command lines: those that are taken here, and those that name ours.
+
+Imports nothing: the start of every call reads it.
+"""
+
+from __future__ import annotations
+
+_TAKEN = {"upgrade": ["update"], "agents": ["agent"], "sessions": ["session"]}
+_BARE = {"agents": ["agent", "ls"], "sessions": ["session", "ls"]}
+_PRINT = ("-p", "--print")
+_WITH_VALUE = ("--model", "-m", "--provider", "--agent", "--mode", "--resume", "-r", "--output-format", "--session")
+
+MEANT = {
+    "chat": "",
+    "tui": "",
+    "start": "",
+    "ask": "prompt",
+    "query": "prompt",
+    "e": "exec",
+    "list": "agent ls",
+    "ps": "agent ls",
+    "ls": "agent ls",
+    "task": "prompt",
+    "auth": "login",
+    "signin": "login",
+    "apikey": "login",
+    "providers": "models",
+    "model": "models",
+    "stats": "usage",
+    "cost": "usage",
+    "history": "session ls",
+    "conversations": "session ls",
+    "threads": "session ls",
+    "export": "session export",
+    "import": "mcp import",
+    "settings": "config",
+    "set": "config set",
+    "get": "config get",
+    "permissions": "guard rules",
+    "rules": "guard rules",
+    "hooks": "hook ls",
+    "plugin": "plugins",
+    "workflows": "workflow ls",
+    "skills": "run skills",
+    "init": "prompt /init",
+    "review": "prompt /review",
+    "web": "serve --web",
+    "server": "serve",
+    "commands": "prompts ls",
+    "install": "shell install",
+    "setup": "doctor",
+    "status": "agent ls",
+    "undo": "rewind",
+    "apply": "worktree finish",
+    "hosts": "host ls",
+}
+"""What a first word is called here; empty: nothing, since it is the window."""
+OPTIONS = {
+    "--dangerously-skip-permissions": "--mode yolo",
+    "--dangerously-bypass-approvals-and-sandbox": "--mode yolo",
+    "--yolo": "--mode yolo",
+    "--full-auto": "--mode auto",
+    "--permission-mode": "--mode",
+    "--approval-mode": "--mode",
+    "--ask-for-approval": "--mode",
+    "--sandbox": "--mode auto",
+    "--allowedTools": "--mode, or a rule in `guard rules`",
+    "--allowed-tools": "--mode, or a rule in `guard rules`",
+    "--mcp-config": "`mcp import`",
+    "--max-budget-usd": "--set context.max_iterations=N",
+    "--config": "--set KEY=VALUE",
+    "--fork-session": "`fork`",
+    "--command": "`--prompt NAME`, for one that you keep",
+    "--format": "--output-format",
+    "--file": "@FILE in the prompt",
+    "--image": "@FILE in the prompt",
+}
+"""What an option is called here."""
+
+
+def our_words(arguments: list[str]) -> list[str]:
+    """The arguments with another program's first words as ours; `-p` anywhere before a command is `prompt`."""
+    if not arguments:
+        return arguments
+    first, rest = arguments[0], arguments[1:]
+    if first == "resume":
+        ids = [word for word in rest if word not in ("--last", "latest")]
+        return ["session", "resume", *(ids or ["latest"])]
+    if not rest and first in _BARE:
+        return _BARE[first]
+    if first == "exec":
+        # Those who write so read Codex's lines.
+        lines = ["--output-format=codex" if word in ("--json", "--experimental-json") else word for word in rest]
+        return ["prompt", *lines]
+    if first in _TAKEN:
+        return [*_TAKEN[first], *rest]
+    return _printed(arguments)
+
+
+def _printed(arguments: list[str]) -> list[str]:
+    """`-p` among the first options is `prompt`, which takes them."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "--":
+        if arguments[at] in _PRINT:
+            return ["prompt", *arguments[:at], *arguments[at + 1 :]]
+        at += 2 if arguments[at] in _WITH_VALUE else 1
+    return arguments

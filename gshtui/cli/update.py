@@ -1,0 +1,20 @@
+"""`gsh-tui update`: the newest version, in the way in which this one was installed."""
+
+from __future__ import annotations
+
+import click
+
+from gshtui.cli.options import json_option, yes_option
+
+
+@click.command()
+@yes_option("Do not ask, even in a terminal.")
+@json_option
+def update(yes: bool, as_json: bool) -> int:
+    """Update gsh-tui in the way in which it was installed; asks first, with the command that it would run.
+
+    Agents go on meanwhile; windows and the keeper use the new version from their next start.
+    """
+    from gshtui.headless.own_update import update as do
+
+    return do(yes=yes, as_json=as_json)

@@ -1,0 +1,90 @@
+"""First words and options of other programs: what is taken, and which right one a wrong one names."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from gshtui.cli.by_hand import command_words
+from gshtui.cli.familiar_words import MEANT, OPTIONS, our_words
+from gshtui.cli.root import root, run
+
+
+@pytest.mark.parametrize(
+    ("typed", "ours"),
+    [
+        ("-p hi", "prompt hi"),
+        ("--print hi", "prompt hi"),
+        ("-p hi --output-format json", "prompt hi --output-format json"),
+        ("--model sonnet -p hi", "prompt --model sonnet hi"),
+        ("-c -p hi", "prompt -c hi"),
+        ("--resume 12 -p hi", "prompt --resume 12 hi"),
+        ("--verbose --output-format stream-json -p hi", "prompt --verbose --output-format stream-json hi"),
+        ("exec hi", "prompt hi"),
+        ("exec --json hi", "prompt --output-format=codex hi"),
+        ("exec -m sonnet hi", "prompt -m sonnet hi"),
+        ("resume", "session resume latest"),
+        ("resume --last", "session resume latest"),
+        ("resume 12", "session resume 12"),
+        ("upgrade", "update"),
+        ("agents", "agent ls"),
+        ("agents show 12", "agent show 12"),
+        ("sessions", "session ls"),
+        ("prompt -p hi", "prompt -p hi"),
+        ("run glob", "run glob"),
+        ("note -p", "note -p"),
+        ("--model -p", "--model -p"),
+        ("-- -p", "-- -p"),
+        ("", ""),
+    ],
+)
+def test_words_of_other_programs(typed: str, ours: str) -> None:
+    assert our_words(typed.split()) == ours.split()
+
+
+def test_what_a_wrong_word_names_is_there() -> None:
+    for word, ours in MEANT.items():
+        assert word not in command_words(), word
+        words = ours.split()
+        found: click.Command = root
+        while words and isinstance(found, click.Group):
+            sub = found.get_command(click.Context(found), words.pop(0))
+            assert sub is not None or ours.startswith("exec"), (word, ours)
+            if sub is None:
+                break
+            found = sub
+    prompt = root.get_command(click.Context(root), "prompt")
+    assert prompt is not None
+    options = {name for option in prompt.params for name in option.opts}
+    for option, ours in OPTIONS.items():
+        assert option not in options, option
+        if ours.startswith("--"):
+            assert ours.split()[0].rstrip(",") in options, (option, ours)
+
+
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        ("chat", "`gsh-tui`"),
+        ("auth", "gsh-tui login"),
+        ("modles", "models"),
+        ("spawn x", "gsh-tui agent spawn"),
+        ("kill 12", "gsh-tui agent kill"),
+        ("config gte", "get"),
+        ("config nonsense", "unset"),
+        ("mcp qqq", "There are"),
+        ("agent atach", "attach"),
+        ("prompt --dangerously-skip-permissions hi", "--mode yolo"),
+        ("prompt --allowedTools Bash hi", "guard rules"),
+        ("prompt --session x --continue hi", "choose one"),
+        ("prompt --json --output-format json hi", "choose one"),
+    ],
+)
+def test_a_wrong_word_names_the_right_one(typed: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(typed.split()) == 2
+    assert named in capsys.readouterr().err
+
+
+def test_a_question_without_a_command_says_how_to_ask_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain this code"]) == 2
+    assert "gsh-tui prompt" in capsys.readouterr().err
