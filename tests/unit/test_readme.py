@@ -24,6 +24,7 @@ from gshtui.agents.personas import load_personas
 from gshtui.agents.prompts.prompt_store import read_prompts
 from gshtui.agents.skills.skill_store import read_skills
 from gshtui.cli.entry import is_command
+from gshtui.cli.familiar_words import our_words
 from gshtui.cli.opening import read_opening
 from gshtui.cli.root import root
 from gshtui.context import context_mount, instruction_files
@@ -65,7 +66,7 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("line", commands())
 def test_every_command_is_one(line: str) -> None:
-    arguments = shlex.split(line, comments=True)[1:]
+    arguments = our_words(shlex.split(line, comments=True)[1:])
     if read_opening(arguments, is_command) is not None:
         return
     command: click.Command = root
