@@ -58,6 +58,8 @@ class Evidence:
     """What it asks, if the source knows that."""
     why: str = ""
     """On which grounds, for people: the event, the field, or the rule and the row that it matched."""
+    final: bool = False
+    """Of a transcript's rest: it says itself that the turn is over, at exactly that time."""
 
 
 class LiveSource(abc.ABC):

@@ -68,6 +68,7 @@ class SessionRecord(LiveSource):
         self._found = _NOTHING
         self._confirmed = 0.0
         self._searched = float("-inf")
+        self._stale = False
         self._watch: FolderWatch | None = None
         self._task: asyncio.Task[None] | None = None
         self._changed: Callable[[], None] = _nothing
@@ -119,8 +120,14 @@ class SessionRecord(LiveSource):
             self._watch.close()
 
     def _look_soon(self) -> None:
+        self._stale = True
         if self._task is None or self._task.done():
-            self._task = asyncio.ensure_future(self.refresh(quiet=True))
+            self._task = asyncio.ensure_future(self._look())
+
+    async def _look(self) -> None:
+        while self._stale:  # it may change again while it is read
+            self._stale = False
+            await self.refresh(quiet=True)
 
     def _read(self) -> bool:
         """Whether it says something else than before. Blocks for a moment."""

@@ -34,6 +34,8 @@ _WRITTEN, _WRITTEN_WITHIN = 0.4, 60.0
 for so long."""
 _WRITTEN_EARLIER = 2.0
 """Seconds by which a transcript's time may be before the prompt was seen."""
+TYPED = "a text stands in its input"
+"""Why the rest of a program is not sure: at any moment an Enter may put it to work, which is seen a moment later."""
 _COUNTS = 3.0
 """Seconds within which a row with a time that passes has to change."""
 
@@ -83,6 +85,8 @@ class StatusFacts:
     """When a text was seen to have been entered; 0: not since the screen last showed anything but rest."""
     prompted: float = 0.0
     """When it was last given a prompt."""
+    written: float = 0.0
+    """The time of the rest that its transcript told of when it was given that prompt: it is no rest of its turn."""
     worked: float = 0.0
     """When it last began to work, as far as was seen."""
     fresh: bool = False
@@ -120,6 +124,11 @@ class KnownStatus:
         """It waits for a person."""
         return self.status == "waiting"
 
+    @property
+    def rests(self) -> bool:
+        """There is evidence that it rests, whatever stands in its input."""
+        return self.status == "idle" and (self.sure or self.doing == TYPED)
+
     def label(self, now: float) -> str:
         """For the sidebar: `thinking · hook · 4 s`, `quiet? · screen · 40 s`."""
         age = max(0, round(now - self.at))
@@ -152,6 +161,8 @@ def decide(profile: Profile, evidences: Sequence[Evidence], facts: StatusFacts, 
     every = (*told, *((_as_evidence(seen, Rank.SCREEN, facts, now),) if seen is not None else ()))
     every = (*every, _as_evidence(moves, Rank.MOVEMENT, facts, now))
     known = _weighed(profile, told, seen, moves, facts, now)
+    if known.status == "idle" and known.sure and facts.reading.draft and profile.ai:
+        known = dataclasses.replace(known, sure=False, doing=TYPED)
     return dataclasses.replace(known, evidences=every)
 
 
@@ -240,6 +251,9 @@ def _against_rest(
     if seen.source == "title" and facts.reading.status == "idle" and facts.titled <= told.at:
         return _rest_of_this_turn(told, facts, now)  # the title was left behind
     if told.rank is Rank.TRANSCRIPT:
+        grows = seen.source == "activity" and facts.reading.status == "idle" and not facts.reading.contradicts
+        if grows and told.final:
+            return _rest_of_this_turn(told, facts, now)
         return seen  # what it has written so far may not be all, and it is read only while no work is to be seen
     if seen.source == "activity":
         return _rest_of_this_turn(told, facts, now)
@@ -255,8 +269,8 @@ def _against_rest(
 
 def _is_of_this_turn(told: Evidence, facts: StatusFacts) -> bool:
     """Whether a rest is newer than its last prompt. Some transcripts have only the time of that, and no exact one."""
-    if told.rank is Rank.TRANSCRIPT:
-        return told.at >= facts.prompted - _WRITTEN_EARLIER
+    if told.rank is Rank.TRANSCRIPT and not told.final:
+        return told.at >= facts.prompted or facts.written < told.at >= facts.prompted - _WRITTEN_EARLIER
     return told.at >= max(facts.prompted, facts.worked) or not (facts.prompted or facts.worked)
 
 
@@ -268,7 +282,10 @@ def _rest_of_this_turn(told: Evidence, facts: StatusFacts, now: float) -> KnownS
     left = _TOLD - (now - since)
     if left > 0:
         return KnownStatus("thinking", told.source, since, sure=False, again=left)
-    return _said(told) if told.rank >= _TELLS_PROMPTS else KnownStatus(QUIET, told.source, since, sure=False)
+    # It has begun no turn since; but what has not noticed the text may have missed its turn, too.
+    return (
+        _said(told, sure=False) if told.rank >= _TELLS_PROMPTS else KnownStatus(QUIET, told.source, since, sure=False)
+    )
 
 
 def _against_question(

@@ -240,7 +240,8 @@ class CliStatus:
 
     def given_prompt(self, at: float) -> None:
         """It was given a prompt then (seconds since 1970): what it said of its rest before is over."""
-        self._facts = dataclasses.replace(self._facts, prompted=max(self._facts.prompted, at), fresh=False)
+        prompted, written = max(self._facts.prompted, at), self._written()
+        self._facts = dataclasses.replace(self._facts, prompted=prompted, written=written, fresh=False)
         if self._task is not None:
             self._judge()
         self._stirred.set()
@@ -342,6 +343,7 @@ class CliStatus:
                 "asked",
                 "entered",
                 "prompted",
+                "written",
                 "worked",
                 "rested",
                 "ended",
@@ -430,6 +432,11 @@ class CliStatus:
         self._listening = _nothing if quiet else self._server.watcher.next_output(self._row.pane, self._stirred.set)
         return not quiet
 
+    def _written(self) -> float:
+        """The time of the rest that its transcript tells of."""
+        told = (source.evidence for source in self._sources)
+        return max((each.at for each in told if each is not None and each.rank is Rank.TRANSCRIPT), default=0.0)
+
     def _has_draft(self) -> bool:
         """Whether its screen is at rest, with a text in its input."""
         return self._profile.ai and self._facts.reading.status == "idle" and bool(self._facts.reading.draft)
@@ -497,7 +504,7 @@ class CliStatus:
         self._moving = False
         if self._facts.dead or self._facts.gone:
             return
-        looked = self._now()
+        looked, written = self._now(), self._written()
         try:
             info, lines = await self._server.capture_screen(self._row.pane)
         except TmuxError as error:
@@ -557,6 +564,7 @@ class CliStatus:
             asked=asked,
             entered=entered,
             prompted=prompted,
+            written=written if begun else facts.written,
             fresh=facts.fresh and not prompted and not reading.echo,
             ended=ended,
             counted=counted,
@@ -598,7 +606,7 @@ class CliStatus:
             # What is seen may have begun before; it rests after that only by newer evidence.
             began = known.at if known.source in _BY_ITSELF else known.at - self._profile.timing.veto
             self._facts = dataclasses.replace(facts, worked=max(facts.worked, began), fresh=False)
-        elif known.sure and known.status == "idle":
+        elif known.rests:
             self._facts = dataclasses.replace(
                 facts, rested=max(facts.rested, known.at, facts.prompted + 0.001, facts.worked + 0.001)
             )

@@ -290,9 +290,9 @@ async def test_a_turn_that_is_over_before_it_is_looked_at_rests_by_its_report(mo
     monkeypatch.setattr("gshtui.programs.status_watcher._LOOKS_APART", 3600.0)
     monkeypatch.setattr("gshtui.programs.status_watcher._CLOSELY", 3600.0)
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
-    server, said = SilentServer(), list[tuple[str, str]]()
+    server, said = SilentServer(), list[tuple[str, str, bool]]()
     claude = profiles.load(Path("/nonexistent")).get("claude")
-    status = CliStatus(server, row, claude, lambda known: said.append((known.status, known.source)))
+    status = CliStatus(server, row, claude, lambda known: said.append((known.status, known.source, known.sure)))
     server.looks = 9
     server.show(DRAFT, 16, 14)
     await status.start()
@@ -305,7 +305,8 @@ async def test_a_turn_that_is_over_before_it_is_looked_at_rests_by_its_report(mo
         server.printed()
         await eventually(lambda: draft_of(status), until=lambda draft: not draft)
         assert (status.known.status, status.known.source) == ("idle", "hook")
-        assert said[-2:] == [("thinking", "hook"), ("idle", "hook")]
+        # While its text is still to be seen in its input, its rest is not sure: an Enter may come at any moment.
+        assert said[-3:] == [("thinking", "hook", True), ("idle", "hook", False), ("idle", "hook", True)]
     finally:
         await status.stop()
 

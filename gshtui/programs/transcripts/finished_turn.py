@@ -28,7 +28,8 @@ class FinishedTurn(LiveSource):
         if turn is None or not turn.over:
             return None
         why = "its turn is finished"
-        return Evidence(Rank.TRANSCRIPT, "transcript", "idle", turn.written, self._confirmed, why=why)
+        final = turn.final
+        return Evidence(Rank.TRANSCRIPT, "transcript", "idle", turn.written, self._confirmed, why=why, final=final)
 
     async def start(self, changed: Callable[[], None]) -> None:
         """Begin."""

@@ -110,13 +110,18 @@ def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
 
 
 def _note_end(book: TranscriptBuilder, record: dict[str, Any]) -> None:
-    """Its person refused all calls of an answer: then it says no more."""
+    """An answer is written down whole, so one without a call is the last; and one all calls of which its person has
+    refused."""
     found = book.transcript
     match record.get("type"):
         case "tool_result":
             refused = mapping(record.get("toolCallResult")).get("status") == "cancelled"
             found.ended = (True if found.ended is None else found.ended) if refused else False
-        case "assistant" | "user":
+        case "assistant":
+            parts = [mapping(part) for part in sequence(mapping(record.get("message")).get("parts"))]
+            said = any(words_of(part.get("text")) and part.get("thought") is not True for part in parts)
+            found.ended = True if said and not any(part.get("functionCall") for part in parts) else None
+        case "user":
             found.ended = None
         case _:
             pass

@@ -99,6 +99,8 @@ class TurnText:
     """It is finished: so its transcript says, or else nothing but the answer has come since."""
     written: float = 0.0
     """When the newest of it was written down, in epoch seconds."""
+    final: bool = False
+    """That it is over, the transcript says itself."""
 
     def answers(self, text: str) -> bool:
         """Whether this text is what was asked, however its white space was changed on the way."""
@@ -191,4 +193,5 @@ def turn_of(found: ProgramTranscript) -> TurnText | None:
     first = found.entries[begun]
     written = max(entry.at for entry in found.entries[begun:])
     over = over if found.ended is None else found.ended
-    return TurnText(first.message, first.at, first.text, tuple(said), "\n\n".join(answer), over, written)
+    final = found.ended is True
+    return TurnText(first.message, first.at, first.text, tuple(said), "\n\n".join(answer), over, written, final)
