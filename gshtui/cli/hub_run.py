@@ -15,10 +15,18 @@ from gshtui.cli.keeper_start import be_keeper
     metavar="SECONDS",
     help="End after so long without anything to do; 0: stay.",
 )
-def run(idle: float | None) -> int:
+@click.option(
+    "--at-first",
+    type=click.FloatRange(0),
+    default=None,
+    metavar="SECONDS",
+    help="The same until there has been something to do.",
+)
+@click.option("--lock", type=click.IntRange(0), default=None, hidden=True)
+def run(idle: float | None, at_first: float | None, lock: int | None) -> int:
     """Look after agents, shells and mail while no window is open.
 
     gsh-tui starts this by itself; a system that starts it (`gsh-tui hub install`) uses `--idle 0`. It returns at once
     if a keeper runs.
     """
-    return be_keeper(idle)
+    return be_keeper(idle, at_first, lock)

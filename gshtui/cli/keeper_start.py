@@ -1,6 +1,6 @@
 """`gsh-tui hub run` as gsh-tui itself and the system start it: the keeper with as little in memory as it needs.
 
-Called by `entry` before click is loaded, and by the command `hub run`.
+Called by `entry` before click is loaded, with `hub run` as the first words, and by that command.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ _GARBAGE = (2_000, 10, 10)
 
 def quick(arguments: list[str]) -> int | None:
     """Be the keeper if these arguments say so and nothing else; returns its exit code. `None`: leave it to click."""
-    idle: float | None = None
-    match arguments:
-        case ["hub", "run"]:
-            pass
-        case ["hub", "run", "--idle", seconds] if seconds.isdecimal() and seconds.isascii():
-            idle = float(seconds)
-        case _:
-            return None
+    given = dict(zip(arguments[2::2], arguments[3::2], strict=False))
+    if len(arguments) != 2 + 2 * len(given) or not given.keys() <= {"--idle", "--at-first", "--lock"}:
+        return None
+    if not all(value.isdecimal() and value.isascii() for value in given.values()):
+        return None
     from gshtui.headless.crash import catch_in_threads
 
     catch_in_threads()
-    return be_keeper(idle)
+    idle, at_first, lock = (int(given[name]) if name in given else None for name in ("--idle", "--at-first", "--lock"))
+    return be_keeper(idle, at_first, lock)
 
 
-def be_keeper(idle: float | None) -> int:
+def be_keeper(idle: float | None, at_first: float | None, lock: int | None) -> int:
     """Look after agents, shells and mail; returns the exit code, at once if another process does.
 
     Args:
         idle: seconds without anything to look after until it ends; 0: it stays; `None`: as long as usual.
+        at_first: the same until there has been something; `None`: no difference.
+        lock: descriptor with the lock of the keeper, from the process that starts this one.
     """
-    from gshtui.headless.keeper_process import IDLE_FOR, run_keeper
+    from gshtui.headless.keeper_process import IDLE_FOR, KeeperTerms, run_keeper
 
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
-    return run_keeper(IDLE_FOR if idle is None else idle)
+    return run_keeper(KeeperTerms(IDLE_FOR if idle is None else idle, at_first, lock))

@@ -1,7 +1,8 @@
-"""The keeper: the hub that looks after agents, shells and mail while no window is open.
+"""The keeper: the hub that looks after agents, shells and mail while no window is open, one for each data folder.
 
-Says whether one runs, makes sure that only one does, and starts it in a hidden session of our tmux server, which
-survives logouts as the agents do. Its process is `headless/keeper_process.py`.
+A lock of the kernel in that folder says who it is. Whoever starts it takes the lock and has the new process inherit it,
+so of many that need it at once one starts it, and it is held from before that process exists until it ends, however it
+ends. The process has a session of its own and no terminal; it is `headless/keeper_process.py`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import fcntl
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -21,16 +26,13 @@ import msgspec
 from gshtui import __version__
 from gshtui.guard.child_environment import is_secret_variable
 from gshtui.system import private_files
-from gshtui.system.environment import program_environment
+from gshtui.system.environment import without_terminal
 from gshtui.system.file_lock import try_lock
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.open_descriptor import open_reader
-from gshtui.system.process_identity import Process, is_alive, this_process
+from gshtui.system.process_identity import Process, is_alive, process_of, this_process
 from gshtui.system.struct_types import learned
 from gshtui.system.time_limit import time_limit
-from gshtui.tmux.panes import KEEPER
-from gshtui.tmux.server import TmuxServer
-from gshtui.tmux.tmux_errors import TmuxError
 
 _STATE, _LOCK = "keeper.json", "keeper.lock"
 _STATE_LIMIT = 64 * 1024
@@ -38,7 +40,13 @@ _STOP_WITHIN = 10.0
 """Seconds for a keeper to stop; its hub's parts have deadlines of their own."""
 _KILLED_WITHIN = 2.0
 _START_WITHIN = 30.0
+_SETTLES_WITHIN = 1.0
+"""Seconds for a process with the lock to end, or to say who has it."""
 _LOOK_EVERY = 0.05
+BRIEF = 5.0
+"""Seconds until a keeper that was started for the next command ends, if there is nothing to look after."""
+LOGGED_OUT = "The keeper was ended when you logged out, and what its agents did since then was not followed."
+LINGER = "`loginctl enable-linger` lets your programs go on after you log out."
 
 
 class KeeperState(msgspec.Struct, frozen=True):
@@ -50,23 +58,34 @@ class KeeperState(msgspec.Struct, frozen=True):
     """When it started, in seconds since the epoch."""
     installed: int = 0
     """When its program was installed, in seconds since the epoch."""
+    ready: bool = True
+    """It has started, and listens if it can."""
+    logged_out: bool = False
+    """It was ended by a logout."""
 
 
 def running_keeper(data: Path) -> KeeperState | None:
-    """The keeper of this record, if it runs. Blocks for a moment.
+    """The keeper of this record, if it runs or starts. Blocks for a moment.
 
     Args:
         data: folder of the record.
     """
+    for file in (_STATE, _LOCK):  # the second is written by who starts it
+        state = _last_state(data / file)
+        if state is not None and is_alive(state.process):
+            return state
+    return None
+
+
+def _last_state(written: Path) -> KeeperState | None:
     try:
-        descriptor = private_files.open_existing(data / _STATE)
+        descriptor = private_files.open_existing(written)
         with open_reader(descriptor) as file:
             if os.fstat(file.fileno()).st_uid != os.geteuid():
                 return None  # root may read it, and is not asked
-            state = msgspec.json.decode(file.read(_STATE_LIMIT), type=learned(KeeperState))
+            return msgspec.json.decode(file.read(_STATE_LIMIT), type=learned(KeeperState))
     except (OSError, msgspec.DecodeError):
         return None
-    return state if is_alive(state.process) else None
 
 
 class KeeperClaim:
@@ -76,70 +95,135 @@ class KeeperClaim:
         folder: the folder of the record.
     """
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, inherited: int | None = None) -> None:
+        """
+        Args:
+            inherited: the descriptor with the lock, from the process that started this one.
+        """
         self.folder = data
+        self._inherited = inherited
         self._descriptor: int | None = None
+        self._state = KeeperState(this_process(), __version__, time.time(), INSTALLED_AT, ready=False)
 
     def acquire(self) -> bool:
         """Become the keeper; false if another process is. Raises `OSError`."""
         private_files.make_folder(self.folder)
-        if self.folder.stat().st_uid not in (os.geteuid(), 0):
-            raise PermissionError(errno.EPERM, "it belongs to another user", str(self.folder))
-        self._descriptor = try_lock(self.folder / _LOCK)
+        _check_owner(self.folder)
+        self._descriptor = try_lock(self.folder / _LOCK) if self._inherited is None else self._adopted(self._inherited)
         if self._descriptor is None:
             return False
-        state = KeeperState(this_process(), __version__, time.time(), INSTALLED_AT)
-        private_files.write_whole(self.folder / _STATE, msgspec.json.encode(state))
+        self._write()
         return True
 
-    def release(self) -> None:
-        """Let another process be it."""
+    def say_ready(self) -> None:
+        """Tell those that wait for it that it has started. Raises `OSError`."""
+        self._state = msgspec.structs.replace(self._state, ready=True)
+        self._write()
+
+    def pass_on(self) -> list[str]:
+        """Have the program that this process executes next keep the right; its arguments for that."""
+        assert self._descriptor is not None
+        os.set_inheritable(self._descriptor, True)
+        return ["--lock", str(self._descriptor)]
+
+    def release(self, *, logged_out: bool = False) -> None:
+        """Let another process be it.
+
+        Args:
+            logged_out: a logout ends this one, which the next start says.
+        """
         if self._descriptor is not None:
             with contextlib.suppress(OSError):
-                (self.folder / _STATE).unlink()
+                if logged_out:
+                    self._state = msgspec.structs.replace(self._state, logged_out=True)
+                    self._write()
+                else:
+                    (self.folder / _STATE).unlink()
             os.close(self._descriptor)
             self._descriptor = None
 
+    def _write(self) -> None:
+        private_files.write_whole(self.folder / _STATE, msgspec.json.encode(self._state))
 
-async def ensure_keeper(data: Path, server: TmuxServer, environ: Mapping[str, str]) -> bool:
-    """Start the keeper unless it runs; one of an older program makes way. Returns whether this call started it.
+    def _adopted(self, descriptor: int) -> int | None:
+        """The descriptor, if it holds the lock of this folder."""
+        try:
+            if not os.path.samestat(os.fstat(descriptor), (self.folder / _LOCK).lstat()):
+                return None
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.set_inheritable(descriptor, False)
+        except OSError:
+            return None
+        return descriptor
+
+
+@dataclass(frozen=True, slots=True)
+class KeeperStart:
+    """What came of a start."""
+
+    started: bool
+    """By this call; otherwise one runs, or another process starts it."""
+    logged_out: bool = False
+    """The last one was ended by a logout."""
+
+
+def start_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool = False) -> KeeperStart:
+    """Start the keeper unless one runs or starts. Blocks for a moment. Raises `OSError`.
 
     Args:
         data: folder of the record.
-        server: the tmux server of the agents.
         environ: the environment to start it in; keys and tokens are left out, for the keeper needs none.
-
-    Raises:
-        TmuxError: tmux is missing or refuses.
-        OSError: the record's folder cannot be used.
+        briefly: it ends soon unless there is something to look after.
     """
+    private_files.make_folder(data)
+    _check_owner(data)
+    until = time.monotonic() + _SETTLES_WITHIN
+    while (lock := try_lock(data / _LOCK)) is None:
+        if running_keeper(data) is not None or time.monotonic() > until:
+            return KeeperStart(False)
+        time.sleep(_LOOK_EVERY)
+    try:
+        last = _last_state(data / _STATE)
+        more = ["--at-first", f"{BRIEF:g}"] if briefly else []
+        process = subprocess.Popen(
+            [*keeper_command(), "--lock", str(lock), *more],
+            cwd=data,
+            env=keeper_environment(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            pass_fds=(lock,),
+        )
+        threading.Thread(target=process.wait, name="the keeper's end", daemon=True).start()
+        starting = KeeperState(process_of(process.pid), __version__, time.time(), INSTALLED_AT, ready=False)
+        with contextlib.suppress(OSError):  # it says so itself soon, unless a signal stops it before
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, msgspec.json.encode(starting), 0)
+    finally:
+        os.close(lock)
+    return KeeperStart(True, last is not None and last.logged_out)
+
+
+async def ensure_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool = False) -> KeeperStart:
+    """Start the keeper unless it runs, as `start_keeper` does; one of an older program makes way. Raises `OSError`."""
     running = await asyncio.to_thread(running_keeper, data)
     if running is not None:
         if (_numbers(running.version), running.installed) >= (_numbers(__version__), INSTALLED_AT):
-            return False
-        await stop_keeper(data)
-    await asyncio.to_thread(private_files.make_folder, data)
-    program, environment = keeper_command(), keeper_environment(environ)
-    until = time.monotonic() + _START_WITHIN
-    while True:
-        try:
-            await server.spawn(KEEPER, program, cwd=data, env=environment, width=80, height=24, stays=False)
-            return True
-        except TmuxError as error:
-            # Another process starts it at this moment, or the last one's session is about to end.
-            if error.kind != "name_taken" or time.monotonic() > until:
-                raise
-        if await asyncio.to_thread(running_keeper, data) is not None:
-            return False
-        await asyncio.sleep(_LOOK_EVERY)
+            return KeeperStart(False)
+        await stop_keeper(data, running)
+    return await asyncio.to_thread(start_keeper, data, environ, briefly=briefly)
 
 
-async def stop_keeper(data: Path) -> bool:
+async def stop_keeper(data: Path, running: KeeperState | None = None) -> bool:
     """Stop the keeper, if it runs, and wait until it has ended. Returns whether it did.
 
     One that does not end by itself is killed: what it accepted is in the record.
+
+    Args:
+        running: the one to stop, if it runs; by default whichever does.
     """
-    running = await asyncio.to_thread(running_keeper, data)
+    running = running or await asyncio.to_thread(running_keeper, data)
     if running is None:
         return True
     process = running.process
@@ -168,20 +252,42 @@ def keeper_command() -> list[str]:
 
 
 def keeper_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that the keeper gets: no keys, and nothing about a terminal."""
-    passed = program_environment(environ, agent="")
-    del passed["GSH_AGENT"]
+    """The variables that the keeper gets: no keys, and nothing about a terminal but where tmux has its sockets."""
+    passed = without_terminal(environ)
+    if folder := environ.get("TMUX_TMPDIR"):
+        passed["TMUX_TMPDIR"] = folder
+    passed.pop("GSH_AGENT", None)
     return {name: value for name, value in passed.items() if not is_secret_variable(name, value)}
 
 
 async def wait_for_keeper(data: Path) -> KeeperState | None:
-    """The keeper that was just started, once it runs; `None` if it does not."""
-    state = None
+    """The keeper that was just started, once it is ready; `None` if it is not in time, or has ended."""
     with contextlib.suppress(TimeoutError):
         async with time_limit(_START_WITHIN):
-            while (state := await asyncio.to_thread(running_keeper, data)) is None:  # noqa: ASYNC110  # another process
-                await asyncio.sleep(_LOOK_EVERY)
-    return state
+            while True:
+                state = await asyncio.to_thread(running_keeper, data)
+                if state is not None and state.ready:
+                    return state
+                if state is None and await asyncio.to_thread(_is_free, data):
+                    return None
+                await asyncio.sleep(_LOOK_EVERY)  # it is another process
+    return None
+
+
+def _is_free(data: Path) -> bool:
+    """Whether nobody is the keeper, nor about to be."""
+    try:
+        lock = try_lock(data / _LOCK)
+    except OSError:
+        return True
+    if lock is not None:
+        os.close(lock)
+    return lock is not None
+
+
+def _check_owner(folder: Path) -> None:
+    if folder.stat().st_uid not in (os.geteuid(), 0):
+        raise PermissionError(errno.EPERM, "it belongs to another user", str(folder))
 
 
 def _numbers(version: str) -> tuple[int, ...]:

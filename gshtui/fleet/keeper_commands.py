@@ -35,8 +35,6 @@ from gshtui.settings.model import Settings
 from gshtui.store.name_lookup import agents_in, titles_held_in
 from gshtui.system import process_tree
 from gshtui.text.sanitise import one_line
-from gshtui.tmux.server import TmuxServer
-from gshtui.tmux.tmux_errors import TmuxError
 
 _NONE = "No keeper runs."
 
@@ -92,7 +90,7 @@ class ShowKeeper(Parameters, Returns[KeeperReport]):
 
 
 class StartKeeper(Parameters, Returns[KeeperReport]):
-    """Start the keeper now, rather than with the first agent."""
+    """Start the keeper now, rather than with the first agent or command."""
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "start"
@@ -131,7 +129,8 @@ class HubParameters(Parameters):
         """\
 The keeper looks after agents, shells and messages while no window is open.
 
-It starts with the first agent in a terminal or the first `gsh`, and ends after ten minutes with nothing to do;
+It starts with the first agent in a terminal, or at the end of a `gsh` or of a command that it could have done, and
+ends after ten minutes with nothing to do, or after five seconds if a command started it;
 `[hub] keep = "never"` in the configuration turns it off.""",
     )
     action: Literal["status", "start", "stop", "install"] = Field(
@@ -148,16 +147,11 @@ def commands(settings: Settings) -> list[AnyCommand]:
         return await asyncio.to_thread(_report, data, settings.hub.keep)
 
     async def start(_: Invocation, _wanted: StartKeeper) -> KeeperReport:
-        server = TmuxServer(settings.tmux.socket_name)
         try:
-            await keeper.ensure_keeper(data, server, os.environ)
-            await keeper.wait_for_keeper(data)
-        except TmuxError as error:
-            raise CommandError(error.message, hint=error.hint) from error
+            await keeper.ensure_keeper(data, os.environ)
         except OSError as error:
             raise CommandError(f"Cannot use the folder {data}: {error.strerror}.") from error
-        finally:
-            await server.close()
+        await keeper.wait_for_keeper(data)
         report = await asyncio.to_thread(_report, data, settings.hub.keep)
         if not report.running:
             raise CommandError(
@@ -284,7 +278,7 @@ def _render_report(_: Invocation, report: KeeperReport) -> Outcome:
     elif report.keep == "never":
         text = f"{_NONE} `hub.keep` is never: agents and shells are looked after only while a window is open."
     else:
-        text = f"{_NONE} It starts with the first agent in a terminal, or the first `gsh`."
+        text = f"{_NONE} It starts with the first agent in a terminal, and with `gsh` and other commands."
     return Outcome(data, text)
 
 

@@ -6,8 +6,9 @@ Configuration problems go to stderr, one sentence each, and never stop a command
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gshtui.hub.hub_options import HubOptions
     from gshtui.hub.local_commands import LocalCommands
     from gshtui.settings.loader import Loaded
+    from gshtui.settings.model import Settings
 
 _STOP_WITHIN = 20.0
 """Seconds that a hub has to stop; its parts have shorter deadlines of their own."""
@@ -54,6 +56,8 @@ class HubNeeds:
     """The progress line that a person sees after a second of silence."""
     silent: int = 0
     """Process of a keeper that does not answer; 0: there is none."""
+    leaves_keeper: bool = False
+    """Start the keeper at the end, which does the next such command."""
     started: Callable[[AgentSpawned], None] | None = None
     """Called with each agent that the command starts, as soon as it runs."""
 
@@ -82,22 +86,47 @@ async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]])
             complain(f"{failed.part}: {failed.why}", failed.hint)
         if hub.failed:
             return exits.ERROR
-        return await _result_or_code(lambda: work(hub, progress), needs.timeout, progress.clear)
+        result = await _result_or_code(lambda: work(hub, progress), needs.timeout, progress.clear)
+    if needs.leaves_keeper:
+        await leave_keeper(options.loaded.settings)
+    return result
 
 
 async def on_settings(
-    work: Callable[[LocalCommands], Awaitable[T]], *, flags: Mapping[str, Any] | None = None, quiet: bool = False
+    work: Callable[[LocalCommands], Awaitable[T]],
+    *,
+    flags: Mapping[str, Any] | None = None,
+    quiet: bool = False,
+    leaves_keeper: bool = False,
 ) -> T | int:
     """Do the work without a hub, where the settings are enough; returns as `on_hub` does.
 
     Args:
         flags: settings for this run only.
         quiet: print no problems of the settings.
+        leaves_keeper: start the keeper at the end, which does the next such command.
     """
     from gshtui.hub.local_commands import LocalCommands
 
     loaded = load_settings(flags, quiet=quiet)
-    return await _result_or_code(lambda: work(LocalCommands(loaded)))
+    result = await _result_or_code(lambda: work(LocalCommands(loaded)))
+    if leaves_keeper:
+        await leave_keeper(loaded.settings)
+    return result
+
+
+async def leave_keeper(settings: Settings) -> None:
+    """Start the keeper for the next command, unless it is never wanted. It comes up while nobody waits for it.
+
+    One that an agent runs leaves none: it would be among that agent's processes.
+    """
+    if settings.hub.keep == "never" or os.environ.get("GSH_AGENT"):
+        return
+    from gshtui.fleet.keeper import LINGER, LOGGED_OUT, ensure_keeper
+
+    with suppress(OSError):  # where it cannot start, the next command does without it too
+        if (await ensure_keeper(settings.general.session_dir, os.environ, briefly=True)).logged_out:
+            complain(LOGGED_OUT, LINGER)
 
 
 async def _result_or_code(

@@ -67,6 +67,11 @@ class DeclaredCall:
         assert isinstance(form, ShellForm)
         return form
 
+    @property
+    def leaves_keeper(self) -> bool:
+        """Whether the keeper does the next one; one that is about the keeper itself starts none."""
+        return self.form.by_keeper and not self.flags and not self.name.startswith("hub ")
+
     def value(self, registry: Registry) -> Returns[Any]:
         """What is called.
 
@@ -116,11 +121,17 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
                 flags=call.flags,
                 waiting=form.waiting,
                 silent=call.silent,
+                leaves_keeper=call.leaves_keeper,
                 started=started,
             )
             ran = await on_hub(needs, lambda hub, progress: run_on(hub, call, progress.clear))
         else:
-            ran = await on_settings(lambda host: run_on(host, call), flags=call.flags, quiet=form.quiet)
+            ran = await on_settings(
+                lambda host: run_on(host, call),
+                flags=call.flags,
+                quiet=form.quiet,
+                leaves_keeper=call.leaves_keeper,
+            )
         if isinstance(ran, int):
             return ran
         if call.json:

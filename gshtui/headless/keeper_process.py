@@ -36,9 +36,10 @@ from gshtui.shell.event_table import COMMAND, TURN
 from gshtui.shell.hub_listener import HubListener
 from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
 from gshtui.store.store_errors import StoreError
+from gshtui.system import login_session
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.folder_watch import FolderWatch
-from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 from gshtui.system.time_limit import time_limit
 
 IDLE_FOR = 600.0
@@ -49,21 +50,41 @@ _ANEW = -1
 """In the place of an exit code: start anew."""
 
 
-def run_keeper(idle: float = IDLE_FOR) -> int:
-    """Be the keeper; returns the exit code at once if another process is.
+@dataclass(frozen=True, slots=True)
+class KeeperTerms:
+    """How long a keeper stays."""
 
-    Args:
-        idle: seconds without anything to look after until it ends; 0: it stays.
-    """
-    code = run_command(lambda stop: _run(stop, idle))
+    idle: float = IDLE_FOR
+    """Seconds without anything to look after until it ends; 0: it stays."""
+    at_first: float | None = None
+    """The same until there has been something; `None`: no difference."""
+    lock: int | None = None
+    """Descriptor with the lock, from the process that started this one."""
+
+    @property
+    def words(self) -> list[str]:
+        """Them as arguments of the next program of this process."""
+        first = [] if self.at_first is None else ["--at-first", f"{self.at_first:g}"]
+        return ["--idle", f"{self.idle:g}", *first]
+
+
+def run_keeper(terms: KeeperTerms) -> int:
+    """Be the keeper; returns the exit code at once if another process is."""
+    again: list[str] = []
+    code = run_command(lambda stop: _run(stop, terms, again))
     if code == _ANEW:
-        os.execv(sys.executable, [*keeper_command(), "--idle", f"{idle:g}"])
+        os.execv(sys.executable, [*keeper_command(), *terms.words, *again])
     return code
 
 
-async def _run(stop: Stop, idle: float) -> int:
+async def _run(stop: Stop, terms: KeeperTerms, again: list[str]) -> int:
+    """Be it.
+
+    Args:
+        again: gets the arguments by which the next program of this process keeps the right to be it.
+    """
     loaded = load_settings(quiet=True)
-    claim = KeeperClaim(loaded.settings.general.session_dir)
+    claim = KeeperClaim(loaded.settings.general.session_dir, terms.lock)
     try:
         if not claim.acquire():
             return exits.DONE
@@ -75,16 +96,24 @@ async def _run(stop: Stop, idle: float) -> int:
     options = HubOptions(
         cwd=Path.home(), loaded=loaded, respondent="nobody", parts=KEEPER_PARTS, where="the keeper", keeper=True
     )
+    changed = False
     try:
+        leaving = start_job(asyncio.to_thread(login_session.leave), "leaving the login session")
         async with running_hub(options) as hub:
             await hub.start()
             if hub.store is None or hub.fleet is None:
                 return exits.ERROR
             async with _listening(hub) as asked, _following_settings(loaded, asked, stop) as settings:
-                await _until_idle(hub, asked, stop, idle)
+                await leaving
+                claim.say_ready()
+                await _until_idle(hub, asked, stop, terms)
+                changed = settings.changed and not stop.signalled
     finally:
-        claim.release()
-    return _ANEW if settings.changed and not stop.signalled else exits.DONE
+        if changed:
+            again += claim.pass_on()
+        else:
+            claim.release(logged_out=stop.signalled and login_session.is_ending())
+    return _ANEW if changed else exits.DONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,27 +128,65 @@ class _Asked:
 async def _listening(hub: Hub) -> AsyncGenerator[_Asked]:
     """Run commands and take turns for those that ask; without a socket they do it themselves."""
     asked = _Asked(AskedCommands(hub), AskedTurns(hub))
-    listener = HubListener({COMMAND: asked.commands, TURN: asked.turns}, _at_once)
-    try:
-        if (claimed := await asyncio.to_thread(_claimed)) is not None:
-            await listener.listen(*claimed)
-    except (HubRegistryError, OSError) as error:
-        complain(f"commands cannot ask the keeper: {error}")
+    place = _Socket(HubListener({COMMAND: asked.commands, TURN: asked.turns}, _at_once))
+    await place.listen()
+    keeping = keep_on(place.keep, "the keeper's socket")
     try:
         yield asked
     finally:
+        await cancel_and_wait(keeping)
         await asked.turns.close()
-        await listener.stop()
+        await place.close()
         await asked.commands.close()
 
 
-def _claimed() -> tuple[socket.socket, Path] | None:
+class _Socket:
+    """Where others ask. It is made anew when it is gone, as when somebody clears its folder."""
+
+    def __init__(self, listener: HubListener) -> None:
+        self._listener = listener
+        self._changed = asyncio.Event()
+        self._watch: FolderWatch | None = None
+
+    async def listen(self) -> None:
+        """Listen at the first path that no other keeper has, if there is one."""
+        try:
+            await self._listener.listen(*await asyncio.to_thread(_claimed))
+            self._unwatch()
+            self._watch = FolderWatch(self._listener.path.parent, {self._listener.path.name}.__contains__)
+            self._watch.on_change(self._changed.set)
+        except (HubRegistryError, OSError) as error:
+            complain(f"commands cannot ask the keeper: {error}")
+
+    async def keep(self) -> None:
+        """See to it that it is there."""
+        while True:
+            self._changed.clear()
+            if not await asyncio.to_thread(self._listener.is_in_place):
+                await self.listen()
+            with contextlib.suppress(TimeoutError):
+                async with time_limit(until_calm_look()):
+                    await self._changed.wait()
+
+    async def close(self) -> None:
+        """Listen no longer."""
+        self._unwatch()
+        await self._listener.stop()
+
+    def _unwatch(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+
+
+def _claimed() -> tuple[socket.socket, Path]:
     """The first socket that no other keeper has. Raises `HubRegistryError`."""
     hub_registry.folder()
-    for path in paths.keeper_sockets():
+    *others, last = paths.keeper_sockets()
+    for path in others:
         with contextlib.suppress(SocketInUse):
             return hub_registry.claim(path), path
-    return None
+    return hub_registry.claim(last), last
 
 
 async def _at_once() -> None:
@@ -211,17 +278,18 @@ async def _following_settings(loaded: Loaded, asked: _Asked, stop: Stop) -> Asyn
         await settings.stop()
 
 
-async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, idle: float) -> None:
+async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms) -> None:
     """Until it is asked to stop, or nothing has been going on for so many seconds."""
     busy_at = time.monotonic()
+    idle = terms.idle if terms.at_first is None else terms.at_first
     while not stop.asked.is_set():
+        if asked.turns.busy or await _goes_on(hub):
+            busy_at, idle = time.monotonic(), terms.idle
+        elif idle and time.monotonic() - max(busy_at, asked.commands.last_at) >= idle:
+            return
         with contextlib.suppress(TimeoutError):
             async with time_limit(min(until_calm_look(), idle / 4) if idle else None):
                 await stop.asked.wait()
-        if asked.turns.busy or await _goes_on(hub):
-            busy_at = time.monotonic()
-        elif idle and time.monotonic() - busy_at >= idle:
-            return
 
 
 async def _goes_on(hub: Hub) -> bool:

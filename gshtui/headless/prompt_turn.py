@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.headless import exits
-from gshtui.headless.command_hub import load_settings, print_problems, running_hub, say_faults
+from gshtui.headless.command_hub import leave_keeper, load_settings, print_problems, running_hub, say_faults
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
 from gshtui.hub.large_input import MOST, Large
@@ -202,7 +202,8 @@ async def _run_here(request: TurnRequest, face: _Face, stop: Stop, deadline: flo
     """Take the turn on a hub of this process; an exit code, if it was cut short."""
     from gshtui.hub.turn import PromptTurn
 
-    turn = PromptTurn(request, await asyncio.to_thread(load_settings, request.flags), face)
+    loaded = await asyncio.to_thread(load_settings, request.flags)
+    turn = PromptTurn(request, loaded, face)
     async with running_hub(turn.options) as hub, face.asking(hub.bus):
         hub.bus.subscribe(face.reporter.handle_events, name="headless")
         running = asyncio.ensure_future(turn.run(hub))
@@ -210,6 +211,8 @@ async def _run_here(request: TurnRequest, face: _Face, stop: Stop, deadline: flo
             await turn.interrupt()
             await cancel_and_wait(running)
         await hub.bus.drained()
+    if not request.flags:
+        await leave_keeper(loaded.settings)
     return running.result() if ended is None else ended
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -95,6 +96,8 @@ class AskedCommands(NoHost):
     """Handles connections of the kind `command`."""
 
     def __init__(self, hub: Hub) -> None:
+        self.last_at = time.monotonic()
+        """When the last one was asked for, or ended."""
         self._hub = hub
         self._runs: dict[HubConnection, _Run] = {}
         self._workspaces = Workspaces(hub)
@@ -113,10 +116,12 @@ class AskedCommands(NoHost):
             request = msgspec.convert(fields, learned(CommandRequest))
         except msgspec.ValidationError as error:
             raise BadLine(str(error)) from error
+        self.last_at = time.monotonic()
         self._runs[connection] = _Run(start_job(self._serve(connection, request), f"the command {request.run[:40]}"))
 
     def disconnected(self, connection: HubConnection) -> None:
         """Stop what it asked for, if that still runs."""
+        self.last_at = time.monotonic()
         run = self._runs.pop(connection, None)
         if run is not None:
             run.task.cancel()

@@ -14,12 +14,10 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import AgentSpawned
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.fleet_context import is_over
-from gshtui.fleet.keeper import ensure_keeper
+from gshtui.fleet.keeper import LINGER, LOGGED_OUT, ensure_keeper
 from gshtui.hub.hub import Hub
 from gshtui.store.store import Store
-from gshtui.system.tasks import end_all, start_job
-from gshtui.tmux.server import TmuxServer
-from gshtui.tmux.tmux_errors import TmuxError
+from gshtui.system.tasks import start_job
 
 
 class KeeperWatch:
@@ -41,24 +39,25 @@ class KeeperWatch:
 
     def _goes_on(self) -> bool:
         hub = self._hub
-        agents = hub.fleet is not None and any(not is_over(row) for row in hub.fleet.rows())
-        shells = hub.shell_log is not None and (hub.options.visiting or hub.shell_log.connected > 0)
-        return agents or shells
+        if hub.fleet is not None and any(not is_over(row) for row in hub.fleet.rows()):
+            return True
+        return hub.shell_log is not None and hub.shell_log.connected > 0
 
     def _listen(self, batch: Sequence[Event]) -> None:
         if self._starting is None or self._starting.done():
             self._starting = start_job(self._ensure(), "the start of the keeper")
 
     async def _ensure(self) -> None:
-        server = TmuxServer(self._hub.settings.tmux.socket_name)
         try:
-            await ensure_keeper(self._data, server, os.environ)
-        except (TmuxError, OSError) as error:
-            if isinstance(error, TmuxError) and error.kind in ("missing", "old"):
-                return  # there is nothing to keep it in: each call then looks after what it needs
-            text = f"The keeper cannot start: {getattr(error, 'message', error)}"
+            start = await ensure_keeper(self._data, os.environ)
+        except OSError as error:
+            text = f"The keeper cannot start: {error.strerror or error}."
             hint = "Until it does, agents and shells are looked after only while a window is open."
-            with contextlib.suppress(Exception):
-                self._hub.bus.publish(Noticed(level="warning", text=text, hint=hint, about="hub"))
-        finally:
-            await end_all("the start of the keeper", server.close)
+            self._publish(text, hint)
+        else:
+            if start.logged_out:
+                self._publish(LOGGED_OUT, LINGER)
+
+    def _publish(self, text: str, hint: str) -> None:
+        with contextlib.suppress(Exception):
+            self._hub.bus.publish(Noticed(level="warning", text=text, hint=hint, about="hub"))

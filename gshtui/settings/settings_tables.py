@@ -554,7 +554,7 @@ class HubSettings(SettingsTable):
 
     keep: Literal["auto", "never"] = Field(
         default="auto",
-        description="auto: while agents run, a keeper without a window looks after them, your shells and the mail.",
+        description="auto: without a window, a keeper looks after agents, shells and mail, and runs commands.",
     )
     resident: bool = Field(
         default=True,

@@ -357,8 +357,12 @@ class HubListener:
             raise HubRegistryError(f"Cannot write to {self.path.parent}: {error.strerror or error}.") from error
 
     async def listen(self, listening: socket.socket, path: Path) -> None:
-        """Listen on an already claimed socket, without registering."""
-        self.path, self._identity = path, hub_registry.identity(path)
+        """Listen on an already claimed socket, without registering; no longer on the one before. Visits go on."""
+        self.path, self._identity = path, (0, 0)
+        with contextlib.suppress(OSError):  # somebody clears the folder at this moment
+            self._identity = hub_registry.identity(path)
+        if self._server is not None:
+            self._server.close()
         self._server = await asyncio.start_unix_server(self._visit, sock=listening)
 
     async def stop(self) -> None:
@@ -370,6 +374,13 @@ class HubListener:
         await cancel_and_wait(*self._open.values(), within=2.0)
         hub_registry.withdraw(self.path)
         hub_registry.give_back(self.path, self._identity)
+
+    def is_in_place(self) -> bool:
+        """Whether others still find the socket at its path. Blocks for a moment."""
+        try:
+            return self._server is not None and hub_registry.identity(self.path) == self._identity
+        except OSError:
+            return False
 
     @property
     def listening(self) -> bool:

@@ -25,7 +25,11 @@ class Process(msgspec.Struct, frozen=True):
 
 def this_process() -> Process:
     """The current process."""
-    pid = os.getpid()
+    return process_of(os.getpid())
+
+
+def process_of(pid: int) -> Process:
+    """The process that has this id now."""
     return Process(_machine(), pid, start_of(pid) or "")
 
 

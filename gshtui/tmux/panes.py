@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 
 HIDDEN = "gsh-hub-"
 """Prefix of the sessions through which a hub listens; never shown as anybody's."""
-KEEPER = "gsh-hub"
-"""The session in which the keeper runs; not shown either."""
 
 _FREE = "s/[|]/!/:"
 _FIELDS = (
@@ -173,7 +171,7 @@ def parse_all(lines: tuple[str, ...]) -> list[PaneInfo]:
     found: dict[str, PaneInfo] = {}
     for line in lines:
         info = parse(line)
-        if info is not None and info.session != KEEPER and not info.session.startswith(HIDDEN):
+        if info is not None and not info.session.startswith(HIDDEN):
             found.setdefault(info.pane, info)
     return list(found.values())
 

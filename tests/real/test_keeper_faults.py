@@ -239,7 +239,7 @@ def keeper_processes() -> list[int]:
     found: list[int] = []
     for process in psutil.process_iter(["cmdline"]):
         with contextlib.suppress(psutil.Error):
-            if (process.info["cmdline"] or [])[-2:] == ["hub", "run"] and (
+            if (process.info["cmdline"] or [])[3:5] == ["hub", "run"] and (
                 process.environ().get("TMUX_TMPDIR") == os.environ["TMUX_TMPDIR"]
                 or process.environ().get("XDG_DATA_HOME") == os.environ.get("XDG_DATA_HOME", "-")
             ):

@@ -1,0 +1,346 @@
+"""How the keeper starts: one for a data folder, by whoever needs it first, with neither a terminal nor tmux."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from gshtui.fleet import keeper
+from gshtui.fleet.keeper import KeeperClaim, KeeperState, running_keeper, start_keeper, stop_keeper, wait_for_keeper
+from gshtui.settings import paths
+from gshtui.settings.paths import config_file, data_dir
+from gshtui.shell.hub_registry import is_live
+from gshtui.store.store import Store
+from gshtui.system.file_lock import try_lock
+from gshtui.system.process_identity import is_alive, process_of, this_process
+from tests.kit.command import ROOT, command, environment, run_gsh, start_gsh
+from tests.kit.tmux import eventually, named_servers
+
+__all__ = ["named_servers"]
+
+NEEDS_IT = """
+import os, sys
+from pathlib import Path
+from gshtui.fleet.keeper import start_keeper
+print("here", flush=True)
+sys.stdin.read()
+print(start_keeper(Path(sys.argv[1]), os.environ).started)
+"""
+"""A process that needs the keeper as soon as its input ends."""
+
+HOLDS_IT = """
+import signal, sys
+from pathlib import Path
+from gshtui.store.store import Store
+from gshtui.system.file_lock import try_lock
+assert try_lock(Path(sys.argv[1])) is not None
+print("locked", flush=True)
+signal.pause()
+"""
+
+
+@pytest.fixture
+async def data(monkeypatch: pytest.MonkeyPatch, named_servers: Path) -> AsyncIterator[Path]:
+    """The folder of a record whose keeper may run."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("GSH_HUB__KEEP", "auto")
+    folder = data_dir()
+    try:
+        yield folder
+    finally:
+        await stop_keeper(folder)
+
+
+async def seen(data: Path, until: Callable[[KeeperState | None], object]) -> KeeperState | None:
+    """The keeper, once it is so."""
+
+    async def look() -> KeeperState | None:
+        return await asyncio.to_thread(running_keeper, data)
+
+    return await eventually(look, until=until)
+
+
+def keepers(data: Path) -> list[int]:
+    """Every process that is the keeper of this record, or was started to be it."""
+    found: list[int] = []
+    for process in psutil.process_iter(["cmdline"]):
+        with contextlib.suppress(psutil.Error):
+            words = process.info["cmdline"] or []
+            if words[3:5] == ["hub", "run"] and process.environ().get("XDG_DATA_HOME") == str(data.parent):
+                found.append(process.pid)
+    return found
+
+
+async def test_of_twenty_that_need_it_at_the_same_moment_one_starts_it(data: Path) -> None:
+    words = (sys.executable, "-c", NEEDS_IT, str(data))
+    pipe = asyncio.subprocess.PIPE
+    crowd = [
+        await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, env=environment()) for _ in range(20)
+    ]
+    for process in crowd:
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"here\n"
+    for process in crowd:
+        assert process.stdin is not None
+        process.stdin.close()
+    told = [(await process.communicate())[0].strip() for process in crowd]
+    assert sorted(told) == [b"False"] * 19 + [b"True"]
+    state = await wait_for_keeper(data)
+    assert state is not None
+    assert await asyncio.to_thread(keepers, data) == [state.process.pid]
+
+
+async def test_a_word_brings_it_for_the_next_one_which_it_does(data: Path, tmp_path: Path) -> None:
+    first = await asyncio.to_thread(run_gsh, "session", "ls", cwd=tmp_path)
+    assert (first.code, first.err) == (0, "")
+    state = await wait_for_keeper(data)
+    assert state is not None
+    process = psutil.Process(state.process.pid)
+    assert process.cmdline()[-2:] == ["--at-first", "5"]
+    assert (process.terminal(), os.getsid(process.pid), os.getpgid(process.pid)) == (None, process.pid, process.pid)
+    assert not (Path(os.environ["TMUX_TMPDIR"]) / f"tmux-{os.getuid()}" / "gsh").exists()
+    again = await asyncio.to_thread(run_gsh, "hub", "status", "--json", cwd=tmp_path)
+    assert again.json["pid"] == state.process.pid
+
+
+@pytest.mark.parametrize(
+    ("words", "env"),
+    [
+        (("session", "ls"), {"GSH_HUB__KEEP": "never"}),
+        (("session", "ls"), {"GSH_AGENT": "0001"}),
+        (("hub", "status"), {}),
+        (("config", "show", "--set", "ui.theme=x"), {}),
+        (("--version",), {}),
+    ],
+)
+async def test_who_brings_none(data: Path, words: tuple[str, ...], env: dict[str, str]) -> None:
+    assert (await asyncio.to_thread(run_gsh, *words, env=env)).code == 0
+    assert running_keeper(data) is None
+    assert await asyncio.to_thread(keepers, data) == []
+
+
+async def test_without_tmux_it_starts_and_does_what_needs_none(data: Path, tmp_path: Path) -> None:
+    env = {"PATH": str(tmp_path)}
+    started = await asyncio.to_thread(run_gsh, "hub", "start", "--json", env=env)
+    assert started.code == 0, started.err
+    assert is_live(paths.keeper_sockets()[0])
+    status = await asyncio.to_thread(run_gsh, "hub", "status", "--json", env=env)
+    assert status.json["pid"] == started.json["pid"]
+
+
+PHASES: dict[str, Callable[[KeeperState | None], object]] = {
+    "starter returned": lambda _: True,
+    "claimed": lambda state: state is not None and (data_dir() / "keeper.json").exists(),
+    "listens": lambda _: is_live(paths.keeper_sockets()[0]),
+    "ready": lambda state: state is not None and state.ready,
+}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+async def test_killed_in_any_phase_of_its_start_the_next_one_starts(data: Path, phase: str) -> None:
+    assert start_keeper(data, os.environ).started
+    first = await seen(data, lambda state: state is not None and PHASES[phase](state))
+    assert first is not None
+    os.kill(first.process.pid, signal.SIGKILL)
+
+    async def gone() -> bool:
+        return not is_alive(first.process)
+
+    await eventually(gone)
+    assert running_keeper(data) is None
+    assert start_keeper(data, os.environ).started
+    second = await wait_for_keeper(data)
+    assert second is not None
+    assert second.process != first.process
+    assert await asyncio.to_thread(keepers, data) == [second.process.pid]
+
+
+@pytest.mark.parametrize("phase", PHASES)
+async def test_one_that_stands_still_while_it_starts_is_the_only_one(
+    data: Path, phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert start_keeper(data, os.environ).started
+    first = await seen(data, lambda state: state is not None and PHASES[phase](state))
+    assert first is not None
+    os.kill(first.process.pid, signal.SIGSTOP)
+    assert not start_keeper(data, os.environ).started
+    ran = await asyncio.to_thread(run_gsh, "session", "ls")
+    assert (ran.code, "There are no conversations" in ran.out) == (0, True), "what needs it does it by itself"
+    assert await asyncio.to_thread(keepers, data) == [first.process.pid]
+    monkeypatch.setattr(keeper, "_START_WITHIN", 0.2)
+    waited = await wait_for_keeper(data)
+    assert waited is None or waited.process == first.process
+    stopped = await asyncio.to_thread(run_gsh, "hub", "stop")
+    assert (stopped.code, stopped.out) == (0, "The keeper was stopped.\n")
+    assert not is_alive(first.process)
+    assert start_keeper(data, os.environ).started
+
+
+async def test_a_starter_that_dies_leaves_nothing_locked(data: Path) -> None:
+    """Whoever holds the lock without a keeper is only about to start one: its death frees it."""
+    holder = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", HOLDS_IT, str(data / "keeper.lock")), stdout=asyncio.subprocess.PIPE, env=environment()
+    )
+    assert holder.stdout is not None
+    await holder.stdout.readline()
+    assert not start_keeper(data, os.environ).started
+    holder.kill()
+    await holder.wait()
+    assert start_keeper(data, os.environ).started
+    assert await wait_for_keeper(data) is not None
+
+
+async def test_a_new_start_of_its_program_keeps_the_lock(data: Path) -> None:
+    os.environ.pop("GSH_HUB__KEEP")
+    assert start_keeper(data, os.environ).started
+    first = await wait_for_keeper(data)
+    assert first is not None
+    free, over = list[int](), threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            if (descriptor := try_lock(data / "keeper.lock")) is not None:
+                free.append(descriptor)
+                return
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        config_file().parent.mkdir(parents=True, exist_ok=True)
+        config_file().write_text("[budget]\nagent_tokens = 5\n")
+        second = await seen(data, lambda state: state is not None and state.since > first.since and state.ready)
+    finally:
+        over.set()
+        looking.join()
+    assert second is not None
+    assert (second.process, free) == (first.process, [])
+
+
+async def test_a_cleared_runtime_folder_gets_its_socket_back(data: Path) -> None:
+    assert start_keeper(data, os.environ).started
+    state = await wait_for_keeper(data)
+    assert state is not None
+    path = paths.keeper_sockets()[0]
+    for _ in range(2):
+        for file in path.parent.iterdir():
+            file.unlink()
+        path.parent.rmdir()
+
+        async def back() -> bool:
+            return path.exists() and is_live(path)
+
+        await eventually(back)
+    status = await asyncio.to_thread(run_gsh, "hub", "status", "--json")
+    assert status.json["pid"] == state.process.pid
+
+
+async def test_with_a_full_disk_the_word_is_done_and_none_starts(data: Path) -> None:
+    assert (await asyncio.to_thread(run_gsh, "session", "ls", env={"GSH_HUB__KEEP": "never"})).code == 0
+    line = f"ulimit -f 0 && exec {shlex.join(command(('session', 'ls')))}"
+    ran = await asyncio.to_thread(
+        subprocess.run, ["sh", "-c", line], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, "Traceback" in ran.stderr) == (0, False), ran.stderr
+
+    async def left() -> list[int]:
+        return await asyncio.to_thread(keepers, data)
+
+    await eventually(left, until=lambda found: not found)
+    assert running_keeper(data) is None
+    assert start_keeper(data, os.environ).started
+    assert await wait_for_keeper(data) is not None
+
+
+async def test_in_a_folder_that_cannot_be_written_the_word_is_done_and_none_starts(data: Path) -> None:
+    assert (await asyncio.to_thread(run_gsh, "session", "ls", env={"GSH_HUB__KEEP": "never"})).code == 0
+    words = shlex.join(command(("profiles", "ls")))
+    line = f"mount --bind {data} {data} && mount -o remount,ro,bind {data} && exec {words}"
+    ran = await asyncio.to_thread(
+        subprocess.run,
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", line],
+        env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert await asyncio.to_thread(keepers, data) == []
+
+
+async def test_it_ends_soon_unless_there_was_something_to_do(data: Path, tmp_path: Path) -> None:
+    with start_gsh("hub", "run", "--at-first", "0.2", "--idle", "0") as process:
+        assert await asyncio.to_thread(process.wait, 30) == 0
+    line = "sh -c 'until test -e end; do sleep 0.05; done'"
+    assert run_gsh("agent", "spawn", "--cli", line, env={"GSH_HUB__KEEP": "never"}, cwd=tmp_path).code == 0
+    with start_gsh("hub", "run", "--at-first", "100", "--idle", "0.2") as process:
+        await seen(data, lambda state: state is not None and state.process.pid == process.pid and state.ready)
+        store = await Store.open(data / "gsh.db")
+
+        async def owner() -> int:
+            return (await store.agents.find("0001")).owner
+
+        await eventually(owner, until=lambda pid: pid == process.pid)
+        await store.close()
+        (tmp_path / "end").touch()
+        assert await asyncio.to_thread(process.wait, 30) == 0
+
+
+async def test_its_end_at_a_logout_is_told_once_by_the_next_start(data: Path) -> None:
+    claim = KeeperClaim(data)
+    assert claim.acquire()
+    claim.release(logged_out=True)
+    written = msgspec.json.decode((data / "keeper.json").read_bytes(), type=KeeperState)
+    over = msgspec.structs.replace(written.process, started="another process's")
+    (data / "keeper.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(written, process=over)))
+    ran = await asyncio.to_thread(run_gsh, "session", "ls")
+    assert "The keeper was ended when you logged out" in ran.err
+    assert "enable-linger" in ran.err
+    assert await wait_for_keeper(data) is not None
+    assert (await asyncio.to_thread(run_gsh, "session", "ls")).err == ""
+
+
+def test_only_the_lock_of_the_folder_is_taken_over(tmp_path: Path) -> None:
+    folder, other = tmp_path / "a", tmp_path / "b"
+    other.mkdir()
+    elsewhere = try_lock(other / "keeper.lock")
+    assert elsewhere is not None
+    for wrong in (elsewhere, 987):
+        claim = KeeperClaim(folder, wrong)
+        assert not claim.acquire()
+    inherited = try_lock(folder / "keeper.lock")
+    assert inherited is not None
+    claim = KeeperClaim(folder, inherited)
+    assert claim.acquire()
+    assert not os.get_inheritable(inherited)
+    assert try_lock(folder / "keeper.lock") is None
+    assert claim.pass_on() == ["--lock", str(inherited)]
+    assert os.get_inheritable(inherited)
+    claim.release()
+    assert try_lock(folder / "keeper.lock") is not None
+
+
+def test_what_a_process_is_known_by() -> None:
+    assert process_of(os.getpid()) == this_process()
+
+
+async def test_hub_start_waits_for_one_that_another_process_starts(data: Path) -> None:
+    started = [
+        await asyncio.create_subprocess_exec(
+            *command(("hub", "start", "--json")), stdout=asyncio.subprocess.PIPE, env=environment()
+        )
+        for _ in range(3)
+    ]
+    told = {json.loads((await process.communicate())[0])["pid"] for process in started}
+    state = running_keeper(data)
+    assert state is not None
+    assert (told, state.ready) == ({state.process.pid}, True)
