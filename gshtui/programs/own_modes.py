@@ -22,6 +22,7 @@ from gshtui.programs.program_modes import passed_rule
 from gshtui.programs.settings_files import content_of, folders_above, value_at
 from gshtui.programs.transcripts import claude_transcript, codex_transcript, qwen_transcript
 from gshtui.programs.transcripts.transcript_readers import home_of
+from gshtui.settings.git_info import find_project
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,9 @@ def _claude(environ: Mapping[str, str], home: Path, folder: Path) -> Iterator[Pa
     for each in folders_above(folder):
         yield each / ".claude/settings.local.json"
         yield each / ".claude/settings.json"
+    project = find_project(folder)
+    if project.worktree and project.git_dir is not None:  # of the main checkout it reads what git does not have
+        yield project.git_dir.parents[2] / ".claude/settings.local.json"
     yield claude_transcript.root(environ, home) / "settings.json"
 
 

@@ -385,8 +385,12 @@ class LoadedProfiles:
 
     def for_argv(self, argv: Sequence[str]) -> Profile:
         """The profile of a command line, by its program, even after `env` or `npx`; else the generic one."""
-        for at, word in enumerate(argv[:4]):
+        before = 0  # words, without the variables that `env` sets
+        for at, word in enumerate(argv):
             name = Path(word).name.removeprefix("-")
+            before += "=" not in word or word.startswith("-")
+            if before > _MOST_BEFORE:
+                break
             for profile in self.profiles.values():
                 if name in profile.programs and not (profile.bare and script_of(argv[at + 1 :])):
                     return profile
@@ -402,6 +406,8 @@ class LoadedProfiles:
         return self.for_argv(argv)
 
 
+_MOST_BEFORE = 4
+"""Words in which a program is looked for, its own the last."""
 _INTERPRETERS = ("python", "node", "bun", "deno", "sh", "bash", "ruby", "perl")
 _VALUED = frozenset(("-O", "+O", "-o", "-W", "-X", "--rcfile", "--init-file", "--check-hash-based-pycs"))
 """Options of shells and interpreters that take a value."""

@@ -54,7 +54,7 @@ def executables(profile: Profile, argv: Sequence[str], environ: Mapping[str, str
     Blocks for a moment.
     """
     found = [Path(path) for path in _images(pid)] if pid else []
-    for word in argv[:4]:
+    for word in argv:
         if Path(word).name in profile.programs:
             path = shutil.which(word, path=environ.get("PATH"))
             return [*found, Path(path).absolute()] if path else found

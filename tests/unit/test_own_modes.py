@@ -145,6 +145,18 @@ def test_those_of_folders_above_count_within_their_repository(tmp_path: Path) ->
     assert own_mode(LOADED.get("claude"), ("claude",), elsewhere, tmp_path) is not None, "outside of one, it alone"
 
 
+@pytest.mark.parametrize(("file", "counts"), [("settings.json", False), ("settings.local.json", True)])
+def test_a_linked_worktree_has_the_local_settings_of_the_main_checkout(tmp_path: Path, file: str, counts: bool) -> None:
+    """What git has is in the worktree itself."""
+    environ = written(tmp_path, claude("plan", f"work/.claude/{file}"))
+    kept, other = tmp_path / "work/.git/worktrees/other", tmp_path / "other"
+    kept.mkdir(parents=True)
+    (kept / "HEAD").write_text("ref: refs/heads/other\n", "utf-8")
+    other.mkdir()
+    (other / ".git").write_text(f"gitdir: {kept}\n", "utf-8")
+    assert (own_mode(LOADED.get("claude"), ("claude",), environ, other) is not None) == counts
+
+
 def test_a_row_says_which_holds() -> None:
     row = AgentRow(id="0001", name="it", kind="cli", held_to="plan", held_by="/home/.claude/settings.json")
     row = msgspec.structs.replace(row, program_mode=ProgramMode("plan mode", "plan"))

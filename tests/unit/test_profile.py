@@ -47,6 +47,7 @@ def test_what_ships_is_in_order() -> None:
         (["claude"], "claude"),
         (["/opt/bin/codex", "--model", "x"], "codex"),
         (["env", "A=1", "claude"], "claude"),
+        (["env", *(f"A{number}=claude" for number in range(9)), "nice", "codex"], "codex"),
         (["npx", "opencode"], "opencode"),
         (["python3", "-q"], "python"),
         (["python3", "-i", "app.py"], "python"),
