@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from gshtui.settings.definition_folder import definition_entries
 from gshtui.settings.toml_file import load_toml
 from gshtui.system.struct_types import learned
 from gshtui.text.front_matter import has_front_matter, parse
+from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
 
 MAX_BYTES = 64 * 1024
@@ -36,6 +38,8 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "max_iterations": int,
     "budget_usd": (int, float),
 }
+_PROJECT_FOLDERS = (".gsh/agents", ".claude/agents", ".opencode/agent", ".opencode/agents", ".codex/agents")
+"""Ours first."""
 _ALSO_CALLED = {"description": "summary", "words": "prompt"}
 
 
@@ -56,6 +60,8 @@ class Persona(msgspec.Struct, frozen=True, omit_defaults=True):
     budget_usd: float = 0.0
     source: str = ""
     """The file it is from; empty: built in."""
+    without: tuple[str, ...] = ()
+    """Tools that it may not use."""
 
 
 BUILT_IN: dict[str, Persona] = {
@@ -111,23 +117,34 @@ def load_personas(cwd: Path) -> Personas:
     """All personas for a folder. Reads files; blocks for a moment. Never raises for what a file holds."""
     personas = Personas()
     _add_plugins(personas)
-    for file in _files(paths.config_dir() / "agents", personas):
-        _add(personas, file, project=False)
+    home = paths.home()
+    own = {
+        paths.config_dir() / "agents": False,
+        home / ".claude" / "agents": True,
+        home / ".config" / "opencode" / "agent": True,
+        home / ".config" / "opencode" / "agents": True,
+        home / ".codex" / "agents": True,
+    }
+    for folder, foreign in own.items():
+        for file in _files(folder, personas):
+            _add(personas, file, project=False, foreign=foreign)
     root = paths.project_root(cwd)
-    folder = root / ".gsh" / "agents"
-    if folder.is_dir():
-        if trust.state(root, None) != "untrusted":
-            for file in _files(folder, personas):
-                if trust.file_state(root, file) == "trusted":
-                    _add(personas, file, project=True)
-                else:
-                    said = (
-                        "is not used: it is new or changed since you trusted this folder; run `gsh-tui config trust`."
-                    )
-                    personas.problems.append(f"The persona {file} {said}")
-        else:
-            personas.problems.append(f"{folder} is not used: this folder is not trusted; run `gsh-tui config trust`.")
+    for name in _PROJECT_FOLDERS:
+        if (folder := root / name) not in own and folder.is_dir():
+            _add_project(personas, folder, root, foreign=name != _PROJECT_FOLDERS[0])
     return personas
+
+
+def _add_project(personas: Personas, folder: Path, root: Path, *, foreign: bool) -> None:
+    if trust.state(root, None) == "untrusted":
+        personas.problems.append(f"{folder} is not used: this folder is not trusted; run `gsh-tui config trust`.")
+        return
+    for file in _files(folder, personas):
+        if trust.file_state(root, file) == "trusted":
+            _add(personas, file, project=True, foreign=foreign)
+        else:
+            said = "is not used: it is new or changed since you trusted this folder; run `gsh-tui config trust`."
+            personas.problems.append(f"The persona {file} {said}")
 
 
 def _add_plugins(personas: Personas) -> None:
@@ -153,13 +170,17 @@ def _files(folder: Path, personas: Personas) -> list[Path]:
     return definition_entries(folder, lambda file: file.suffix in (".toml", ".md"), MAX_FILES, personas.problems)
 
 
-def _add(personas: Personas, file: Path, *, project: bool) -> None:
+def _add(personas: Personas, file: Path, *, project: bool, foreign: bool = False) -> None:
+    """`foreign`: it is of another program, and is read as that reads it."""
     try:
+        if file.is_symlink() and foreign and not project:
+            file = file.resolve()  # the person's own, who keeps it elsewhere
         fields = _fields(file)
-        persona = _persona(file, fields)
-        if project:
+        persona = _foreign_persona(file, fields) if foreign else _persona(file, fields)
+        if project or foreign:
             if persona.name in personas.found:
-                raise ValueError(f"there is already a persona {persona.name!r}, which a project cannot replace")
+                whose = "a project" if project else "another program's"
+                raise ValueError(f"there is already a persona {persona.name!r}, which {whose} cannot replace")
             if persona.provider or persona.model:
                 raise ValueError("a project's persona cannot choose the provider or the model")
     except (OSError, ValueError) as error:
@@ -243,6 +264,45 @@ def _persona(file: Path, fields: dict[str, Any]) -> Persona:
         },
         learned(Persona),
     )
+
+
+def _foreign_persona(file: Path, fields: dict[str, Any]) -> Persona:
+    """A subagent of Claude Code, an agent of OpenCode or of Codex. Their models are those programs' own."""
+    from gshtui.tools.familiar_calls import our_tool  # few people have one
+
+    tools = [str(word) for word in _listed(fields.get("tools"))]
+    denied = _listed(fields.get("disallowedTools"))
+    if tools[1::2] and set(tools[1::2]) <= {"true", "false"}:  # OpenCode names each with whether it may be used
+        denied += [name for name, used in zip(tools[::2], tools[1::2], strict=False) if used == "false"]
+        tools = []
+    allowed = _listed(fields.get("permission"))
+    denied += [name for name, answer in pairwise(allowed) if answer == "deny" and name != "*"]
+    if "edit" in denied:
+        denied.append("write")
+    name = re.sub(r"[^a-z0-9]+", "-", str(fields.get("name") or file.stem).strip().lower()).strip("-")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"its name {name!r} must be one word of a-z, 0-9 and -")
+    words = fields.get("developer_instructions") or fields.get("prompt") or ""
+    if not isinstance(words, str) or not words.strip():
+        raise ValueError("it has no text")
+    reads = fields.get("sandbox_mode") == "read-only" or fields.get("permissionMode") == "plan"
+    return Persona(
+        name,
+        one_line(str(fields.get("description") or ""), 1_000),
+        words.strip(),
+        tuple(dict.fromkeys(our_tool(tool) for tool in tools if tool != "*")),
+        read_only=reads,
+        source=str(file),
+        without=tuple(dict.fromkeys(our_tool(tool) for tool in denied)),
+    )
+
+
+def _listed(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [word.strip() for word in value.strip("[]").split(",") if word.strip()]
+    if isinstance(value, dict):
+        return [str(word) for pair in cast("dict[str, Any]", value).items() for word in pair]
+    return [str(word) for word in cast("list[object]", value)] if isinstance(value, list) else []
 
 
 def _wanted(key: str) -> str:

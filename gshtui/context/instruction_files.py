@@ -10,13 +10,14 @@ import contextlib
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gshtui.context.blocks import Passage
 from gshtui.context.ports import Contribution
 from gshtui.settings import paths, trust
+from gshtui.settings.instruction_imports import imported_files
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files
 from gshtui.system.open_descriptor import open_reader
@@ -79,7 +80,7 @@ def find_instruction_files(cwd: Path, trusted: Sequence[str] = ()) -> Instructio
     try:
         own = paths.config_dir() / NAMES[0]
         if _there(own):
-            found.files.append(InstructionFile(own, str(own), None))
+            found.files += [InstructionFile(one, str(one), None) for one in (own, *imported_files(own, None))]
         here = cwd.resolve()
         found.root = paths.project_root(here)
     except OSError:
@@ -87,11 +88,22 @@ def find_instruction_files(cwd: Path, trusted: Sequence[str] = ()) -> Instructio
     theirs = [file for folder in _folders(found.root, here) if (file := _of_folder(folder, found.root)) is not None]
     base = trusted_base(found.root) if theirs else found.root
     always = any(found.root.is_relative_to(os.path.realpath(folder)) for folder in trusted)
-    for file in theirs:
+    for file in _with_imports(theirs, found.root):
         state = "trusted" if always else trust.file_state(base, file.path, within=found.root)
         (found.files if state == "trusted" else found.ignored).append(file)
         found.state = state if found.state != "changed" else found.state
     return found
+
+
+def _with_imports(files: Sequence[InstructionFile], root: Path) -> Iterator[InstructionFile]:
+    """Each with the files of the project that it takes in, behind it."""
+    seen = {os.path.realpath(file.path) for file in files}
+    for file in files:
+        yield file
+        for path in imported_files(file.path, root):
+            if (real := os.path.realpath(path)) not in seen:
+                seen.add(real)
+                yield InstructionFile(path, os.path.relpath(path, root), root)
 
 
 def trusted_base(root: Path) -> Path:

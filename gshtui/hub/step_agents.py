@@ -143,7 +143,9 @@ class HubAgents:
         hub, name = self._hub, self._name(request)
         tools = Registry()
         if request.tools:
-            tools = permitted_registry(hub.registry, [ToolLimit(persona.tools, persona.read_only)])
+            tools = permitted_registry(
+                hub.registry, [ToolLimit(persona.tools, persona.read_only, without=persona.without)]
+            )
         around = surroundings(hub, tools, roster)
         task = _TASK.format(workflow=request.name)
         texts = [task, *(text.strip() for text in (persona.words, request.system) if text.strip())]

@@ -20,6 +20,7 @@ from typing import Any, Literal, cast
 
 from gshtui.settings import paths
 from gshtui.settings.git_programs import GitProgram, git_programs
+from gshtui.settings.instruction_imports import imported_files
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files
 from gshtui.system.file_lock import blocking_lock
@@ -29,7 +30,9 @@ State = Literal["trusted", "changed", "untrusted"]
 INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """Files that agents are given, in any folder of a project."""
 BROUGHT_FOLDERS = (
-    *(".gsh/skills", ".claude/skills", ".gsh/agents", ".gsh/workflows", ".gsh/prompts", ".claude/commands"),
+    *(".gsh/skills", ".claude/skills", ".agents/skills"),
+    *(".gsh/agents", ".claude/agents", ".opencode/agent", ".opencode/agents", ".codex/agents"),
+    *(".gsh/workflows", ".gsh/prompts", ".claude/commands"),
 )
 """Folders of a project whose files may all enter a prompt, or be run."""
 GIT = "git: "
@@ -102,7 +105,8 @@ def brought(root: Path) -> dict[str, str]:
                     if entry.name not in _PASSED_BY and not entry.name.startswith("."):
                         waiting.append(Path(entry.path))
                 elif entry.name in INSTRUCTION_NAMES:
-                    found[_name(root, Path(entry.path))] = _hash(Path(entry.path))
+                    for path in (Path(entry.path), *imported_files(Path(entry.path), root)):
+                        found[_name(root, path)] = _hash(path)
     for name in BROUGHT_FOLDERS:
         for path in files_in(root / name):
             found[_name(root, path)] = _hash(path)

@@ -40,6 +40,9 @@ _TOOLS: Mapping[str, str] = {
     "grep_search": "grep",
     "find_files": "glob",
     "file_search": "glob",
+    "task": "spawn_agent",
+    "agent": "spawn_agent",
+    "skill": "skills",
     "todowrite": "todo",
     "todo_write": "todo",
     "update_plan": "todo",
@@ -101,6 +104,15 @@ _EDITOR = {"view": "read", "create": "write", "str_replace": "edit"}
 """The commands of Anthropic's text editor, which is one tool."""
 _STATES = {"pending": "open", "in_progress": "active", "completed": "done", "cancelled": "dropped"}
 _CAPITAL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+
+
+def our_tool(name: str) -> str:
+    """Our name for a tool that a definition of another program names; its own in small letters where we have none."""
+    server, sign, tool = name.removeprefix("mcp__").partition("__")
+    if sign and name.startswith("mcp__"):
+        return f"{server}__{tool}"
+    plain = name.partition("(")[0].strip().lower()
+    return _TOOLS.get(plain, plain)
 
 
 def our_call(call: ToolCall, is_tool: Callable[[str], bool]) -> ToolCall:

@@ -25,6 +25,8 @@ from gshtui.settings import trust
 from tests.kit.configuration import made_project, project_file
 from tests.kit.home import Home
 
+COVERS = ("gshtui.settings.instruction_imports",)
+
 
 class Told(list[tuple[str, str]]):
     def __call__(self, text: str, hint: str) -> None:
@@ -315,3 +317,38 @@ def test_a_file_linked_twice_is_read_once(project: Path) -> None:
     (project / "sub" / "AGENTS.md").symlink_to("../AGENTS.md")
     trust.trust(project, None)
     assert [one.text for one in read_instruction_files(find_instruction_files(project / "sub").files)] == ["x"]
+
+
+async def test_what_a_file_takes_in_goes_with_it(project: Path, home: Home) -> None:
+    write(home.config / "gsh" / "AGENTS.md", "Mine, with @more.md and @~/notes.md.")
+    write(home.config / "gsh" / "more.md", "More of mine.")
+    write(home.path / "notes.md", "Notes.")
+    write(
+        project / "CLAUDE.md", "See @AGENTS2.md, @docs/style.md. Mail a@b.c, `@no.md`, @types/node\n```\n@no.md\n```\n"
+    )
+    write(project / "AGENTS2.md", "Two. @CLAUDE.md")
+    write(project / "docs" / "style.md", "Style: @deep/er.md")
+    write(project / "docs" / "deep" / "er.md", "Deeper. @../../../outside.md @/etc/hostname")
+    write(project / "no.md", "code is no import")
+    write(project.parent / "outside.md", "outside")
+    trust.trust(project, None)
+    found = await passages(project)
+    assert list(found) == ["AGENTS.md (yours)", "CLAUDE.md", "AGENTS2.md", "docs/style.md", "docs/deep/er.md"]
+    own = (await InstructionSection(project, Told())(True)).passages[:3]
+    assert [passage.text.splitlines()[-1] for passage in own] == [
+        "Mine, with @more.md and @~/notes.md.",
+        "More of mine.",
+        "Notes.",
+    ]
+
+
+async def test_what_is_taken_in_counts_as_it_was_trusted(project: Path) -> None:
+    write(project / "CLAUDE.md", "@a.md @b.md @link.md")
+    write(project / "a.md", "A.")
+    (project / "link.md").symlink_to("/etc/hostname")
+    trust.trust(project, None)
+    write(project / "a.md", "Do evil.")
+    write(project / "b.md", "New.")
+    told = Told()
+    assert list(await passages(project, told)) == ["CLAUDE.md"]
+    assert "a.md" in told[0][0] and "b.md" in told[0][0]

@@ -27,7 +27,7 @@ from gshtui.tools import commands as tool_commands
 from gshtui.tools.workspace import ToolConfig
 from tests.kit.scripted_provider import ScriptedProvider
 
-COVERS = ("gshtui.agents.personas", "gshtui.fleet.native.spec", "gshtui.fleet.ports", "gshtui.tools.commands")
+COVERS = ("gshtui.fleet.native.spec", "gshtui.fleet.ports", "gshtui.tools.commands")
 
 
 def made(folder: Path, id: str, parent: str = "", *, hub: dict[str, Any] | None = None, **request: Any) -> Spec:

@@ -11,6 +11,7 @@ import asyncio
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable
@@ -260,6 +261,25 @@ def own_skill(home: Home, project: Path) -> None:
     assert read_skills(project).get("changelog").source == "yours"
 
 
+def skill_of_others(home: Home, project: Path) -> None:
+    for folder in (".claude/skills", ".agents/skills"):
+        a_skill(home.path / folder)
+        assert read_skills(project).get("changelog").folder == home.path / folder / "changelog"
+        shutil.rmtree(home.path / folder)
+
+
+def persona_of_others(home: Home, project: Path) -> None:
+    for number, folder in enumerate((".claude/agents", ".config/opencode/agent")):
+        file = home.path / folder / f"careful-{number}.md"
+        file.parent.mkdir(parents=True)
+        file.write_text("---\ndescription: Looks twice\n---\nLook twice.\n")
+        assert load_personas(project).get(f"careful-{number}").words == "Look twice."
+    file = home.path / ".codex/agents/careful.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('developer_instructions = "Look twice."')
+    assert load_personas(project).get("careful").words == "Look twice."
+
+
 def project_skill(home: Home, project: Path) -> None:
     a_skill(project / ".gsh/skills")
     assert "changelog" not in read_skills(project).found, "nobody trusts it yet"
@@ -430,6 +450,9 @@ VIRTUAL = {".status", ".system", "KEY.mem", ASSEMBLY, *CALLS, *(f"{name}.ctx" fo
 FILES: dict[str, Callable[[Home, Path], None]] = {
     "rules.toml": both_rules, ".gsh/rules.toml": both_rules,
     "~/.config/gsh/agents/": its_persona, "SKILL.md": own_skill, "~/.config/gsh/skills/": own_skill,
+    "~/.claude/skills/": skill_of_others, "~/.agents/skills/": skill_of_others,
+    "~/.claude/agents/": persona_of_others, "~/.config/opencode/agent/": persona_of_others,
+    "~/.codex/agents/": persona_of_others,
     ".gsh/skills/": project_skill, "~/.config/gsh/AGENTS.md": own_instructions, "AGENTS.md": project_instructions,
     "CLAUDE.md": project_instructions, "GEMINI.md": project_instructions, ".gsh/config.toml": project_configuration,
     ".worktreeinclude": included, "$XDG_CONFIG_HOME/gsh/config.toml": kept, "~/.config/gsh": kept,

@@ -20,6 +20,7 @@ from gshtui.agents.skills.skill_store import (
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome
 from gshtui.commands.language import validate
 from gshtui.context.system_section import system_sections
+from gshtui.settings import trust
 from gshtui.text.front_matter import FrontMatterError, parse
 from tests.kit.configuration import made_project, project_file
 from tests.kit.home import Home
@@ -229,3 +230,26 @@ def test_the_system_section_has_it_between_what_is_stable_and_what_changes(proje
     bare = system_sections("main", project, "", today)
     with_skills = system_sections("main", project, "", today, "Skills\n- x: y")
     assert with_skills == (bare[0], "Skills\n- x: y", bare[1])
+
+
+def test_skills_of_other_programs_are_read_where_they_are(project: Path, home: Home, own: Path) -> None:
+    for folder in (home.path / ".claude" / "skills", home.path / ".agents" / "skills", own):
+        put(folder, "both", f"---\nname: both\ndescription: Of {folder.parent.name}.\n---\nDo it.\n")
+    put(
+        home.path / ".claude" / "skills",
+        "of-claude",
+        "---\ndescription: No name.\nmodel: opus\nhooks: x\n---\nDo it.\n",
+    )
+    put(home.path / ".claude" / "skills", "by-hand", "---\ndescription: x\ndisable-model-invocation: true\n---\nDo.\n")
+    put(home.path / ".agents" / "skills", "of-agents")
+    (home.path / ".agents" / "skills" / "linked").symlink_to(home.path / ".claude" / "skills" / "of-claude")
+    put(project / ".agents" / "skills", "of-project")
+    shelf = read_skills(project)
+    assert {"both", "of-claude", "of-agents"} <= set(shelf.found) and "of-project" not in shelf.found
+    assert shelf.found["both"].description == "Of gsh.", "your own for this program count first"
+    assert "by-hand" not in shelf.found
+    trust.trust(project, None)
+    shelf = read_skills(project)
+    assert shelf.found["of-project"].source == "the project's" and shelf.problems == []
+    put(project / ".agents" / "skills", "of-project", body="Do something else.")
+    assert "of-project" not in read_skills(project).found

@@ -25,6 +25,8 @@ MAX_SKILLS = 100
 """Skills that are read of one folder."""
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+PROJECT_FOLDERS = (".gsh", ".claude", ".agents")
+"""Folders of a project that have skills."""
 _KEYS = frozenset(
     ("name", "description", "license", "compatibility", "metadata", "allowed-tools", "version", "author", "tags")
 )
@@ -74,10 +76,12 @@ def read_skills(cwd: Path) -> SkillStore:
     """All skills for a folder. Reads files; blocks for a moment. Never raises for what a file holds."""
     shelf = SkillStore()
     _read_folder(shelf, _BUILT_IN, "built in", _BUILT_IN)
-    own = paths.config_dir() / "skills"
-    _read_folder(shelf, own, "yours", None)
+    claude = paths.home() / ".claude" / "skills"
+    # Your own for gsh-tui replace those of other programs.
+    for own in (claude, paths.home() / ".agents" / "skills", paths.config_dir() / "skills"):
+        _read_folder(shelf, own, "yours", None)
     root = paths.project_root(cwd)
-    theirs = [folder for folder in (root / ".gsh" / "skills", root / ".claude" / "skills") if folder.is_dir()]
+    theirs = [folder for one in PROJECT_FOLDERS if (folder := root / one / "skills").is_dir() and folder != claude]
     if theirs and trust.state(root, None) == "untrusted":
         shelf.problems.append(
             f"The skills in {theirs[0].parent} are not used: this folder is not trusted; run `gsh-tui config trust`."
@@ -141,9 +145,13 @@ def _read(entry: Path, source: Source, within: Path | None, shelf: SkillStore) -
     if not real.is_relative_to(folder):
         raise SkillError("a link leads out of the skill's folder")
     front = parse(_text(real))
-    for key in sorted(set(front.fields) - _KEYS):
+    if front.text("disable-model-invocation") == "true":
+        return None
+    of_others = entry.parent.parent.name in (".claude", ".agents")  # have keys of their own
+    for key in () if of_others else sorted(set(front.fields) - _KEYS):
         shelf.problems.append(f"{entry / FILE}, line {front.line[key]}: {key!r} is unknown here and is ignored.")
-    name, description = front.text("name"), one_line(front.text("description"), MAX_DESCRIPTION + 1)
+    name = front.text("name") or (entry.name if of_others else "")
+    description = one_line(front.text("description"), MAX_DESCRIPTION + 1)
     if not name:
         raise SkillError("it has no `name`")
     if len(name) > MAX_NAME or not _NAME.fullmatch(name):
@@ -157,6 +165,8 @@ def _read(entry: Path, source: Source, within: Path | None, shelf: SkillStore) -
     if len(description) > MAX_DESCRIPTION:
         raise SkillError(f"its description is longer than {MAX_DESCRIPTION:,} characters")
     before = shelf.found.get(name)
+    if before is not None and before.folder == folder:
+        return None  # linked twice
     if before is not None and source == "the project's":
         raise SkillError(f"there is already a skill {name!r} ({before.source}), which a project cannot replace")
     return Skill(name, description, source, folder)

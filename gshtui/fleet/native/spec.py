@@ -56,10 +56,13 @@ class ToolLimit(msgspec.Struct, frozen=True, omit_defaults=True):
     read_only: bool = False
     paths: tuple[str, ...] = ()
     """The only paths that its tools reach, and then only tools that can be held to them; empty: no such limit."""
+    without: tuple[str, ...] = ()
+    """Tools that are not allowed."""
 
     def allows(self, tool: str, *, reads: bool) -> bool:
         """Whether this tool may be used; `reads`: it only reads."""
-        return (not self.tools or tool in self.tools) and (reads or not self.read_only)
+        listed = (not self.tools or tool in self.tools) and tool not in self.without
+        return listed and (reads or not self.read_only)
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -247,8 +250,8 @@ def _within_limits(request: SpawnRequest, persona: Persona | None, parent: Spec 
 def _tool_limits(request: SpawnRequest, persona: Persona | None, parent: Spec | None) -> tuple[ToolLimit, ...]:
     """The parent's limits, then the persona's and the request's own; each once."""
     limits = parent.limits if parent is not None else ()
-    if persona is not None and (persona.tools or persona.read_only):
-        limits += (ToolLimit(persona.tools, persona.read_only),)
+    if persona is not None and (persona.tools or persona.read_only or persona.without):
+        limits += (ToolLimit(persona.tools, persona.read_only, without=persona.without),)
     if request.tools:
         limits += (ToolLimit(request.tools),)
     if request.paths:
