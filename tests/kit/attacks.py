@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-LONG, AT_ONCE = 3_000, 0.25
+LONG, AT_ONCE = 1_000, 0.25
 """Characters of a first look at each attack, and the seconds of processor time after which it is given up."""
-LONGEST, WITHIN = 400_000, 1.0
+LONGEST, WITHIN = 200_000, 0.5
 """The same of the look that decides."""
 WORST = 3
 """Attacks that get it: those that took longest at first."""

@@ -16,6 +16,11 @@ from tests.kit import source
 OPERATIONS = frozenset(("search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"))
 
 
+_IMPORTS = re.compile(r"^\s*(?:import|from)\s[^\n]*\bre\b", re.MULTILINE)
+_USES = re.compile(rf"[A-Z0-9_]\s*\.\s*(?:{'|'.join(sorted(OPERATIONS))})\b")
+"""What a file has that is worth parsing: most of the package has neither."""
+
+
 @dataclass(frozen=True)
 class Use:
     """An expression and one way in which it is used. `operation`: all over the text counts as `finditer`."""
@@ -44,7 +49,7 @@ def find_uses() -> tuple[list[Use], list[Unknown]]:
     unknown: list[Unknown] = []
     operations = _operations()
     for path in source.files():
-        if "re" not in set(source.imported(path)):
+        if not _IMPORTS.search(path.read_text("utf-8")) or "re" not in set(source.imported(path)):
             continue
         module = _imported(path)
         for name, pattern, operation in _held(module):
@@ -75,7 +80,7 @@ def _operations() -> dict[str, set[str]]:
     """By the name of a constant, what is done with it anywhere."""
     done: dict[str, set[str]] = {}
     for path in source.files():
-        for node in source.nodes(path, ast.Attribute):
+        for node in source.nodes(path, ast.Attribute) if _USES.search(path.read_text("utf-8")) else ():
             if node.attr in OPERATIONS:
                 holder = node.value
                 name = holder.id if isinstance(holder, ast.Name) else getattr(holder, "attr", "")
