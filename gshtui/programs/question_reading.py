@@ -185,7 +185,9 @@ def _numbered(
             return None
         number = _number(rules, text[row])
         named = also.search(text[row]) if also is not None and not number else None
-        head = (named.group(1) or "").strip() if named is not None else f"{number}. "
+        head = (named.group(1) or "").strip() if named is not None else _head(rules, text[row])
+        if not head or head not in whole[row]:
+            return None
         shown += [ShownRow(whole[row][whole[row].find(head) :], marked=True), *map(ShownRow, whole[row + 1 : end])]
         joined = " ".join(text[n].strip() for n in range(row, end))
         labels.append(one_line(head, _BEHIND) if named is not None else _label(rules, joined, text[row]))
@@ -278,6 +280,12 @@ _STATE = re.compile(r"\[.\]")
 def _place_of_number(rules: QuestionRules, line: str) -> int:
     match = compile_linear(rules.choice).search(line)
     return match.span(1)[0] if match is not None else 0
+
+
+def _head(rules: QuestionRules, line: str) -> str:
+    """The number of a choice with the beginning of its label, however a program writes that: `1. Y`, `2) N`."""
+    match = compile_linear(rules.choice).search(line)
+    return line[match.span(1)[0] : match.span(2)[0] + 1] if match is not None else ""
 
 
 def _column(rules: QuestionRules, line: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -269,3 +270,19 @@ def test_marked_choices_without_numbers_are_read_by_what_they_mean(rules: dict[s
     found = read_screen(tern, TERN, "", (0, 7)).read
     assert found is not None and found.question.subject == "Delete notes.txt?"
     assert [one.key for one in found.question.choices] == keys
+
+
+@pytest.mark.parametrize("form", ["{}. {}", "{}) {}", "({}) {}", "[{}] {}", "{}: {}", "{} - {}", "{} {}"])
+def test_a_choice_is_pressed_where_its_whole_row_is_shown_however_it_is_numbered(form: str) -> None:
+    before, between = (re.escape(part) for part in form.partition("{}")[::2])
+    between = between.replace(r"\{\}", "")
+    rules = profiles.QuestionRules(choice=rf"^(?:\* |  ){before}(\d){between}(\S.*)$", mark=r"^\* ", footer="^move")
+    rule = profiles.StatusRule(status="waiting", all=(r"^(.*\?)$",), doing="{1}")
+    heron = profiles.Profile(name="heron", title="Heron", question=rules, rules=(rule,))
+    rows = [
+        f"{sign} {form.format(number, label)}" for sign, number, label in (("*", 1, "Yes, go"), (" ", 2, "No, stay"))
+    ]
+    found = read_screen(heron, ["", "Go?", *rows, "move by arrows"], "", (0, 2)).read
+    assert found is not None and [one.label for one in found.question.choices] == ["Yes, go", "No, stay"]
+    for row, shown in zip(rows, [each for each in found.rows if each.marked], strict=True):
+        assert row.endswith(shown.text) and shown.text[0].isdecimal() and len(shown.text) > len("No, stay")
