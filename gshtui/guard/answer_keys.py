@@ -44,10 +44,10 @@ class Offer(msgspec.Struct, frozen=True):
 
 ANSWERS: tuple[Offer, ...] = (
     Offer("1", "once", ("allow once", "allow once", "yes", "")),
-    Offer("2", "session", ("this exact call for the session", "for this session", "session", "")),
-    Offer("3", "always", ("always, by a rule", "always", "always", "")),
+    Offer("2", "session", ("allow this exact call for this session", "this session", "session", "")),
+    Offer("3", "always", ("always allow (add a rule)…", "always…", "always", "")),
     Offer("4", "deny", ("deny", "deny", "no", "")),
-    Offer("5", "reason", ("deny with a reason", "deny, why", "why", "")),
+    Offer("5", "reason", ("deny with reason", "deny, why", "why", "")),
 )
 
 

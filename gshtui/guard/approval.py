@@ -261,7 +261,8 @@ class Gate:
             tool=call.tool,
             effect=assessment.effect.value,
             subject=assessment.subject,
-            detail="\n".join((*_explained(assessment), assessment.detail)).strip("\n"),
+            detail="\n".join((*_elsewhere(assessment), assessment.detail)).strip("\n"),
+            beside="\n".join(_explained(assessment)),
             diff=assessment.diff,
             pattern=assessment.pattern if rule else "",
             rule=rule,
@@ -374,6 +375,9 @@ class Gate:
         self._bus.publish(Noticed(level="warning", text=text, about=request.agent))
 
 
+_VERDICTS = {"allow": "allowed", "ask": "needs approval", "deny": "denied"}
+
+
 def _names_all(rule: GuardRule, call: Call, assessment: Assessment, path: str) -> bool:
     """Whether a rule that allows says enough: a secret never, a file that starts programs only by its whole name."""
     if rule.do != "allow":
@@ -392,22 +396,27 @@ def _said(does: str, rule: GuardRule) -> str:
     return f"your rule {rule.name} {does} this{why}" if does == "asks" else f"The rule {rule.name} {does} this{why}."
 
 
+def _elsewhere(assessment: Assessment) -> list[str]:
+    """What a question says above the call, which could be long or pretend to say it."""
+    return [f"It acts on {_line(assessment.machine)}, another machine."] if assessment.machine else []
+
+
 def _explained(assessment: Assessment) -> list[str]:
-    """What a question says above the call, which could be long or pretend to say it: why it asks, what the sandbox
-    would do, each part with its verdict and, where there are several, its rule.
+    """What a question says besides the call: why it asks, each part that needs approval with its rule, and what the
+    sandbox would do.
     """
-    lines = [f"It acts on {_line(assessment.machine)}, another machine."] if assessment.machine else []
+    lines: list[str] = []
     if assessment.why and assessment.why not in assessment.warnings:
         lines.append(unmarked(f"It asks because {_line(assessment.why)}."))
-    if assessment.sandbox:
-        reach = f": {_line(assessment.reach)}" if assessment.reach else ""
-        lines.append(f"It could run in the sandbox (/mode auto){reach}.")
     if len(assessment.parts) > 1:
         lines += (
-            f"{part.verdict:>5}  {_line(part.text)}" + (f"  · {part.rule}" if part.verdict != "allow" else "")
+            f"{_VERDICTS[part.verdict]}: {_line(part.text)}" + (f" ({part.rule})" if part.verdict != "allow" else "")
             for part in assessment.parts
         )
-    return [*lines, ""] if lines else []
+    if assessment.sandbox:
+        reach = f": {_line(assessment.reach)}" if assessment.reach else ""
+        lines.append(f"Could run sandboxed with /mode auto{reach}.")
+    return lines
 
 
 def _line(text: str) -> str:

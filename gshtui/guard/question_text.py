@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 LineKind = Literal["subject", "warning", "pattern", "label", "detail", "add", "remove", "hunk", "context"]
 PROGRAM = "ask"
 """Used instead of an effect when another vendor's program asks in its terminal."""
-EFFECTS = {"write": "write", "execute": "execute", "network": "reach the network", "read": "read"}
+EFFECTS = {"write": "write", "execute": "run", "network": "reach the network:", "read": "read"}
+"""What an agent wants to do, by effect; what it wants to do that with follows."""
+_USUAL = {"bash": "a command", "edit": "a file", "write": "a file", "read": "a file"}
+"""What the everyday tools act on."""
 BUDGET = "budget"
 """Used instead of a tool's name when an agent asks to continue beyond its budget."""
 _OWN_WORDS = {
@@ -29,10 +32,10 @@ _OWN_WORDS = {
     "mcp_question": "passes on a question from an MCP server",
     "mcp_sampling": "asks whether an MCP server may use its model",
     "mcp_sign_in": "asks you to sign in to an MCP server",
-    "spawn_agent": "asks to start an agent",
+    "spawn_agent": "wants to start an agent",
     "workflow_continue": "asks whether to go on after a failed step",
-    "worktree_setup": "asks to run the setup of a worktree",
-    "worktree_setup_outside": "asks to run the setup of a worktree outside the sandbox",
+    "worktree_setup": "wants to run the setup of a worktree",
+    "worktree_setup_outside": "wants to run the setup of a worktree outside the sandbox",
 }
 """Questions that are about no tool of an agent, by the name that stands for one: what is asked."""
 _SENTENCES = frozenset(("mcp_server", "mcp_question", "mcp_sampling", "mcp_sign_in", "workflow_continue"))
@@ -57,26 +60,46 @@ class QuestionLine(NamedTuple):
 
 
 def question_title(request: ApprovalRequested, place: int = 1, count: int = 1, name: str = "") -> str:
-    """Who asks, to what effect, with which tool, and which of how many questions this is.
+    """Who wants to do what, and which of how many questions this is.
 
     Args:
         name: what the agent is called, where it is known by a number.
     """
+    of = f" · {place} of {count}" if count > 1 else ""
+    who, wants, what = _wish(request, name)
+    return f"{who} {wants} {what}".rstrip(": ") + of
+
+
+def question_row(request: ApprovalRequested, name: str = "", *, short: bool = False) -> str:
+    """The question in one row, while nobody has gone to it; `short`: who asks about what, and no more."""
+    from gshtui.text.sanitise import one_line
+
+    who, wants, what = _wish(request, name)
+    subject = one_line(request.subject, 400)
+    if subject and (short or request.effect == PROGRAM):
+        return f"{who}: {subject}" if short else f"{who} asks: {subject}"
+    if request.tool in _USUAL and subject:
+        return f"{who} {wants} {subject}" if request.tool in ("edit", "write", "read") else f"{who} {wants}: {subject}"
+    words = f"{who} {wants} {what}".rstrip(": ")
+    return f"{words}: {subject}" if subject else words
+
+
+def _wish(request: ApprovalRequested, name: str) -> tuple[str, str, str]:
+    """Who asks, for what, and with what."""
     from gshtui.guard.rules import SERVER_TOOL  # not before the first letter
     from gshtui.text.sanitise import one_line
 
-    effect = "continue" if request.tool == BUDGET else EFFECTS.get(request.effect, one_line(request.effect, 40))
-    who = one_line(request.agent, 40)
-    if name and name != request.agent:
-        who = f"{one_line(name, 40)} ({who})"
-    of = f" · {place} of {count}" if count > 1 else ""
+    who, tool = one_line(name or request.agent, 40), one_line(request.tool, 40)
     if request.effect == PROGRAM:
-        return f"{who} asks · {one_line(request.tool, 40)}{of}"
+        return who, "asks", f"· {tool}"
     if request.tool in _OWN_WORDS:
-        return f"{who} {_OWN_WORDS[request.tool]}{of}"
+        return who, _OWN_WORDS[request.tool], ""
+    if request.tool == BUDGET:
+        return who, "wants to continue", "beyond its budget"
     if SERVER_TOOL in request.tool:
-        effect = "use"
-    return f"{who} asks to {effect} · {one_line(request.tool, 40)}{of}"
+        return who, "wants to use", tool
+    verb = "edit" if request.tool == "edit" else EFFECTS.get(request.effect, one_line(request.effect, 40))
+    return who, f"wants to {verb}", _USUAL.get(request.tool, tool)
 
 
 def asked_words(tool: str, subject: str) -> str:
@@ -109,7 +132,7 @@ def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
 
 
 class QuestionParts(NamedTuple):
-    """A question in its order: what it is about, the change, the rule that it would make."""
+    """A question in its order: what it is about, the change, what is said besides."""
 
     head: list[QuestionLine]
     diff: str
@@ -117,7 +140,9 @@ class QuestionParts(NamedTuple):
 
 
 def question_parts(request: ApprovalRequested) -> QuestionParts:
-    """The subject with its warnings and all that a call says besides, the change, and what `always` would allow."""
+    """The subject with its warnings, where, and all that the call says; the change; then what is said besides: the rule
+    that `always` would make, why it asks, what the sandbox would do, what a program says beside its question.
+    """
     from gshtui.text.marked_words import unmarked  # not before the first letter
     from gshtui.text.sanitise import visible
 
@@ -127,28 +152,24 @@ def question_parts(request: ApprovalRequested) -> QuestionParts:
         for warning in request.warnings
         for text in visible(unmarked(warning)).split("\n")
     ]
-    rule: list[QuestionLine] = []
+    tail = [QuestionLine("context", text) for text in map(visible, request.beside.split("\n")) if text.strip()]
     if request.rule:
         pattern = " ".join(visible(request.pattern).split()).replace(f" {Path.home()}/", " ~/")
-        rule = [QuestionLine("pattern", f"3 shows a rule: {pattern}")]
+        tail.insert(0, QuestionLine("pattern", f"always allow would add: {pattern}"))
     if request.effect == PROGRAM:  # as its screen shows it, where every row counts
         shown = (visible(text) for text in request.detail.split("\n"))
-        read = [QuestionLine(_program_kind(text), text) for text in shown if text.strip()]
-        beside = [QuestionLine("context", text) for text in map(visible, request.beside.split("\n")) if text.strip()]
-        return QuestionParts([*head, *rule, *read], request.diff, beside)
+        head += [QuestionLine(_program_kind(text), text) for text in shown if text.strip()]
+        return QuestionParts(head, request.diff, tail)
     said = (request.subject.strip(), f"{request.tool} {request.subject}".strip())
     words = request.detail
     if "\n" not in request.subject and request.subject.strip():  # it stands above, whole
         for one in said:
             words = words.removesuffix(f"\n{one}").rstrip("\n")
-    detail: list[QuestionLine] = []
     if words and words.strip() not in said:
-        detail.append(QuestionLine("label", ""))
         # Each line has a row of its own here, so that their number needs no telling.
-        detail += [QuestionLine("detail", text) for text in visible(words, counted=False).split("\n")]
-    if not request.diff:
-        return QuestionParts([*head, *rule, *detail], "", [])
-    return QuestionParts([*head, *detail], request.diff, [QuestionLine("label", ""), *rule] if rule else [])
+        lines = [QuestionLine("detail", text) for text in visible(words, counted=False).split("\n")]
+        head += lines if len(lines) == 1 else [QuestionLine("label", ""), *lines]
+    return QuestionParts(head, request.diff, tail)
 
 
 _CHANGED = re.compile(r"^ *\d+ +([+-])(?: |$)")
@@ -163,12 +184,13 @@ def _program_kind(line: str) -> LineKind:
 def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
     """The whole question as lines: subject, warnings, detail, the change; what `always` would allow, behind it."""
     head, diff, tail = question_parts(request)
+    behind = [QuestionLine("label", ""), *tail] if tail else []
     if not diff:
-        return head
+        return [*head, *behind]
     rows = question_rows(diff, request.subject)
     digits = digits_of(rows)
     change = [QuestionLine(_KINDS[row.kind], numbered(row, digits)) for row in rows]
-    return [*head, QuestionLine("label", ""), *change, *tail]
+    return [*head, QuestionLine("label", ""), *change, *behind]
 
 
 def rule_words(rule: str, file: Path) -> list[str]:

@@ -29,7 +29,7 @@ class PromptHost(ThemedApp[None]):
     CSS_PATH = [STYLES / "prompt.tcss", STYLES / "approvals.tcss"]
     CSS = "Log { height: 1fr; }"
     BINDINGS = [
-        bind("approval.focus", "below('review_or_write')"),
+        bind("approval.focus", "below('review')"),
         bind("approval.go", "below('review')"),
         bind("queue.focus", "below('queue')"),
     ]

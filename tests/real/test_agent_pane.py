@@ -43,7 +43,7 @@ async def test_a_person_prompts_answers_and_leaves_in_the_pane(tmux: TmuxServer,
     await shown(tmux, pane, "idle", "no window is connected", "›")
     await tmux.type_bytes(pane, b"run echo $((40+2))-in-the-pane")
     await tmux.send_keys(pane, "Enter")
-    text = await shown(tmux, pane, "asks to execute · bash", "1 allow once")
+    text = await shown(tmux, pane, "wants to run a command", "1 allow once")
     assert "echo $((40+2))-in-the-pane" in text
     await tmux.type_bytes(pane, b"1")
     await tmux.send_keys(pane, "Enter")

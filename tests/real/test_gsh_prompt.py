@@ -21,7 +21,7 @@ from tests.kit.storms import seeds
 
 COVERS = ("gshtui.headless.approval_prompt", "gshtui.headless.prompt_turn", "gshtui.headless.reporter")
 
-ANSWERS = b"5 deny with a reason\r\n? "
+ANSWERS = b" deny with reason\r\n? "
 
 
 @pytest.fixture

@@ -203,16 +203,14 @@ def drive(folder: Path) -> bytes:
         since = 0
         # The block of Python runs, the command does not.
         for answer, outcome in ((b"1", "Now a question."), (b"4", "all said")):
-            child.read_until(shows("to answer 1 question", since))
+            child.read_until(shows("wants to run", since))
             since = len(child.output)
             while not shows(outcome, since)():
                 for key in (b"\x07", answer):
                     rest(READ + PAUSE)  # no key counts before
                     child.write(key)
                 rest(1.5)
-                after = len(child.output)
-                rest(1.5)
-                if not shows("to answer 1 question", after)():  # it is answered, or else this is said each second
+                if not shows("too soon", since)():
                     child.read_until(shows(outcome, since))
         child.read_until(shows("all said"))
         for command in COMMANDS:

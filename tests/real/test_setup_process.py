@@ -73,7 +73,7 @@ async def test_it_writes_its_worktree_only_and_reads_no_secret(
     assert record is not None
     assert record.code == 0
     assert "canary" not in Path(record.output).read_text()
-    assert record.sandbox.startswith("It ran in the sandbox: no network, and only the project")
+    assert record.sandbox.startswith("It ran in the sandbox: no network; writes only to the project")
     assert not (place / ".envrc").exists()
     (moved,) = record.refused
     assert moved.startswith(".envrc is not left in the worktree")
@@ -181,7 +181,7 @@ async def test_one_that_makes_its_own_sandbox_runs_in_that_alone(project: Path, 
 
 async def test_the_question_says_where_the_command_runs(project: Path, own: Path) -> None:
     for given, said in (
-        (sandboxes(own), "It runs in the sandbox: no network, and only the project and /tmp"),
+        (sandboxes(own), "It runs in the sandbox: no network; writes only to the project and /tmp"),
         (sandboxes(own, enabled=False), "It runs with all your rights, outside the sandbox: the sandbox is switched"),
     ):
         bus = Bus()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static
@@ -218,10 +219,13 @@ async def test_each_answer_by_mouse() -> None:
         app.now.later()
         await pilot.pause()
         await pilot.press(*"typing")
-        for word, decision in (("allow once", "once"), ("deny with", None), ("4 deny", "deny")):
+        for word, decision in (("allow once", "once"), ("deny, why", None), ("4 deny", "deny")):
+            app.pane.focus()
+            await pilot.pause()
+            app.now.later()
             await pilot.pause()
             rows = str(app.query_one(Answers).content).split("\n")
-            at = next(y for y, row in enumerate(rows) if word in row)
+            at = next((y for y, row in enumerate(rows) if word in row), 0)
             await pilot.click(Answers, offset=(rows[at].index(word), at))
             await pilot.pause()
             app.now.later()
@@ -262,21 +266,32 @@ async def test_a_burst_that_brings_its_own_key_is_no_answer() -> None:
         assert app.answers == [("a1", "once", "")]
 
 
-async def test_the_key_to_a_question_that_has_just_gone_opens_no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_key_to_a_question_never_opens_an_editor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", "true")
     app = Asked()
     async with app.run_test(notifications=True) as pilot:
         app.feed(make_question(1))
         await pilot.pause()
-        app.now.later(LONG)
         app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
-        await pilot.pause()
-        await app.press(pilot, "ctrl+g", after=0.9)
-        assert [notice.message for notice in app._notifications] == ["The question has gone."]
-        await app.press(pilot, "ctrl+g", after=1.0)
+        for wait in (0.1, 0.9, 10.0):
+            await app.press(pilot, "ctrl+g", after=wait)
         await app.workers.wait_for_complete()
-        await pilot.pause()
-        assert "Can't open an editor here" in list(app._notifications)[-1].message
+        assert {notice.message for notice in app._notifications} == {"No question is waiting."}
+
+
+@pytest.mark.parametrize("fields", [{"diff": "@@ -1 +1 @@\n-a\n+b\n"}, {"detail": "in /src"}, {"subject": "x " * 200}])
+async def test_what_its_row_did_not_show_is_answered_only_after_it_was_seen(fields: dict[str, str]) -> None:
+    app = Asked()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.feed(make_question(1, **fields))
+        await app.review(pilot)
+        await app.press(pilot, "1", after=READ / 2)
+        assert app.answers == [] and "too soon" in app.heading
+        await app.press(pilot, "escape")
+        assert app.pane.region.height == 1 and app.focused is app.area.input
+        await app.review(pilot)
+        await app.press(pilot, "enter")
+        assert app.answers == [("a1", "once", "")]
 
 
 @pytest.mark.parametrize("first", [0.0, 0.05, 0.07, 0.1, 0.2])
@@ -353,6 +368,8 @@ async def test_a_click_on_what_has_just_come_up_is_no_answer() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         app.feed(make_question(1))
         await pilot.pause()
+        app.pane.focus()
+        await pilot.pause()
         text = str(app.query_one(Answers).content)
         await pilot.click(Answers, offset=(text.index("allow once"), 0))
         await pilot.pause()
@@ -366,7 +383,7 @@ async def test_several_wait_in_turn() -> None:
         await app.review(pilot)
         heading = app.query_one("#approval-title", Static)
         assert "1 of 3" in str(heading.content)
-        await app.press(pilot, "right")
+        await app.press(pilot, "right_square_bracket")
         assert "2 of 3" in str(heading.content)
         app.now.later()
         await app.press(pilot, "1")
@@ -428,7 +445,8 @@ async def test_untrusted_text_is_text() -> None:
         app.feed(
             make_question(1, agent=nasty, tool=nasty, subject=nasty, pattern=nasty, detail=nasty * 2, warnings=(nasty,))
         )
-        await pilot.pause()
+        assert "[@click=app.quit]x[/] [/foo]" in app.heading and "\x1b" not in app.heading
+        await app.review(pilot)
         rows = [app.query_one(QuestionView).render_line(y).text for y in range(4)]
         assert "[@click=app.quit]x[/] [/foo]" in rows[0]
         assert "\x1b" not in "".join(rows) + str(app.query_one("#approval-title", Static).content)
@@ -452,7 +470,7 @@ async def test_a_long_diff_scrolls_and_says_so() -> None:
         view.scroll_end(animate=False)
         await pilot.pause()
         assert " more" not in str(title.content)
-        assert "line 4999" in view.render_line(view.size.height - 3).text, "the rule that 3 shows is below"
+        assert "line 4999" in view.render_line(view.size.height - 2).text, "what always would add is below"
 
 
 EDIT = (
@@ -492,19 +510,19 @@ async def test_the_marked_answer_is_given_by_enter_and_arrows_move_the_mark() ->
     async with app.run_test(size=(80, 24)) as pilot:
         app.feed(make_question(1), make_question(2), make_question(3))
         await pilot.pause()
-        assert "❯" not in str(app.query_one(Answers).content), "enter is the input's now"
+        assert not app.query_one(Answers).display, "enter is the input's now"
         await app.review(pilot)
-        rows = str(app.query_one(Answers).content).split("\n")
-        assert rows[0] == "❯ 1 allow once" and [row[:4] for row in rows[1:]] == ["  2 ", "  3 ", "  4 ", "  5 "]
+        row = str(app.query_one(Answers).content)
+        assert row == "▸ 1 allow once    2 this session    3 always…    4 deny    5 deny, why"
         await app.press(pilot, "enter")
         assert app.answers == [("a1", "once", "")]
         await app.review(pilot)
         await app.press(pilot, "down", "down", "down", "down", "down", "up")
-        assert str(app.query_one(Answers).content).split("\n")[3] == "❯ 4 deny"
+        assert "▸ 4 deny" in str(app.query_one(Answers).content)
         await app.press(pilot, "enter")
         assert app.answers[1:] == [("a2", "deny", "")]
         await app.review(pilot)
-        assert str(app.query_one(Answers).content).startswith("❯ 1"), "another question, another mark"
+        assert str(app.query_one(Answers).content).startswith("▸ 1"), "another question, another mark"
 
 
 async def test_enter_for_words_or_for_the_question_before_answers_nothing() -> None:
@@ -530,12 +548,17 @@ async def test_the_input_and_some_of_the_conversation_stay_in_sight(size: tuple[
         width, height = size
         assert app.area.input.region.bottom <= height and app.area.input.region.height >= 1
         assert app.query_one("Log").region.height >= (4 if height >= 24 else 1)
+        assert app.pane.region.height == 1, "one row until it is wanted"
+        assert "rm" in app.heading and cell_len(app.heading) <= width
+        assert ("ctrl+g" in app.heading) == (width > 20)
+        await app.review(pilot)
+        await pilot.pause()
+        assert app.area.input.region.bottom <= height and app.pane.region.height <= max(3, height // 2)
         view = app.query_one(QuestionView)
         assert view.region.height >= 1 and view.region.right <= width
         assert "rm -r" in view.render_line(0).text
         answers = app.query_one(Answers)
         assert answers.region.bottom <= height and answers.region.height >= 1
-        await app.review(pilot)
         await app.press(pilot, "4")
         await pilot.pause()
         assert app.answers == [("a1", "deny", "")]
@@ -619,7 +642,7 @@ async def test_a_programs_question_is_answered_by_its_own_numbers() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         app.pane.consume([asking("Go on?", "Yes", "Yes, and always allow this from now on in this folder", "No")])
         await app.review(pilot)
-        assert app.heading.startswith("◆ cl (0007) asks · claude")
+        assert app.heading.startswith("◆ cl asks · claude")
         assert "always allow this from now on" in str(app.query_one(Answers).content)
         await app.press(pilot, "9")
         assert app.given == []

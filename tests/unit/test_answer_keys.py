@@ -56,18 +56,19 @@ def shown(at: float = 0.0, pattern: str = "make …") -> AnswerKeys:
 
 def test_the_words_and_keys_are_the_same_everywhere_and_always_needs_a_pattern() -> None:
     assert line_of(ANSWERS) == (
-        "1 allow once  2 this exact call for the session  3 always, by a rule  4 deny  5 deny with a reason"
+        "1 allow once  2 allow this exact call for this session  3 always allow (add a rule)…  4 deny  "
+        "5 deny with reason"
     )
     assert list_of(offers(asks(""))) == (
-        "  1 allow once\n  2 this exact call for the session\n  4 deny\n  5 deny with a reason"
+        "  1 allow once\n  2 allow this exact call for this session\n  4 deny\n  5 deny with reason"
     )
-    assert list_of(ANSWERS, 24).split("\n")[1:3] == ["  2 for this session", "  3 always, by a rule"]
+    assert list_of(ANSWERS, 24).split("\n")[1:3] == ["  2 this session", "  3 always…"]
     assert line_of(offers(asks("")), 30) == "1 yes  2 session  4 no  5 why"
     assert line_of(offers(asks("")), 5) == "1  2  4  5"
     assert choice_of("3", offers(asks(""))) is None and choice_of("3", offers(asks("x"))) == "always"
     assert shown(pattern="").press("always", 5.0) == Swallowed(NOT_OFFERED)
     once = offers(asks("", repeatable=False))  # as a budget's question: nothing of it could be remembered
-    assert list_of(once) == "  1 allow once\n  4 deny\n  5 deny with a reason"
+    assert list_of(once) == "  1 allow once\n  4 deny\n  5 deny with reason"
     assert choice_of("2", once) is None
 
 

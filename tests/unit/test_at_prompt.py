@@ -95,7 +95,7 @@ def test_a_key_means_what_is_offered() -> None:
     assert "always" not in approval_prompt.key_hints(plain) and "make …" not in approval_prompt.question_text(plain)
     assert "always" in approval_prompt.key_hints(
         with_pattern
-    ) and "3 shows a rule: make …" in approval_prompt.question_text(with_pattern)
+    ) and "always allow would add: make …" in approval_prompt.question_text(with_pattern)
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.05, 1.0])

@@ -189,17 +189,17 @@ def test_a_question_shows_all_that_it_is_about() -> None:
     text = "\n".join(question_lines(request))
     assert question_keys(offers(request), 1, 100, 24) == [
         "  1 allow once",
-        "  2 this exact call for the session",
+        "  2 allow this exact call for this session",
         "  4 deny",
-        "  5 deny with a reason",
+        "  5 deny with reason",
         "  its number and enter answers",
     ]
     assert question_keys(offers(request), 2, 30, 40)[1::3] == [
-        "  2 for this session",
+        "  2 this session",
         "  its number and enter answers · 1 of 2",
     ]
     assert question_keys(offers(request), 1, 100, 8) == [
-        "1 allow once  2 this exact call for the session  4 deny  5 deny with a reason · and enter"
+        "1 allow once  2 allow this exact call for this session  4 deny  5 deny with reason · and enter"
     ]
     assert question_keys(offers(request), 2, 30, 8) == ["1  2  4  5 · and enter · 1 of 2"]
     assert "⟨4000 spaces⟩" in text and "rm -rf x" in text and "It deletes." in text

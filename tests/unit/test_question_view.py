@@ -47,7 +47,7 @@ def test_an_edit_of_one_file_names_it_once_and_shows_the_change_next() -> None:
         diff="--- a/src/m.py\n+++ b/src/m.py\n@@ -1,2 +1,2 @@\n-x\n+y\n",
     )
     found = [line.text for line in question_lines(asked) if line.text]
-    assert found[:4] == ["src/m.py", "1 - x", "1 + y", "3 shows a rule: bash rm -r build*"]
+    assert found[:4] == ["src/m.py", "1 - x", "1 + y", "always allow would add: bash rm -r build*"]
     moved = asked.__class__(**{**msgspec.structs.asdict(asked), "diff": "--- a/old\n+++ b/src/m.py\n@@ -1 +1 @@\n-x\n"})
     assert "was old" in [line.text for line in question_lines(moved)], "a name that says more stays"
 
@@ -58,7 +58,7 @@ def test_no_pattern_no_offer() -> None:
 
 def test_a_detail_that_says_the_same_is_not_said_twice() -> None:
     assert shown(subject="ls", detail="ls\n", rule="") == "ls"
-    assert shown(subject="a.md", detail="in the sandbox\n\nbash a.md", rule="") == "a.md\n\nin the sandbox"
+    assert shown(subject="a.md", detail="in the sandbox\n\nbash a.md", rule="") == "a.md\nin the sandbox"
 
 
 def test_hidden_characters_are_seen() -> None:
@@ -68,8 +68,8 @@ def test_hidden_characters_are_seen() -> None:
 
 
 def test_the_title_says_who_and_which() -> None:
-    assert question_title(make_question(1), 1, 1) == "main asks to execute · bash"
-    assert question_title(make_question(1, effect="write", tool="edit"), 2, 3) == "main asks to write · edit · 2 of 3"
+    assert question_title(make_question(1), 1, 1) == "main wants to run a command"
+    assert question_title(make_question(1, effect="write", tool="edit"), 2, 3) == "main wants to edit a file · 2 of 3"
     assert "\x1b" not in question_title(make_question(1, agent="ma\x1b[2Jin", tool="\x07bash"), 1, 1)
 
 
@@ -97,13 +97,13 @@ def test_a_command_that_stands_above_whole_is_not_said_twice() -> None:
 
 
 def test_a_budget_that_is_used_up_is_a_question_about_going_on() -> None:
-    assert question_title(make_question(1, tool="budget"), 1, 1) == "main asks to continue · budget"
+    assert question_title(make_question(1, tool="budget"), 1, 1) == "main wants to continue beyond its budget"
 
 
 def test_a_question_about_no_tool_is_asked_in_words_of_its_own() -> None:
     titles = {
-        "bash": "main asks to execute · bash",
-        "git__log": "main asks to use · git__log",
+        "bash": "main wants to run a command",
+        "git__log": "main wants to use git__log",
         "mcp_question": "main passes on a question from an MCP server",
         "workflow_continue": "main asks whether to go on after a failed step",
     }
@@ -123,6 +123,6 @@ def test_every_face_asks_in_the_same_words() -> None:
 def test_lines_without_room_are_counted() -> None:
     asked = make_question(1, detail="make", diff="+1\n+2\n+3\n+4", warnings=("w",))
     found = shortened(question_lines(asked), 2)
-    assert [line.text for line in found][2:7] == ["", "make", "", "+1", "+2"]
-    assert found[7].text == "… 2 more lines"
+    assert [line.text for line in found][2:6] == ["make", "", "+1", "+2"]
+    assert found[6].text == "… 2 more lines"
     assert shortened(question_lines(asked), 4) == question_lines(asked)

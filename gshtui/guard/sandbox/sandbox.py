@@ -137,7 +137,7 @@ class ProjectSandbox:
         ]
         written = " and ".join((", ".join(places), "/tmp")) if places else "/tmp"
         reached = "with network" if self.network else "network to the named hosts only" if self.hosts else "no network"
-        return f"{reached}, and only {written} can be written, .git not"
+        return f"{reached}; writes only to {written}, not to .git"
 
     def with_programs(self, argv: Sequence[str]) -> ProjectSandbox:
         """One that also sees what this command line of a person's names below `/tmp`, with the folder that it is in.

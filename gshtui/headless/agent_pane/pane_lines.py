@@ -86,7 +86,8 @@ def question_lines(event: ApprovalRequested) -> list[CleanText]:
     head, diff, tail = question_text.question_parts(event)
     shown = _words(question_text.shortened(head, _QUESTION_LINES))
     if diff:
-        shown += [clean_text(), *change_asked(diff, event.subject, _QUESTION_LINES), *_words(tail)]
+        shown += [clean_text(), *change_asked(diff, event.subject, _QUESTION_LINES)]
+    shown += [*([clean_text()] if tail else []), *_words(tail)]
     return [clean_text(), styled(f"? {question_text.question_title(event)}", BOLD, YELLOW), *shown]
 
 

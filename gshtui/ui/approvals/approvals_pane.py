@@ -6,7 +6,6 @@ It never takes the focus by itself, so that nobody answers by accident while typ
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -16,6 +15,7 @@ from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -38,7 +38,7 @@ from gshtui.guard.answer_keys import (
     choices,
 )
 from gshtui.guard.open_approvals import APPROVAL_EVENTS
-from gshtui.guard.question_text import question_parts, question_title
+from gshtui.guard.question_text import question_parts, question_row, question_title
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
     being_answered,
@@ -56,17 +56,16 @@ from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.painting import always_draws_cursor
+from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import FeatureMessage, Intent, OpenTerminal
 
 REASON_LIMIT = 2_000
-_BESIDE = 9
-"""Rows of the window that a change leaves to everything else: two of them are the conversation's."""
 _ROOMY = 30
 """Rows of the window from which on an empty one is between question and answers."""
+_LEAST = 20
+"""Cells that a question has in the row that waits, before its number and its key."""
 _MORE = 16
 """Cells of the title in which the rows out of sight are counted."""
-_CHANGE = 24
-"""Rows that a change may take where they are more than half of the window."""
 
 
 @always_draws_cursor  # it takes input for as long as it is shown
@@ -74,7 +73,7 @@ class ReasonInput(FoldingArea, can_focus=False):
     """One line for the reason; the panel closes it."""
 
     def __init__(self, wrote: Callable[[], None]) -> None:
-        super().__init__(id="reason", placeholder="Why not? The agent will read this · enter denies · esc goes back")
+        super().__init__(id="reason", placeholder="Reason, sent to the agent · Enter denies · Esc goes back")
         self._wrote = wrote
 
     def changed(self) -> None:
@@ -96,8 +95,6 @@ _CHOICES: dict[str, Choice] = {
     f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
 }  # fmt: skip
 _ALLOWING: frozenset[str] = frozenset(("once", "session", "always"))
-_JUST_GONE = 1.0
-"""Seconds after a question has gone in which the key to it is still meant for it."""
 VOID = "the question has changed, so this reason denies nothing; esc closes it"
 
 
@@ -171,8 +168,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._keys = AnswerKeys()
         self._came_from: Widget | None = None
         self._coming = False
-        self._gone_at = -math.inf
-        """When the last question that waited left, by the clock."""
+        self._whole = False
+        """Whether the row of a question that waits says all that would be decided."""
 
     def compose(self) -> ComposeResult:
         """A title, the question, the answers."""
@@ -185,10 +182,17 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.watch(self.screen, "stack_updates", self._uncovered, init=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The key bar and F1 list only answers that this question offers."""
-        if action == "answer" and self.state.shown is not None:
+        """The key bar and F1 list only what this question offers, and no answer while one is being written."""
+        shown = self.state.shown
+        if action in ("answer", "mark", "choose") and self.writing:
+            return False
+        if action == "answer" and shown is not None:
             given = ("once", VALUES) if parameters[0] == "once" else parameters
             return any(offer.choice in given for offer in self.state.offered)
+        if action == "hunk":
+            return bool(shown is not None and shown.diff)
+        if action == "turn":
+            return len(self.state.waiting) > 1
         return super().check_action(action, parameters)
 
     def consume(self, events: Sequence[Event]) -> None:
@@ -225,7 +229,6 @@ class ApprovalsPane(Vertical, can_focus=True):
             self._keys.expect_question()
         else:
             self._keys.clear_question()
-            self._gone_at = self._clock()
         if self.writing:
             self.said = VOID if self._keys.in_reason else RULE_VOID
         elif request is None and self.has_focus:
@@ -234,7 +237,8 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _drawn(self) -> None:
         """The screen has been painted."""
         request = self.state.shown
-        if request is not None and self.is_attached and self.region.height:
+        seen = self.has_class("-open") or self._whole
+        if request is not None and seen and self.is_attached and self.region.height:
             asked = self.state.programs.get(request.approval)
             self._keys.show_question(
                 request.approval,
@@ -265,11 +269,6 @@ class ApprovalsPane(Vertical, can_focus=True):
         """Whether a reason or a rule is being written; it may outlive its question."""
         return self._keys.in_reason or self._keys.in_rule
 
-    @property
-    def question_just_gone(self) -> bool:
-        """Whether the last question left so recently that a key to it was pressed without knowing."""
-        return self._clock() - self._gone_at < _JUST_GONE
-
     def _uncovered(self) -> None:
         """A dialog over the question was closed."""
         self._keys.question_seen(self._clock())
@@ -277,47 +276,74 @@ class ApprovalsPane(Vertical, can_focus=True):
     def show_message(self, words: str) -> None:
         """Show what a key did; empty: nothing to explain."""
         self.said = words
+        self.refresh_bindings()
         self.draw()
 
     def on_resize(self) -> None:
         self.draw()
 
-    def draw(self) -> None:
-        """Show the question in front, in at most half of the window; a change may leave only a few rows of the chat."""
-        from gshtui.text.sanitise import one_line  # not before the first letter
+    @property
+    def _is_open(self) -> bool:
+        """Whether all of the question is shown: the person has gone to it, and not left for anything of this window."""
+        here = self.screen.focused is self or self.writing
+        return here or (self.has_class("-open") and not app_of(self).app_focus)
 
+    def draw(self) -> None:
+        """Show the question in front: in one row until the person goes to it, then in at most half of the window."""
         request = self.state.shown
         if not self.is_mounted or (request is None and not self.writing):
             return
         self.call_after_refresh(self._drawn)
+        opened = self._is_open
+        self.set_class(opened, "-open")
+        view, answers = self.query_one(QuestionView), self.query_one(Answers)
+        view.display = answers.display = opened and request is not None and not self._keys.in_rule
         if request is None:
             self.query_one("#approval-title", Static).update(f"◆ {self.said}")
-            return
+        elif opened:
+            self._draw_whole(request, view, answers)
+        else:
+            self._draw_row(request)
+
+    def _draw_row(self, request: ApprovalRequested) -> None:
+        """The row of a question that waits; short ones are in it whole."""
+        width = (self.size.width or self.screen.size.width) - 2
+        count, place = len(self.state.waiting), self.state.place
+        key = key_of(self, "approval.focus")
+        tails = (f"{key} · {place} of {count}" if count > 1 else key, key, "")
+        tail = next((one for one in tails if width - cell_len(one) >= _LEAST), "")
+        words = f"◆ {question_row(request, self.state.names.get(request.agent, ''))}"
+        room = max(8, width - cell_len(tail) - 2)
+        if cell_len(words) > room:
+            words = f"◆ {question_row(request, self.state.names.get(request.agent, ''), short=True)}"
+        row = fit(words, room)
+        head, diff, _ = question_parts(request)
+        self._whole = row == words and not diff and len(head) == 1
+        gap = " " * max(2, width - cell_len(row) - cell_len(tail))
+        self.query_one("#approval-title", Static).update(Content.assemble(row, gap, (tail, "not bold $text-muted")))
+
+    def _draw_whole(self, request: ApprovalRequested, view: QuestionView, answers: Answers) -> None:
+        from gshtui.text.sanitise import one_line  # not before the first letter
+
         height, width = self.screen.size.height, self.size.width or self.screen.size.width
-        self.set_class(height < 16, "-low")
+        low = height < 16
+        self.set_class(low, "-low")
         self.set_class(height < 9, "-tiny")
         inner = max(8, self.content_size.width or width - 4)
-        low = height < 16
         known = not self._keys.replaced
-        marks = self.screen.focused is self and known
-        rows = self.query_one(Answers).offer(request.approval, self.state.offered, inner, low=low, marks=marks)
+        marks = self.screen.focused is self and known and not self.writing
+        rows = answers.offer(request.approval, self.state.offered, inner, low=low, marks=marks)
         roomy = height >= _ROOMY
         self.set_class(roomy, "-roomy")
         frame = 0 if low else 2 + roomy
-        self.query_one(Answers).display = not self._keys.in_rule
-        view = self.query_one(QuestionView)
-        view.display = not self._keys.in_rule
-        most = height // 2
-        if request.diff and not low:
-            most = min(max(most, min(height - _BESIDE, _CHANGE)), max(height // 2 - 4, self._room()))
         subject = one_line(request.subject, 200) if request.diff else ""
         heading = question_title(
             request, self.state.place, len(self.state.waiting), self.state.names.get(request.agent, "")
         )
         heading += f" · {subject}" if subject else ""
-        tail = "" if self.has_focus_within and known else f" · {key_of(self, 'approval.focus')} answers"
+        tail = "" if known else f" · {key_of(self, 'approval.focus')} answers"
         room = width - 4 - len(tail)
-        most = max(1, most - 1 - frame - rows)
+        most = max(1, height // 2 - 1 - frame - rows)
         named = request.effect == "write" and subject == request.subject and cell_len(heading) <= room
         view.fit(inner, most, named=named)
         if named and (view.above or view.hidden) and cell_len(heading) > room - _MORE:
@@ -328,18 +354,6 @@ class ApprovalsPane(Vertical, can_focus=True):
         tail = more + tail
         heading = fit(f"◆ {heading}", max(8, width - 4 - len(tail))) + tail
         self.query_one("#approval-title", Static).update(heading)
-
-    def _room(self) -> int:
-        """Rows of the window that are left beside what is shown above and below, and two of the conversation."""
-        rows, node = 0, self
-        around: list[Widget] = [one for one in self.ancestors if isinstance(one, Widget)][:2]
-        for outer in around:
-            rows += outer.gutter.height
-            for one in outer.children:
-                stretched = one.styles.height is not None and one.styles.height.is_fraction
-                rows += one.outer_size.height if one is not node and one.display and not stretched else 0
-            node = outer
-        return node.size.height - rows - 2
 
     def action_turn(self, by: int) -> None:
         """Bring another question to the front."""
@@ -437,12 +451,12 @@ class ApprovalsPane(Vertical, can_focus=True):
         """What a key answers: a program's choices have their own numbers."""
         if action == "choose":
             return self.query_one(Answers).marked or None
-        if self.state.front not in self.state.programs:
-            found = _CHOICES.get(action or "")
-            has_form = any(offer.choice == VALUES for offer in self.state.offered)
-            return VALUES if has_form and found == "once" else found
         offered = next((offer.choice for offer in self.state.offered if offer.key == letter), "")
-        return offered or (letter if letter.isdecimal() else None)
+        if offered or letter.isdecimal() or self.state.front in self.state.programs:
+            return offered or (letter if letter.isdecimal() else None)
+        found = _CHOICES.get(action or "")  # by a key of the person's own
+        has_form = any(offer.choice == VALUES for offer in self.state.offered)
+        return VALUES if has_form and found == "once" else found
 
     async def _pass_on(self, passed: Passed, event: events.Key, action: str | None, letter: str) -> None:
         if passed.to == "reason":

@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.guard.answer_keys import OPEN, Offer, rows_of, worded
+from gshtui.guard.answer_keys import ANSWERS, OPEN, Offer, rows_of, worded
 from gshtui.guard.question_text import LineKind, QuestionLine, QuestionParts
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _rows(text: str, width: int) -> list[str]:
 
 
 class Answers(Static):
-    """The answers, one below the other, one of them marked; on one line in a very low window."""
+    """The answers, one of them marked: on one line where all their words fit, else one below the other."""
 
     class Clicked(Message):
         """The person clicked an answer to this question; `at`: when the mouse button went down."""
@@ -85,7 +85,8 @@ class Answers(Static):
     def offer(self, question: str, offered: Sequence[Offer], width: int, *, low: bool, marks: bool) -> int:
         """Show the possible answers; returns the rows they take.
 
-        A program's own answers are never shortened.
+        A program's own answers are never shortened. The number of an answer that this question does not have stays
+        free, since each stands for the same everywhere.
 
         Args:
             low: there is no room for a list.
@@ -97,10 +98,13 @@ class Answers(Static):
         self._marks = marks
         self._marked = max(0, min(len(offered) - 1, self._marked))
         own = any(offer.choice == OPEN for offer in offered)
-        if low and not own:
-            line = Content("  ").join(self._answer(offer, words) for offer, words in worded(offered, width))
-            self.update(line)
-            return max(1, -(-line.cell_length // max(1, width)))
+        line = worded(offered, width - 2 * len(ANSWERS))
+        if not own and (low or all(words in offer.words[:2] for offer, words in line)):
+            rows = {offer.key: self._row(at, offer, words) for at, (offer, words) in enumerate(line)}
+            absent = {one.key: Content.styled(f"  {one.key} –", "dim") for one in ANSWERS if one.key not in rows}
+            row = Content(" " if low else "  ").join(row for _, row in sorted({**absent, **rows}.items()))
+            self.update(row)
+            return max(1, -(-row.cell_length // max(1, width)))
         lines = [(offer, offer.words[0]) for offer in offered] if own else rows_of(offered, width)
         self.update(Content("\n").join(self._row(at, offer, words) for at, (offer, words) in enumerate(lines)))
         return sum(max(1, -(-(cell_len(words) + 4) // max(1, width))) for _, words in lines)
@@ -109,7 +113,7 @@ class Answers(Static):
         marked = self._marks and at == self._marked
         answer = self._answer(offer, words)
         return Content.assemble(
-            ("❯ " if marked else "  ", "bold $primary"), answer.stylize("bold") if marked else answer
+            ("▸ " if marked else "  ", "bold $primary"), answer.stylize("bold") if marked else answer
         )
 
     def _answer(self, offer: Offer, words: str) -> Content:
@@ -187,7 +191,8 @@ class QuestionView(ScrollView, can_focus=False):
         if not changes or any(line.kind != "subject" for line in self._head):
             return
         if len(self._head) + self._lines_of_change > rows and changes[0] > 1:
-            self.call_after_refresh(lambda: self.scroll_to(y=changes[0] - 1, animate=False))
+            at = changes[0] - 1  # once it is laid out: it may come up only now
+            self.call_after_refresh(self.call_after_refresh, lambda: self.scroll_to(y=at, animate=False))
 
     def show_change(self, step: int) -> None:
         """Go to the next change, or the previous one."""

@@ -31,7 +31,6 @@ from gshtui.bus.events.agent_events import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
 from gshtui.ui.kit.bound_keys import key_of
@@ -52,8 +51,6 @@ STATUS_EVENTS: tuple[type[Event], ...] = (
     PromptQueued,
     PromptWithdrawn,
     SessionOpened,
-    ApprovalRequested,
-    ApprovalSettled,
     InputCommandStarted,
     InputCommandFinished,
 )
@@ -99,7 +96,6 @@ class StatusState(msgspec.Struct, frozen=True):
     queued: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
     """Prompts that wait until the person sends them."""
-    asking: frozenset[str] = frozenset()
     ended: str = ""
     """How the last turn ended, if not normally."""
     running: tuple[RunningCommand, ...] = ()
@@ -114,10 +110,6 @@ class StatusState(msgspec.Struct, frozen=True):
 def reduce_status(state: StatusState, event: Event) -> StatusState:
     """The state after the event; the same object when nothing changed."""
     match event:
-        case ApprovalRequested():
-            return replace(state, asking=state.asking | {event.approval})
-        case ApprovalSettled():
-            return replace(state, asking=state.asking - {event.approval})
         case TurnStarted() if event.agent == state.agent:
             queued, held = state.queued - {event.prompt}, state.held - {event.prompt}
             return StatusState(
@@ -126,13 +118,10 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
                 since=event.at,
                 queued=queued,
                 held=held,
-                asking=state.asking,
                 running=state.running,
             )
         case TurnFinished() if event.agent == state.agent:
-            ended = {"interrupted": "interrupted", "max_iterations": "stopped at its iteration limit"}.get(
-                event.stop, ""
-            )
+            ended = {"max_iterations": "stopped at its iteration limit"}.get(event.stop, "")
             ended = event.error or ended
             return replace(state, status="idle", doing="", since=0.0, retry="", ended=ended, answer=None)
         case AgentStatusChanged() if event.agent == state.agent:
@@ -185,12 +174,9 @@ def doing(state: StatusState) -> str:
     return f"{word}: {state.doing}" if state.doing else word
 
 
-def waits(state: StatusState, answer_key: str) -> list[str]:
-    """What is waiting for the person or for the agent, in words."""
+def waits(state: StatusState) -> list[str]:
+    """What is waiting for the agent, in words."""
     found: list[str] = []
-    if state.asking:
-        many = len(state.asking)
-        found.append(f"{answer_key} to answer {many} question{'s' * (many > 1)}")
     if state.queued:
         found.append(f"{len(state.queued)} queued")
     if state.held:
@@ -278,7 +264,7 @@ class PromptStatus(Static):
     def _state_of(self, agent: str) -> StatusState:
         """The agent's state; a new one knows what is not any agent's own."""
         if agent not in self._states:
-            self._states[agent] = StatusState(agent, asking=self.state.asking, running=self.state.running)
+            self._states[agent] = StatusState(agent, running=self.state.running)
         return self._states[agent]
 
     def _show(self, state: StatusState, before: StatusState) -> None:
@@ -331,7 +317,7 @@ class PromptStatus(Static):
             self.update(line, layout=False)  # it is always one line
 
     def _busy(self, width: int) -> Content:
-        waiting = waits(self.state, key_of(self, "approval.focus"))
+        waiting = waits(self.state)
         return self._going_on(doing(self.state), self.state.since, waiting, width, self._ends_by("interrupt"))
 
     def _late_work(self, width: int) -> Content:
@@ -339,7 +325,7 @@ class PromptStatus(Static):
         from gshtui.text.sanitise import one_line
 
         newest = list(self._late.values())[-1]
-        waiting = waits(self.state, key_of(self, "approval.focus"))
+        waiting = waits(self.state)
         return self._going_on(one_line(newest.command), newest.since, waiting, width)
 
     def _by_hand(self, width: int) -> Content:
@@ -348,7 +334,7 @@ class PromptStatus(Static):
 
         newest = self.state.running[-1]
         more = len(self.state.running) - 1
-        waiting = [*([f"{more} more"] if more else []), *waits(self.state, key_of(self, "approval.focus"))]
+        waiting = [*([f"{more} more"] if more else []), *waits(self.state)]
         what = f"Running: {one_line(newest.command)}"
         return self._going_on(what, newest.since, waiting, width, self._ends_by("stop"))
 
@@ -378,12 +364,12 @@ class PromptStatus(Static):
             hints = input_hints(self.screen, self._input.key_use) if at_input else pane_hints(self.screen)
         if title := self._title():
             return self._named(hints, width, Content.styled(title, "$warning"))
-        waiting = waits(self.state, key_of(self, "approval.focus"))
+        waiting = waits(self.state)
         line = Content()
         if self.state.ended:  # in full in the conversation
             line = Content.styled(f"✗ {fit(self.state.ended, max(20, width // 2))}", "$error")
         elif waiting:
-            line = Content.styled(f"◆ {waiting.pop(0)}", "$warning")
+            line = Content.styled(waiting.pop(0), "$foreground-muted")
         return self._named(hints, width, _joined(line, waiting, width))
 
     def _named(self, hints: Sequence[Hint], width: int, line: Content) -> Content:

@@ -19,6 +19,7 @@ from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import BranchChanged, HubStarted, HubStopped, PartFailed, PartStarted
+from gshtui.guard import open_approvals
 from gshtui.text import units
 from gshtui.ui.agents import agents_state
 from gshtui.ui.agents.agents_state import AgentView
@@ -29,6 +30,7 @@ from gshtui.ui.kit.widget_messages import ForContext, ShowQuestion
 
 CONSUMED: tuple[type[Event], ...] = (
     *agents_state.CONSUMED,
+    *open_approvals.APPROVAL_EVENTS,
     BranchChanged,
     HubStarted,
     HubStopped,
@@ -48,6 +50,7 @@ class HeaderState(msgspec.Struct, frozen=True):
     failed: tuple[str, ...] = ()
     """Parts of the hub that did not start."""
     agents: agents_state.AgentsState = msgspec.field(default_factory=agents_state.AgentsState)
+    open: open_approvals.OpenApprovals = open_approvals.OpenApprovals()
 
     @property
     def agent(self) -> agents_state.AgentView | None:
@@ -55,8 +58,10 @@ class HeaderState(msgspec.Struct, frozen=True):
 
     @property
     def waiting(self) -> int:
-        """How many agents wait for the person."""
-        return sum(agent.waits_now for agent in self.agents.agents.values())
+        """How many questions wait for the person, and agents that wait without one that can be read."""
+        asking = {request.agent for request in self.open.waiting}
+        silent = [one for one in self.agents.agents.values() if one.waits_now and one.id not in asking]
+        return len(self.open.waiting) + len(silent)
 
 
 def reduce(state: HeaderState, event: Event) -> HeaderState:
@@ -80,8 +85,9 @@ def reduce(state: HeaderState, event: Event) -> HeaderState:
         case HubStopped():
             return replace(state, hub="stopped")
         case _:
-            agents = agents_state.reduce(state.agents, event)
-            return state if agents is state.agents else replace(state, agents=agents)
+            agents, asked = agents_state.reduce(state.agents, event), open_approvals.apply_event(state.open, event)
+            same = agents is state.agents and asked is state.open
+            return state if same else replace(state, agents=agents, open=asked)
 
 
 def restored(state: HeaderState, iterations: Sequence[Iteration]) -> HeaderState:
@@ -162,7 +168,7 @@ class HeaderBar(Widget):
     def render(self) -> RenderResult:
         drawn = draw_header(self.state, self.size.width)
         start = drawn.plain.find("◆") - 1
-        self._waits = (start, start + 10) if self.state.waiting else (0, 0)
+        self._waits = (start, start + 13) if self.state.waiting else (0, 0)
         return drawn
 
 
@@ -192,7 +198,7 @@ def _right(state: HeaderState) -> dict[str, Content]:
     agent = state.agent
     parts: dict[str, Content] = {}
     if state.waiting:
-        words = f" ◆ {state.waiting} {'waits' if state.waiting == 1 else 'wait'} "
+        words = f" ◆ {state.waiting} need{'s' * (state.waiting == 1)} you "
         parts["waits"] = Content.styled(words, "bold reverse $warning")
     if agent is not None:
         if agent.mode is not None:

@@ -283,29 +283,7 @@ class PromptArea(Vertical):
     async def action_review(self) -> None:
         """Go to the waiting question."""
         if not await self._review():
-            self.notify("No question is waiting for you.", markup=False)
-
-    async def action_review_or_write(self) -> None:
-        """Go to the waiting question; without one, continue the prompt in the person's editor.
-
-        While a turn runs, an empty input has nothing to continue: the key was meant for a question that is to come.
-        """
-        if await self._review():
-            return
-        if self.approvals.question_just_gone:
-            self.notify("The question has gone.", markup=False)  # the key was meant for it, not for an editor
-        else:
-            self.input.focus()
-            self.input.call_later(self._write_outside)  # behind the letters that were typed before
-
-    async def _write_outside(self) -> None:
-        if await self._review():  # it came meanwhile
-            return
-        if self.status.state.busy and not self.input.text:
-            editor = key_of(self, "prompt.editor")
-            self.notify(f"No question is waiting yet. {editor} opens the editor.", markup=False)
-        else:
-            self.input.action_edit_outside()
+            self.notify("No question is waiting.", markup=False)
 
     async def _review(self) -> bool:
         summary = next((one for one in self.screen.query("#summaries") if one.display), None)

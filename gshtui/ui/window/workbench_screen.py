@@ -64,7 +64,7 @@ class WorkbenchScreen(Screen[None]):
         bind("panes.reset", "reset"),
         bind("tabs.next", "tab(1)"),
         bind("tabs.previous", "tab(-1)"),
-        bind("approval.focus", "below('review_or_write')"),
+        bind("approval.focus", "below('review')"),
         bind("approval.go", "below('review')"),
         bind("queue.focus", "below('queue')"),
     ]
