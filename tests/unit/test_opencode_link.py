@@ -277,9 +277,39 @@ def test_a_question_of_the_models_keeps_its_order() -> None:
         ("1", "Red"), ("2", "Blue"), ("3", "Dismiss the question"),
     ]  # fmt: skip
     assert one.answers["2"] == ("/question/que_1/reply", {"answers": [["Blue"]]})
-    for several in (question(COLOUR, {**COLOUR, "options": []}), question({**COLOUR, "multiple": True})):
-        shown = question_request(several, 1.0)
-        assert shown is not None and shown.question.choices == () and "Blue: b" in shown.question.detail
+    shown = question_request(question(COLOUR, {**COLOUR, "options": []}), 1.0)
+    assert shown is not None and shown.question.choices == () and "Blue: b" in shown.question.detail
+
+
+def test_several_answers_to_one_question_are_chosen_one_by_one() -> None:
+    """Each choice makes it another question, so that no digit counts for what was not seen."""
+    state = ServerState()
+    told = question({**COLOUR, "multiple": True}, COLOUR)
+    state.handle_event({"type": "question.asked", "properties": told}, NOW)
+    seen: list[str] = []
+
+    def press(digit: str) -> tuple[str, Any]:
+        (request,) = state.requests.values()
+        assert request.question.id not in seen[-1:]
+        seen.append(request.question.id)
+        path, body = request.answers[digit]
+        if not path:
+            state.answered_in_part(request, body["answers"], body.get("chosen", ()))
+        return path, body
+
+    def labels() -> list[str]:
+        (request,) = state.requests.values()
+        return [one.label for one in request.question.choices]
+
+    assert labels() == ["[ ] Red", "[ ] Blue", "Dismiss all of them"], "nothing is chosen yet"
+    for digit in "2112":  # Blue, Red, not Red, not Blue
+        assert press(digit)[0] == ""
+    assert labels() == ["[ ] Red", "[ ] Blue", "Dismiss all of them"]
+    for digit in "21":
+        press(digit)
+    assert labels() == ["[x] Red", "[x] Blue", "These", "Dismiss all of them"]
+    assert press("3")[0] == "", "the next question has no answer yet"
+    assert press("1") == ("/question/que_1/reply", {"answers": [["Red", "Blue"], ["Red"]]})
 
 
 @pytest.mark.parametrize(

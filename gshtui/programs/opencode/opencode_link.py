@@ -220,7 +220,7 @@ class OpenCodeLink(ProgramLink):
             raise self._takes_no_reason()
         path, body = given
         if not path:
-            self._state.answered_in_part(request, [one for (one,) in body["answers"]])
+            self._state.answered_in_part(request, body["answers"], body.get("chosen", ()))
             self._tell()
             return await self.question()
         try:

@@ -124,8 +124,15 @@ def with_reason(answer: tuple[str, Mapping[str, Any]], reason: str) -> tuple[str
     return (path, {**body, "message": reason}) if body.get("reply") == "reject" else None
 
 
-def question_request(asked: Mapping[str, Any], at: float, given: Sequence[str] = ()) -> ServerRequest | None:
-    """A question that the model asks; `None` where it has no id. `given`: the answers to the first ones of several."""
+def question_request(
+    asked: Mapping[str, Any], at: float, given: Sequence[Sequence[str]] = (), chosen: Sequence[str] = ()
+) -> ServerRequest | None:
+    """A question that the model asks; `None` where it has no id.
+
+    Args:
+        given: the answers to the first ones of several.
+        chosen: what has been chosen so far, where several answers can be.
+    """
     id = words_of(asked.get("id"))
     questions = [mapping(each) for each in sequence(asked.get("questions"))]
     if not id or len(questions) <= len(given):
@@ -136,12 +143,20 @@ def question_request(asked: Mapping[str, Any], at: float, given: Sequence[str] =
     labels = [words_of(mapping(each).get("label")) for each in sequence(now.get("options"))]
     choices: list[QuestionChoice] = []
     answers: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    if all(_has_one_answer(each) for each in questions):
+    several = now.get("multiple") is True
+    if all(_has_digits(each) for each in questions):
         for at_key, label in enumerate(labels, 1):
-            choices.append(QuestionChoice(str(at_key), one_line(label, 160)))
-            every = [*given, label]
-            answers[str(at_key)] = (path if len(every) == len(questions) else ""), {"answers": [[one] for one in every]}
-        dismiss = str(len(labels) + 1)
+            sign = ("[x] " if label in chosen else "[ ] ") if several else ""
+            choices.append(QuestionChoice(str(at_key), sign + one_line(label, 160)))
+            if several:
+                picked = [each for each in labels if (each in chosen) != (each == label)]
+                answers[str(at_key)] = "", {"answers": list(given), "chosen": picked}
+            else:
+                answers[str(at_key)] = _answered(path, [*given, [label]], questions)
+        if several and chosen:
+            choices.append(QuestionChoice(str(len(choices) + 1), "These"))
+            answers[str(len(choices))] = _answered(path, [*given, list(chosen)], questions)
+        dismiss = str(len(choices) + 1)
         choices.append(
             QuestionChoice(dismiss, "Dismiss the question" if len(questions) == 1 else "Dismiss all of them")
         )
@@ -151,20 +166,27 @@ def question_request(asked: Mapping[str, Any], at: float, given: Sequence[str] =
     if len(questions) > 1:
         subject = f"{subject} ({place + 1} of {len(questions)})"
     key = f"{_PREFIX}{id}" + (f"-{place + 1}" if place else "")
+    key += "".join(f"+{at_key}" for at_key, label in enumerate(labels, 1) if label in chosen)
     question = OpenQuestion(key, one_line(subject, _SUBJECT), "\n".join(lines)[:_DETAIL], tuple(choices))
     return ServerRequest(id, words_of(asked.get("sessionID")), question, at, answers, refusal, asked)
 
 
-def _has_one_answer(question: Mapping[str, Any]) -> bool:
-    """Whether it is answered by one of its labels, and there are digits for them."""
+def _answered(path: str, every: Sequence[Sequence[str]], questions: Sequence[object]) -> tuple[str, Mapping[str, Any]]:
+    """What sends these answers, once there is one to each question."""
+    return (path if len(every) == len(questions) else ""), {"answers": [list(each) for each in every]}
+
+
+def _has_digits(question: Mapping[str, Any]) -> bool:
+    """Whether it is answered by its labels, and there is a digit for each and for what ends the question."""
     labels = [words_of(mapping(each).get("label")) for each in sequence(question.get("options"))]
-    return question.get("multiple") is not True and 0 < len(labels) <= _MOST_CHOICES and all(labels)
+    most = _MOST_CHOICES - (question.get("multiple") is True)
+    return 0 < len(labels) <= most and all(labels) and len(set(labels)) == len(labels)
 
 
 def _lines(question: Mapping[str, Any]) -> list[str]:
     lines: list[str] = [visible(words_of(question.get("question")))]
     if question.get("multiple") is True:
-        lines.append("several can be chosen, in its terminal")
+        lines.append("several can be chosen")
     for each in sequence(question.get("options")):
         label, about = words_of(mapping(each).get("label")), words_of(mapping(each).get("description"))
         lines.append(visible(f"- {label}: {about}" if about else f"- {label}"))

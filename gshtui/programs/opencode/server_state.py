@@ -68,9 +68,13 @@ class ServerState:
         if (self.activity(now), self.asked) != before:
             self.since = now
 
-    def answered_in_part(self, request: ServerRequest, given: Sequence[str]) -> None:
-        """Of several questions in one, the first ones have answers: the next one is asked."""
-        if request.id in self.requests and (rest := question_request(request.told, request.at, given)) is not None:
+    def answered_in_part(
+        self, request: ServerRequest, given: Sequence[Sequence[str]], chosen: Sequence[str] = ()
+    ) -> None:
+        """Of several questions in one, the first ones have answers, or of several answers to one some are chosen: the
+        rest is asked."""
+        rest = question_request(request.told, request.at, given, chosen)
+        if request.id in self.requests and rest is not None:
             self.requests[request.id] = rest
 
     def prompted(self, session: str, now: float) -> None:
