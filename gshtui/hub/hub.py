@@ -457,7 +457,12 @@ class Hub:
     def has_mcp_servers(self) -> bool:
         """Whether there are MCP servers, without making anything of them."""
         loaded = self.options.loaded
-        return self._mcp_servers is not None or bool(self.settings.mcp.servers or loaded.client.servers)
+        if self._mcp_servers is not None or self.settings.mcp.servers or loaded.client.servers:
+            return True
+        from gshtui.settings import paths
+        from gshtui.settings.server_files import has_server_files
+
+        return has_server_files(paths.home(), self.project)
 
     async def _close_mcp_servers(self) -> None:
         if self._mcp_servers is not None:

@@ -14,9 +14,10 @@ from typing import Any
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval import Call, Verdict
 from gshtui.hub.hub import Hub
+from gshtui.mcp_client.configured_servers import configured_servers
 from gshtui.mcp_client.elicitations import checked_values, defaults, fields_text
 from gshtui.mcp_client.server_connection import ConnectionOptions
-from gshtui.mcp_client.server_definition import McpError, configured_servers
+from gshtui.mcp_client.server_definition import McpError
 from gshtui.mcp_client.server_pool import ServerPool, ServerQuestion
 from gshtui.mcp_client.server_requests import Elicitation, SamplingAnswer, SamplingRequest, ToolCaller
 from gshtui.settings import paths

@@ -32,8 +32,9 @@ from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.mcp_client import mcp_calls as calls
 from gshtui.mcp_client import server_outcomes as outcomes
+from gshtui.mcp_client.configured_servers import configured_servers
 from gshtui.mcp_client.consents import agree, is_agreed
-from gshtui.mcp_client.server_definition import McpError, ServerDefinition, configured_servers
+from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.mcp_client.server_resources import named_resources
 from gshtui.mcp_client.tool_pins import ServerPins, accepted, forget_pins, read_pins, write_pins
@@ -53,7 +54,7 @@ ServerWord = Literal[
     "ls", "show", "add", "rm", "enable", "disable", "import", "doctor", "accept", "restart", "answer", "resources"
 ]
 _LOOKING = frozenset({"ls", "show"})
-_NO_SERVER = frozenset({"ls", "import", "doctor", "resources"})
+_NO_SERVER = frozenset({"ls", "import", "doctor", "accept", "resources"})
 
 
 class McpCommandParameters(Parameters):
@@ -230,7 +231,7 @@ class _Handlers:
         origins = self._loaded.again().origins
         key = "command" if definition.settings.command else "url"
         origin = origins.get(f"mcp.servers.{wanted.name}.{key}")
-        return calls.ServerDetails(await self._row(definition), str(origin or ""))
+        return calls.ServerDetails(await self._row(definition), definition.file or str(origin or ""))
 
     async def add(self, _invocation: Invocation, wanted: calls.AddServer) -> calls.ChangedServer:
         try:
@@ -304,7 +305,9 @@ class _Handlers:
         if self._servers is None:
             raise CommandError("Servers cannot be started here.", hint="Run `gsh-tui mcp doctor` in a shell.")
         definitions = await self._definitions()
-        names = [wanted.name] if wanted.name else [n for n, one in definitions.items() if one.settings.enabled]
+        waiting = {one.name for one in await self._waiting()}
+        usable = [name for name, one in definitions.items() if one.settings.enabled and name not in waiting]
+        names = [wanted.name] if wanted.name else usable
         if wanted.name:
             await self._definition(wanted.name)
         pool = self._servers()
@@ -312,13 +315,15 @@ class _Handlers:
         return calls.ServerChecks(tuple(checks))
 
     async def accept(self, _invocation: Invocation, wanted: calls.AcceptServer) -> calls.ServerAnswer:
+        if not wanted.name:
+            return await self._accept_waiting(wanted)
         definition, pins, agreed = await self._acceptable(wanted.name)
         if wanted.exact and wanted.exact != _exact(definition, pins, agreed):
             raise CommandError(f"{wanted.name} is not what you have seen any more.", hint="Look at it again.")
         done: list[str] = []
         try:
             if not agreed:
-                await asyncio.to_thread(agree, definition.project, definition.name, definition.digest)
+                await asyncio.to_thread(agree, definition.agreed_in, definition.name, definition.digest)
                 done.append(f"{wanted.name} may run here: {one_line(literal(definition.line), 200)}.")
             if changed := pins.changed:
                 await asyncio.to_thread(write_pins, definition.name, accepted(pins))
@@ -332,6 +337,8 @@ class _Handlers:
     async def ask_accept(self, _invocation: Invocation, wanted: calls.AcceptServer) -> Question | None:
         from gshtui.mcp_client.server_pool import run_question, tools_question
 
+        if not wanted.name:
+            return await self._ask_waiting(wanted)
         definition, pins, agreed = await self._acceptable(wanted.name)
         if wanted.exact or (agreed and not pins.changed):
             return None
@@ -339,6 +346,42 @@ class _Handlers:
         exact = _exact(definition, pins, agreed)
         quoted = "\n".join(one_line(literal(line), 2_000) for line in asked.detail.splitlines())
         return Question(calls.AcceptServer(name=wanted.name, exact=exact), asked.title, yes="Accept", quoted=quoted)
+
+    async def _waiting(self) -> list[ServerDefinition]:
+        """The servers of other programs that nobody has agreed to."""
+        rows = [await self._row(one) for one in (await self._definitions()).values() if one.source == "program"]
+        return [row.definition for row in rows if not row.agreed]
+
+    async def _ask_waiting(self, wanted: calls.AcceptServer) -> Question | None:
+        from gshtui.mcp_client.server_pool import run_question
+
+        waiting = await self._waiting()
+        if wanted.exact or not waiting:
+            return None
+        lines: list[str] = []
+        for one in waiting:
+            lines += [f"{one.name}, from {one.file}:", *(f"  {line}" for line in run_question(one).detail.splitlines())]
+        return Question(
+            calls.AcceptServer(exact=_all_exact(waiting)),
+            f"Let agents use {counted(len(waiting), 'server')} of other programs?",
+            "Each runs when an agent needs it, from the file where it stands, and each call asks you.",
+            yes="Accept",
+            quoted="\n".join(one_line(literal(line), 2_000) for line in lines),
+        )
+
+    async def _accept_waiting(self, wanted: calls.AcceptServer) -> calls.ServerAnswer:
+        waiting = await self._waiting()
+        if wanted.exact and wanted.exact != _all_exact(waiting):
+            raise CommandError("They are not what you have seen any more.", hint="Look at them again.")
+        try:
+            for one in waiting:
+                await asyncio.to_thread(agree, one.agreed_in, one.name, one.digest)
+        except OSError as error:
+            raise CommandError(f"That could not be kept: {error.strerror or error}.") from error
+        for one in waiting if self._servers is not None else ():
+            await self._pool().note_accepted(one.name)
+        names = ", ".join(one.name for one in waiting)
+        return calls.ServerAnswer("", f"Agents may use {names}." if names else "No server of another program waits.")
 
     async def restart(self, _invocation: Invocation, wanted: calls.RestartServer) -> calls.ServerAnswer:
         pool = self._pool()
@@ -403,13 +446,15 @@ class _Handlers:
         if definition.brought:
             file = paths.project_config_file(self._loaded.project)
             hint = f"It is in {file}." if definition.source == "project" else "It is configured there."
+            if definition.file:
+                hint = "`mcp import` takes it into your configuration, where you can change it."
             raise CommandError(f"{definition.bringer} brings {name}.", hint=hint)
         return definition
 
     async def _row(self, definition: ServerDefinition) -> calls.ServerRow:
         pins = await asyncio.to_thread(read_pins, definition.name)
         agreed = not definition.brought or await asyncio.to_thread(
-            is_agreed, definition.project, definition.name, definition.digest
+            is_agreed, definition.agreed_in, definition.name, definition.digest
         )
         state, why = ("off", definition.mistake)
         elsewhere = tuple(self._elsewhere(definition.name))
@@ -490,6 +535,11 @@ class _Handlers:
             f"in the sandbox it reaches {', '.join(definition.hosts) or 'no host'} and writes to no folder but its own;"
             f" `mcp.servers.{definition.name}.hosts` and `.writable` name what it may"
         ]
+
+
+def _all_exact(definitions: Iterable[ServerDefinition]) -> str:
+    """What a person who accepts all of these has seen."""
+    return " ".join(f"{one.name}={one.digest}" for one in definitions)
 
 
 def _exact(definition: ServerDefinition, pins: ServerPins, agreed: bool) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 from pathlib import Path
 
 import msgspec
@@ -12,10 +14,12 @@ from gshtui.system.file_lock import blocking_lock
 from gshtui.system.struct_types import learned
 
 
-class _Agreed(msgspec.Struct):
+class _Agreed(msgspec.Struct, omit_defaults=True):
     """Project → server → hash."""
 
     projects: dict[str, dict[str, str]] = {}
+    told: tuple[str, ...] = ()
+    """Hashes of servers of which a person was told that they can be used."""
 
 
 def is_agreed(project: Path, server: str, digest: str) -> bool:
@@ -31,6 +35,21 @@ def agree(project: Path, server: str, digest: str) -> None:
         known = _read()
         known.projects.setdefault(str(project), {})[server] = digest
         private_files.write_whole(_file(), msgspec.json.encode(known), sync=True)
+
+
+def first_time(servers: list[str]) -> bool:
+    """Whether one of these was never told of; notes that it is now. Blocks for a moment."""
+    marks = {hashlib.sha256(one.encode(errors="replace")).hexdigest()[:32] for one in servers}
+    if marks <= set(_read().told):
+        return False
+    with contextlib.suppress(OSError):
+        paths.data_dir()
+        private_files.make_folder(_file().parent)
+        with blocking_lock(_file().with_suffix(".lock")):
+            known = _read()
+            known.told = tuple(sorted({*known.told[-1_000:], *marks}))
+            private_files.write_whole(_file(), msgspec.json.encode(known), sync=True)
+    return True
 
 
 def _read() -> _Agreed:

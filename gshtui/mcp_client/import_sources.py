@@ -27,14 +27,22 @@ Entries = Iterator[tuple[str, dict[str, Any], Path]]
 """(name, entry as it is there, file)"""
 
 
-def found_servers(source: str, home: Path, project: Path) -> tuple[list[FoundServer], list[str]]:
-    """The servers of a program, or of all, and why others are left out, a sentence each. Blocks for a moment."""
+def found_servers(
+    source: str, home: Path, project: Path, may_read: Callable[[Path], bool] = lambda _: True
+) -> tuple[list[FoundServer], list[str]]:
+    """The servers of a program, or of all, and why others are left out, a sentence each. Blocks for a moment.
+
+    Args:
+        may_read: whether what is in a file counts.
+    """
     found: dict[str, FoundServer] = {}
     skipped: list[str] = []
     for program, entries in _SOURCES.items():
         if source not in ("all", program):
             continue
         for name, entry, file in entries(home, project):
+            if not may_read(file):
+                continue
             made = _server(name, entry, file, project)
             if isinstance(made, str):
                 skipped.append(made)
@@ -155,6 +163,7 @@ def _server(name: str, entry: dict[str, Any], file: Path, project: Path) -> Foun
         return f"{name[:40]!r} of {file} is left out: it has no name that can be used."
     notes: list[str] = [] if usable == name else [f"It is called {name[:40]!r} there."]
     values: dict[str, Any] = {}
+    secrets: dict[str, str] = {}
     url = entry.get("url") or entry.get("httpUrl") or entry.get("serverUrl")
     kind = str(entry.get("type") or entry.get("transport") or "")
     if kind == "sse":
@@ -166,7 +175,7 @@ def _server(name: str, entry: dict[str, Any], file: Path, project: Path) -> Foun
             headers[header] = f"${{{variable}}}"
         if isinstance(bearer := entry.get("bearer_token_env_var"), str):
             headers["Authorization"] = f"Bearer ${{{bearer}}}"
-        values["headers"] = {key: _safe(key, text, usable, notes) for key, text in headers.items()}
+        values["headers"] = {key: _safe(key, text, usable, notes, secrets) for key, text in headers.items()}
     else:
         command = entry.get("command")
         words = [str(one) for one in cast("list[object]", command)] if isinstance(command, list) else None
@@ -181,7 +190,7 @@ def _server(name: str, entry: dict[str, Any], file: Path, project: Path) -> Foun
         values["command"], values["args"] = words[0], [_placed(word, project) for word in words[1:]]
         env = _texts(entry.get("env"))
         env |= {one: f"${{{one}}}" for one in cast("list[object]", entry.get("env_vars") or []) if isinstance(one, str)}
-        values["env"] = {key: _safe(key, text, usable, notes) for key, text in env.items()}
+        values["env"] = {key: _safe(key, text, usable, notes, secrets) for key, text in env.items()}
         if isinstance(folder := entry.get("cwd"), str):
             values["cwd"] = _placed(folder, project)
     if entry.get("enabled") is False or entry.get("disabled") is True:
@@ -191,7 +200,7 @@ def _server(name: str, entry: dict[str, Any], file: Path, project: Path) -> Foun
         McpServer.model_validate(values)
     except ValueError as error:
         return f"{usable} of {file} is left out: {str(error).splitlines()[2].strip()[:120]}."
-    return FoundServer(usable, values, str(file), tuple(notes))
+    return FoundServer(usable, values, str(file), tuple(notes), secrets)
 
 
 def _placed(text: str, project: Path) -> str:
@@ -199,8 +208,8 @@ def _placed(text: str, project: Path) -> str:
     return text.replace(_WORKSPACE, "." if text == _WORKSPACE else str(project))
 
 
-def _safe(name: str, text: str, server: str, notes: list[str]) -> str:
-    """A value without a secret in it."""
+def _safe(name: str, text: str, server: str, notes: list[str], secrets: dict[str, str]) -> str:
+    """A value without a secret in it, which goes to `secrets` under the variable that stands in its place."""
     if asked := _INPUT.search(text):
         variable = _variable(asked[1])
         notes.append(f"Set the variable {variable}: {name} is asked for there.")
@@ -212,6 +221,7 @@ def _safe(name: str, text: str, server: str, notes: list[str]) -> str:
     if looks_secret(text) or is_secret_variable(name, text) or is_header or name.lower() == "authorization":
         variable = _variable(name if name.isupper() else f"{server}_{name}")
         notes.append(f"Set the variable {variable}: the value of {name} stands in the file there and is not copied.")
+        secrets[variable] = rest if is_header else text
         return f"{scheme} ${{{variable}}}" if is_header else f"${{{variable}}}"
     return text
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -102,6 +103,8 @@ class FoundServer:
     """The file it is from."""
     notes: tuple[str, ...] = ()
     """What is different from there, or left out, a sentence each."""
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """What the file has for the variables that stand for keys in the values; never written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +245,11 @@ class CheckServers(Parameters, Returns[ServerChecks]):
 
 
 class AcceptServer(Parameters, Returns[ServerAnswer]):
-    """Let a server that the folder brings run, or offer the tools of one that changed them. Shows what it is about."""
+    """Let a server that the folder brings run, or offer the tools of one that changed them. Shows what it is about.
+
+    Without NAME, it shows all servers that stand in other programs' files (Claude Code, Codex, Gemini CLI, VS Code,
+    Cursor), and asks once whether agents may use them from there.
+    """
 
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "accept"
@@ -253,7 +260,7 @@ class AcceptServer(Parameters, Returns[ServerAnswer]):
         yes="Accept without asking.",
         needs_answer="only a person can accept it; or add --yes.",
     )
-    name: str = Field(description="Its name.")
+    name: str = Field(default="", description="Its name; by default all that stand in other programs' files.")
     exact: Annotated[str, ShellOption(absent=True)] = ""
     """What the person has seen; it is accepted only while it is the same. Empty: as it is now."""
 

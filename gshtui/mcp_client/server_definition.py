@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from gshtui.settings.loader import Loaded
 from gshtui.settings.settings_tables import McpServer
 from gshtui.system.expected_error import ExpectedError
 
@@ -26,8 +25,8 @@ _PYPI, _NPM = ("pypi.org", "files.pythonhosted.org"), ("registry.npmjs.org",)
 _REGISTRIES = {"uvx": _PYPI, "uv": _PYPI, "npx": _NPM, "bunx": _NPM}
 """What launchers fetch a server from, each time they start it anew."""
 _FETCHED_WITHIN = 120.0
-ServerSource = Literal["yours", "project", "editor"]
-"""editor: the client of this process has passed it on."""
+ServerSource = Literal["yours", "project", "editor", "program"]
+"""editor: the client of this process has passed it on. program: it is in the file of another program."""
 
 
 class McpError(ExpectedError):
@@ -51,12 +50,23 @@ class ServerDefinition:
 
     Attributes:
         source: whose configuration it is from.
+        file: the other program's file that it is from.
+        secrets: what its file has for the variables that stand for keys in the settings.
+        kept_for: the folder for which a person's agreement counts; `None`: the project.
     """
 
     name: str
     settings: McpServer
     project: Path
     source: ServerSource = "yours"
+    file: str = ""
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    kept_for: Path | None = None
+
+    @property
+    def agreed_in(self) -> Path:
+        """The folder for which a person's agreement counts."""
+        return self.project if self.kept_for is None else self.kept_for
 
     @property
     def brought(self) -> bool:
@@ -66,6 +76,8 @@ class ServerDefinition:
     @property
     def bringer(self) -> str:
         """Who brings it, as the beginning of a sentence."""
+        if self.file:
+            return self.file
         return {"project": "This folder", "editor": "Your editor"}.get(self.source, "Your configuration")
 
     @property
@@ -131,8 +143,8 @@ class ServerDefinition:
     def _put(self, text: str, environ: Mapping[str, str]) -> str:
         def value(found: re.Match[str]) -> str:
             name, default = found[1], found[2]
-            if environ.get(name):
-                return environ[name]
+            if known := self.secrets.get(name) or environ.get(name):
+                return known
             if default is not None:
                 return default
             raise McpError(
@@ -141,23 +153,3 @@ class ServerDefinition:
             )
 
         return _NAMED.sub(value, text)
-
-
-def configured_servers(loaded: Loaded) -> list[ServerDefinition]:
-    """The servers of the settings, and those of the client that have no name of one of them.
-
-    Those that a key of the project's file is about are the project's.
-    """
-    projects = {
-        key.split(".")[2]
-        for key, origin in loaded.origins.items()
-        if key.startswith("mcp.servers.") and origin.layer == "project"
-    }
-    servers = {**loaded.client.servers, **loaded.settings.mcp.servers}
-
-    def source(name: str) -> ServerSource:
-        if name not in loaded.settings.mcp.servers:
-            return "editor"
-        return "project" if name in projects else "yours"
-
-    return [ServerDefinition(name, server, loaded.project, source(name)) for name, server in sorted(servers.items())]

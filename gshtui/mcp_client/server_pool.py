@@ -73,6 +73,8 @@ class _Entry:
     version: int = 0
     """Grows with each change of the tools that are offered."""
     asking: asyncio.Task[None] | None = None
+    waits: bool = False
+    """It stands in another program's file, and nobody has agreed yet that it is used from there."""
     told: str = ""
     """The last problem that the person was told."""
 
@@ -163,7 +165,8 @@ class ServerPool:
             learn: whether to start the servers of which nothing is known.
         """
         await self.load()
-        usable = [entry for entry in self._entries.values() if entry.definition.settings.enabled]
+        await self._see_agreed()
+        usable = [entry for entry in self._entries.values() if entry.definition.settings.enabled and not entry.waits]
         if learn and (
             unknown := [
                 entry for entry in usable if not entry.known and not entry.told and not self._passed_over(entry)
@@ -172,7 +175,9 @@ class ServerPool:
             await self._learn(unknown, agent)
         seen = self._seen.setdefault(registry, {})
         for name in [
-            name for name in seen if name not in self._entries or not self._entries[name].definition.settings.enabled
+            name
+            for name in seen
+            if (entry := self._entries.get(name)) is None or not entry.definition.settings.enabled or entry.waits
         ]:
             registry.put(GROUP + name, ())
             del seen[name]
@@ -181,6 +186,22 @@ class ServerPool:
             if seen.get(name) != entry.version and entry.known:
                 seen[name] = entry.version
                 registry.put(GROUP + name, filter(permits, self._commands(entry)))
+
+    async def _see_agreed(self) -> None:
+        """Find out which servers of other programs may be used; a person is told once of those that wait."""
+        others = [entry for entry in self._entries.values() if entry.definition.source == "program"]
+        for entry in others:
+            one = entry.definition
+            agreed = await asyncio.to_thread(consents.is_agreed, one.agreed_in, one.name, one.digest)
+            entry.waits = not agreed
+        waiting = [entry.definition for entry in others if entry.waits and entry.definition.settings.enabled]
+        exact = [f"{one.agreed_in} {one.name} {one.digest}" for one in waiting]
+        if waiting and await asyncio.to_thread(consents.first_time, exact):
+            names = ", ".join(one.name for one in waiting[:5]) + (" …" if len(waiting) > 5 else "")
+            text = f"Agents can use the MCP servers of other programs: {names}."
+            self._bus.publish(
+                Noticed(level="info", text=text, hint="`mcp accept` shows them and asks once.", about="mcp")
+            )
 
     async def allow(self, name: str, agent: str, *, agreed: bool = False) -> None:
         """See to it that a project's server may run. Raises `McpError`: the person has not agreed to it.
@@ -192,10 +213,10 @@ class ServerPool:
         if not definition.brought:
             return
         exact = definition.digest
-        if await asyncio.to_thread(consents.is_agreed, definition.project, name, exact):
+        if await asyncio.to_thread(consents.is_agreed, definition.agreed_in, name, exact):
             return
         if agreed or await self._ask(agent, run_question(definition)):
-            await asyncio.to_thread(consents.agree, definition.project, name, exact)
+            await asyncio.to_thread(consents.agree, definition.agreed_in, name, exact)
             self._entries[name].told = ""
             return
         raise McpError(
@@ -241,7 +262,7 @@ class ServerPool:
     async def note_accepted(self, name: str) -> None:
         """A person has accepted a server, or its changed tools; what is kept of it says what."""
         if (entry := self._entries.get(name)) is not None:
-            entry.pins, entry.told = await asyncio.to_thread(read_pins, name), ""
+            entry.pins, entry.told, entry.waits = await asyncio.to_thread(read_pins, name), "", False
             entry.version += 1
             self._bus.publish(ToolServerChanged(server=name, state=entry.connection.state))
 

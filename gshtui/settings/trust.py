@@ -21,6 +21,7 @@ from typing import Any, Literal, cast
 from gshtui.settings import paths
 from gshtui.settings.git_programs import GitProgram, git_programs
 from gshtui.settings.instruction_imports import imported_files
+from gshtui.settings.server_files import PROJECT_FILES
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files
 from gshtui.system.file_lock import blocking_lock
@@ -107,6 +108,9 @@ def brought(root: Path) -> dict[str, str]:
                 elif entry.name in INSTRUCTION_NAMES:
                     for path in (Path(entry.path), *imported_files(Path(entry.path), root)):
                         found[_name(root, path)] = _hash(path)
+    for name in PROJECT_FILES:
+        if (root / name).is_file():
+            found[name] = _hash(root / name)
     for name in BROUGHT_FOLDERS:
         for path in files_in(root / name):
             found[_name(root, path)] = _hash(path)

@@ -12,14 +12,17 @@ from gshtui.commands.declaration import Caller, Invocation
 from gshtui.commands.registry import Registry
 from gshtui.mcp_client.commands import commands
 from gshtui.mcp_client.mcp_calls import RemoveServer
-from gshtui.settings import paths
+from gshtui.settings import paths, trust
 from gshtui.settings.loader import load
 from tests.kit.command import ROOT
 from tests.kit.configuration import made_project
+from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.mcp_client.commands",
+    "gshtui.mcp_client.configured_servers",
+    "gshtui.settings.server_files",
     "gshtui.mcp_client.server_outcomes",
     "gshtui.mcp_client.written_server",
 )
@@ -125,3 +128,40 @@ async def test_a_person_is_asked_before_a_server_is_removed(tmp_path: Path) -> N
     question = await execution.question(registry, RemoveServer(name="kit"), invocation)
     assert question is not None
     assert (SERVER[2] in question.quoted, question.yes) == (True, "Remove")
+
+
+def test_servers_of_other_programs_are_used_where_they_are(tmp_path: Path, home: Home) -> None:
+    """One question for all of them; a project's file counts once it is trusted as it is; a key stays in its file."""
+    key = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    project = made_project(tmp_path / "project").resolve()
+    env = {"PYTHONPATH": str(ROOT), "KIT_TOKEN": key}
+    mine = {"kit": {"command": SERVER[0], "args": [*SERVER[1:]], "env": env}}
+    (home.path / ".claude.json").write_text(json.dumps({"mcpServers": mine}), "utf-8")
+    brought = project / ".mcp.json"
+    brought.write_text(json.dumps({"mcpServers": {"theirs": {"command": "touch", "args": ["ran"]}}}), "utf-8")
+
+    def listed() -> dict[str, str]:
+        return {row["name"]: row["status"] for row in run_gsh("mcp", "ls", "--json", cwd=project).json}
+
+    assert listed() == {"kit": "not accepted"}, "nobody trusts the project's file"
+    ran = run_gsh("prompt", "--provider", "offline", "hi", cwd=project)
+    assert (ran.code, ran.err) == (0, ""), "what waits asks nothing and costs nothing"
+    trust.trust(project, None)
+    assert listed() == {"kit": "not accepted", "theirs": "not accepted"}
+    asked = run_gsh("mcp", "accept", cwd=project)
+    assert asked.code == 4 and "theirs, from" in asked.err and str(brought) in asked.err and "touch ran" in asked.err
+    assert key not in asked.err and "${KIT_TOKEN}" in asked.err
+    assert run_gsh("mcp", "accept", "--yes", cwd=project).code == 0
+    assert set(listed()) == {"kit", "theirs"} and "not accepted" not in listed().values()
+    assert not (project / "ran").exists(), "accepting starts nothing"
+    other = made_project(tmp_path / "other").resolve()
+    (row,) = run_gsh("mcp", "ls", "--json", cwd=other).json
+    assert (row["name"], row["status"] != "not accepted") == ("kit", True), "yours is agreed to for all folders"
+    tried = run_gsh("mcp", "doctor", "kit", "--json", cwd=other)
+    assert tried.json[0]["ok"] is True, tried.out
+    brought.write_text(json.dumps({"mcpServers": {"theirs": {"command": "touch", "args": ["evil"]}}}), "utf-8")
+    assert set(listed()) == {"kit"}, "it has changed since it was trusted"
+    trust.trust(project, None)
+    assert listed()["theirs"] == "not accepted", "trusted, but another command"
+    assert key not in run_gsh("mcp", "show", "kit", "--json", cwd=project).out
+    assert not paths.config_file().exists()

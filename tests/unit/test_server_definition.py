@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.mcp_client.server_definition import McpError, ServerDefinition, configured_servers
+from gshtui.mcp_client.configured_servers import configured_servers
+from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.settings import paths, trust
 from gshtui.settings.loader import load
 from gshtui.settings.settings_tables import McpServer
