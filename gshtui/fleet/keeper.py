@@ -39,12 +39,16 @@ _STATE_LIMIT = 64 * 1024
 _STOP_WITHIN = 10.0
 """Seconds for a keeper to stop; its hub's parts have deadlines of their own."""
 _KILLED_WITHIN = 2.0
+_DRAIN_WITHIN = 5.0
+"""Seconds for one with nothing to finish."""
 _START_WITHIN = 30.0
 _SETTLES_WITHIN = 1.0
 """Seconds for a process with the lock to end, or to say who has it."""
 _LOOK_EVERY = 0.05
 BRIEF = 5.0
 """Seconds until a keeper that was started for the next command ends, if there is nothing to look after."""
+DRAIN = signal.SIGUSR1
+"""Asks a keeper to take nothing new, and to end as soon as nothing that it does for others would be cut."""
 LOGGED_OUT = "The keeper was ended when you logged out, and what its agents did since then was not followed."
 LINGER = "`loginctl enable-linger` lets your programs go on after you log out."
 
@@ -62,6 +66,8 @@ class KeeperState(msgspec.Struct, frozen=True):
     """It has started, and listens if it can."""
     logged_out: bool = False
     """It was ended by a logout."""
+    drains: bool = False
+    """It ends between turns when `DRAIN` asks it to."""
 
 
 def running_keeper(data: Path) -> KeeperState | None:
@@ -103,7 +109,7 @@ class KeeperClaim:
         self.folder = data
         self._inherited = inherited
         self._descriptor: int | None = None
-        self._state = KeeperState(this_process(), __version__, time.time(), INSTALLED_AT, ready=False)
+        self._state = KeeperState(this_process(), __version__, time.time(), INSTALLED_AT, ready=False, drains=True)
 
     def acquire(self) -> bool:
         """Become the keeper; false if another process is. Raises `OSError`."""
@@ -206,12 +212,18 @@ def start_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool = Fals
 
 
 async def ensure_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool = False) -> KeeperStart:
-    """Start the keeper unless it runs, as `start_keeper` does; one of an older program makes way. Raises `OSError`."""
+    """Start the keeper unless it runs, as `start_keeper` does. Raises `OSError`.
+
+    One of an older program makes way, but not in mid-turn: then the next call starts the new one.
+    """
     running = await asyncio.to_thread(running_keeper, data)
     if running is not None:
         if (_numbers(running.version), running.installed) >= (_numbers(__version__), INSTALLED_AT):
             return KeeperStart(False)
-        await stop_keeper(data, running)
+        if not (running.drains and running.ready):
+            await stop_keeper(data, running)
+        elif not await _ends(running.process, 0.0 if briefly else _DRAIN_WITHIN, DRAIN, signal.SIGCONT):
+            return KeeperStart(False)
     return await asyncio.to_thread(start_keeper, data, environ, briefly=briefly)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from gshtui.fleet.fleet_context import is_over
-from gshtui.fleet.keeper import KeeperClaim, keeper_command
+from gshtui.fleet.keeper import DRAIN, KeeperClaim, keeper_command
 from gshtui.headless import exits
 from gshtui.headless.command_hub import load_settings, running_hub
 from gshtui.headless.runner import Stop, run_command
@@ -104,9 +104,11 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str]) -> int:
             if hub.store is None or hub.fleet is None:
                 return exits.ERROR
             async with _listening(hub) as asked, _following_settings(loaded, asked, stop) as settings:
+                draining = _when_asked(asked, stop)
                 await leaving
                 claim.say_ready()
                 await _until_idle(hub, asked, stop, terms)
+                draining.cancel()
                 changed = settings.changed and not stop.signalled
     finally:
         if changed:
@@ -120,24 +122,28 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str]) -> int:
 class _Asked:
     """What is done for other processes."""
 
+    place: _Socket
     commands: AskedCommands
     turns: AskedTurns
+
+    async def finish(self) -> None:
+        """Wait until nothing that must not be cut is done."""
+        await self.commands.finish_acting()
+        await self.turns.finish()
 
 
 @asynccontextmanager
 async def _listening(hub: Hub) -> AsyncGenerator[_Asked]:
     """Run commands and take turns for those that ask; without a socket they do it themselves."""
-    asked = _Asked(AskedCommands(hub), AskedTurns(hub))
-    place = _Socket(HubListener({COMMAND: asked.commands, TURN: asked.turns}, _at_once))
-    await place.listen()
-    keeping = keep_on(place.keep, "the keeper's socket")
+    commands, turns = AskedCommands(hub), AskedTurns(hub)
+    asked = _Asked(_Socket(HubListener({COMMAND: commands, TURN: turns}, _at_once)), commands, turns)
+    await asked.place.open()
     try:
         yield asked
     finally:
-        await cancel_and_wait(keeping)
-        await asked.turns.close()
-        await place.close()
-        await asked.commands.close()
+        await turns.close()
+        await asked.place.close()
+        await commands.close()
 
 
 class _Socket:
@@ -147,8 +153,26 @@ class _Socket:
         self._listener = listener
         self._changed = asyncio.Event()
         self._watch: FolderWatch | None = None
+        self._keeping: asyncio.Task[None] | None = None
 
-    async def listen(self) -> None:
+    async def open(self) -> None:
+        """Listen, and see to it that the socket stays there."""
+        await self._listen()
+        self._keeping = keep_on(self._keep, "the keeper's socket")
+
+    async def shut(self) -> None:
+        """Let nobody else in; who is in stays."""
+        if self._keeping is not None:
+            await cancel_and_wait(self._keeping)
+        self._unwatch()
+        self._listener.shut()
+
+    async def close(self) -> None:
+        """End it, and all connections."""
+        await self.shut()
+        await self._listener.stop()
+
+    async def _listen(self) -> None:
         """Listen at the first path that no other keeper has, if there is one."""
         try:
             await self._listener.listen(*await asyncio.to_thread(_claimed))
@@ -158,20 +182,14 @@ class _Socket:
         except (HubRegistryError, OSError) as error:
             complain(f"commands cannot ask the keeper: {error}")
 
-    async def keep(self) -> None:
-        """See to it that it is there."""
+    async def _keep(self) -> None:
         while True:
             self._changed.clear()
             if not await asyncio.to_thread(self._listener.is_in_place):
-                await self.listen()
+                await self._listen()
             with contextlib.suppress(TimeoutError):
                 async with time_limit(until_calm_look()):
                     await self._changed.wait()
-
-    async def close(self) -> None:
-        """Listen no longer."""
-        self._unwatch()
-        await self._listener.stop()
 
     def _unwatch(self) -> None:
         if self._watch is not None:
@@ -237,8 +255,7 @@ class _Settings:
             if what == "anew":
                 if await self._comes(_SETTLED):
                     continue
-                await self._asked.commands.finish_acting()
-                await self._asked.turns.finish()
+                await self._asked.finish()
                 self.changed = True
             if what != "go on":
                 self._keeper.asked.set()
@@ -276,6 +293,20 @@ async def _following_settings(loaded: Loaded, asked: _Asked, stop: Stop) -> Asyn
         yield settings
     finally:
         await settings.stop()
+
+
+def _when_asked(asked: _Asked, stop: Stop) -> asyncio.Task[None]:
+    """Stops the keeper between turns, once somebody wants that."""
+    wanted = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(DRAIN, wanted.set)
+
+    async def drain() -> None:
+        await wanted.wait()
+        await asked.place.shut()
+        await asked.finish()
+        stop.asked.set()
+
+    return start_job(drain(), "the drain of the keeper")
 
 
 async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms) -> None:

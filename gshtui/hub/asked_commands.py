@@ -97,7 +97,7 @@ class AskedCommands(NoHost):
 
     def __init__(self, hub: Hub) -> None:
         self.last_at = time.monotonic()
-        """When the last one was asked for, or ended."""
+        """When the last one began or ended."""
         self._hub = hub
         self._runs: dict[HubConnection, _Run] = {}
         self._workspaces = Workspaces(hub)
@@ -116,12 +116,10 @@ class AskedCommands(NoHost):
             request = msgspec.convert(fields, learned(CommandRequest))
         except msgspec.ValidationError as error:
             raise BadLine(str(error)) from error
-        self.last_at = time.monotonic()
         self._runs[connection] = _Run(start_job(self._serve(connection, request), f"the command {request.run[:40]}"))
 
     def disconnected(self, connection: HubConnection) -> None:
         """Stop what it asked for, if that still runs."""
-        self.last_at = time.monotonic()
         run = self._runs.pop(connection, None)
         if run is not None:
             run.task.cancel()
@@ -165,6 +163,7 @@ class AskedCommands(NoHost):
             reads = _effect(registry, value) is Effect.READ
             self._runs[connection].acts = not reads
             _send(connection, {"reads": reads})
+            self.last_at = time.monotonic()
             if not await self._said(connection):
                 raise Declined("it was not told to go on")
             invocation = replace(invocation, leaves=True)
@@ -177,6 +176,7 @@ class AskedCommands(NoHost):
                 outcome = await execution.run_asked(registry, value, invocation, ask)
             else:
                 outcome = await execution.run_value(registry, value, invocation)
+        self.last_at = time.monotonic()
         problems = () if declared.form.quiet else loaded.problems
         said = {"problems": [[problem.level, str(problem)] for problem in problems]}
         if outcome is None:

@@ -365,6 +365,12 @@ class HubListener:
             self._server.close()
         self._server = await asyncio.start_unix_server(self._visit, sock=listening)
 
+    def shut(self) -> None:
+        """Accept no further connections; those that are open go on."""
+        if self._server is not None:
+            self._server.close()
+            hub_registry.give_back(self.path, self._identity)
+
     async def stop(self) -> None:
         """Close all connections and release the socket."""
         if self._server is None:

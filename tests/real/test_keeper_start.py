@@ -19,7 +19,15 @@ import psutil
 import pytest
 
 from gshtui.fleet import keeper
-from gshtui.fleet.keeper import KeeperClaim, KeeperState, running_keeper, start_keeper, stop_keeper, wait_for_keeper
+from gshtui.fleet.keeper import (
+    KeeperClaim,
+    KeeperState,
+    ensure_keeper,
+    running_keeper,
+    start_keeper,
+    stop_keeper,
+    wait_for_keeper,
+)
 from gshtui.settings import paths
 from gshtui.settings.paths import config_file, data_dir
 from gshtui.shell.hub_registry import is_live
@@ -28,6 +36,7 @@ from gshtui.system.file_lock import try_lock
 from gshtui.system.process_identity import is_alive, process_of, this_process
 from tests.kit.command import ROOT, command, environment, run_gsh, start_gsh
 from tests.kit.tmux import eventually, named_servers
+from tests.real.test_asked_turns import events_until
 
 __all__ = ["named_servers"]
 
@@ -344,3 +353,36 @@ async def test_hub_start_waits_for_one_that_another_process_starts(data: Path) -
     state = running_keeper(data)
     assert state is not None
     assert (told, state.ready) == ({state.process.pid}, True)
+
+
+async def test_a_newer_program_waits_for_the_end_of_a_turn_and_starts_the_next(data: Path, tmp_path: Path) -> None:
+    assert start_keeper(data, os.environ).started
+    first = await wait_for_keeper(data)
+    assert first is not None
+    line = "run sh -c 'until test -e go; do sleep 0.05; done; echo through'"
+    with start_gsh("prompt", "--provider", "offline", "--json", "--yes", line, cwd=tmp_path) as process:
+        await asyncio.to_thread(events_until, process, "ToolStarted")
+        older = msgspec.structs.replace(first, version="0.0.1")
+        (data / "keeper.json").write_bytes(msgspec.json.encode(older))
+        for _ in range(2):
+            assert not (await ensure_keeper(data, os.environ, briefly=True)).started
+
+        async def closed() -> bool:
+            return not paths.keeper_sockets()[0].exists()
+
+        await eventually(closed)
+        word = await asyncio.to_thread(run_gsh, "session", "ls", cwd=tmp_path)
+        assert (word.code, word.err) == (0, ""), "it takes nothing new"
+        assert await asyncio.to_thread(keepers, data) == [first.process.pid], "it has the lock until it ends"
+        (tmp_path / "go").touch()
+        out, err = await asyncio.to_thread(process.communicate, timeout=60)
+    assert (process.returncode, b"through" in out) == (0, True), err
+
+    async def gone() -> bool:
+        return not is_alive(first.process)
+
+    await eventually(gone)
+    assert (await asyncio.to_thread(run_gsh, "session", "ls", cwd=tmp_path)).code == 0
+    second = await wait_for_keeper(data)
+    assert second is not None
+    assert second.process != first.process
