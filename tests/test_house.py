@@ -215,7 +215,7 @@ ENVIRONMENT_READERS = frozenset(
         *("settings/loader.py", "settings/paths.py", "guard/report_redaction.py"),
         *("hub/asked_commands.py", "hub/keeper_watch.py", "fleet/keeper_commands.py", "shell/file_watch.py"),
         *("tmux/server_lock.py", "tmux/tmux_program.py", "media/attachment.py", "programs/report_hook.py"),
-        *("hub/asked_turns.py", "system/caller_environment.py", "system/process_limits.py"),
+        *("hub/surroundings.py", "system/caller_environment.py", "system/process_limits.py"),
     )
 )
 """Who reads this process's variables and working folder below the faces, because they are about the process itself."""

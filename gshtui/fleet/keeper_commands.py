@@ -165,7 +165,8 @@ def commands(settings: Settings) -> list[AnyCommand]:
         held = [] if was is None else await asyncio.to_thread(titles_held_in, data / "gsh.db", was.process.pid)
         if not held:
             return None
-        losses = [f"It interrupts its turn in {one_line(title, 60) or 'an untitled conversation'}." for title in held]
+        names = [one_line(title, 60) or "an untitled conversation" for title in held]
+        losses = [f"What goes on in {name} is interrupted." for name in names]
         note = "What was said so far is kept."
         return Question(wanted, "Stop the keeper?", yes="Stop", losses=tuple(losses), note=note)
 

@@ -27,13 +27,14 @@ from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain
 from gshtui.hub.asked_commands import AskedCommands
 from gshtui.hub.asked_turns import AskedTurns
+from gshtui.hub.asked_windows import AskedWindows
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.shell import hub_registry
-from gshtui.shell.event_table import COMMAND, TURN
-from gshtui.shell.hub_listener import HubListener
+from gshtui.shell.event_table import COMMAND, TURN, WINDOW
+from gshtui.shell.hub_listener import ConnectionHost, HubListener
 from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
 from gshtui.store.store_errors import StoreError
 from gshtui.system import login_session
@@ -125,22 +126,26 @@ class _Asked:
     place: _Socket
     commands: AskedCommands
     turns: AskedTurns
+    windows: AskedWindows
 
     async def finish(self) -> None:
         """Wait until nothing that must not be cut is done."""
         await self.commands.finish_acting()
         await self.turns.finish()
+        await self.windows.rest()
 
 
 @asynccontextmanager
 async def _listening(hub: Hub) -> AsyncGenerator[_Asked]:
     """Run commands and take turns for those that ask; without a socket they do it themselves."""
-    commands, turns = AskedCommands(hub), AskedTurns(hub)
-    asked = _Asked(_Socket(HubListener({COMMAND: commands, TURN: turns}, _at_once)), commands, turns)
+    commands, turns, windows = AskedCommands(hub), AskedTurns(hub), AskedWindows(hub)
+    hosts: dict[str, ConnectionHost] = {COMMAND: commands, TURN: turns, WINDOW: windows}
+    asked = _Asked(_Socket(HubListener(hosts, _at_once)), commands, turns, windows)
     await asked.place.open()
     try:
         yield asked
     finally:
+        await windows.close()
         await turns.close()
         await asked.place.close()
         await commands.close()
@@ -255,6 +260,7 @@ class _Settings:
             if what == "anew":
                 if await self._comes(_SETTLED):
                     continue
+                await self._asked.windows.finish()
                 await self._asked.finish()
                 self.changed = True
             if what != "go on":
@@ -314,7 +320,7 @@ async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms) -
     busy_at = time.monotonic()
     idle = terms.idle if terms.at_first is None else terms.at_first
     while not stop.asked.is_set():
-        if asked.turns.busy or await _goes_on(hub):
+        if asked.turns.busy or asked.windows.open or await _goes_on(hub):
             busy_at, idle = time.monotonic(), terms.idle
         elif idle and time.monotonic() - max(busy_at, asked.commands.last_at) >= idle:
             return

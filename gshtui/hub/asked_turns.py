@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,9 +22,9 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered
 from gshtui.hub.hub import Hub
+from gshtui.hub.surroundings import difference
 from gshtui.hub.turn import PromptTurn
 from gshtui.hub.turn_request import TurnEnd, TurnSubmission
-from gshtui.settings import paths
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
@@ -38,8 +37,6 @@ from gshtui.system.tasks import cancel_and_wait, end_all, start_job
 
 ALIVE_EVERY = 2.0
 """Seconds after which a face is told that its turn goes on."""
-_SHARED = ("tmux", "store")
-"""The settings that a face must share with the host; and where the record is."""
 
 
 class AskedTurns(NoHost):
@@ -94,30 +91,13 @@ class AskedTurns(NoHost):
                 turn.send(declined="it is in other namespaces")
                 return
             loaded = await asyncio.to_thread(load, Path(call.cwd), flags=call.turn.flags, environ=call.environ)
-            if why := self._differs(call, loaded):
+            if why := difference(self._host, self._umask, call, loaded):
                 turn.send(declined=why)
                 return
             with working_for(call.environ):
                 turn.send(end=await turn.run(call, loaded))
         finally:
             self._turns.pop(connection, None)
-
-    def _differs(self, call: TurnSubmission, loaded: Loaded) -> str:
-        """Why the turn would be another one here; empty: it would not."""
-        ours = self._host.settings
-        if not loaded.settings.hub.resident:
-            return "a process of its own takes it"
-        if any(os.environ.get(name, "") != call.environ.get(name, "") for name in paths.VARIABLES):
-            return "it is about other folders"
-        if not Path(call.cwd).is_dir():
-            return "its folder is gone"
-        if call.umask != self._umask or call.limits != process_limits.limits():
-            return "it has another umask or other limits"
-        if loaded.settings.general.session_dir != ours.general.session_dir:
-            return "it has another record"
-        if any(getattr(loaded.settings, table) != getattr(ours, table) for table in _SHARED):
-            return "it has other settings"
-        return ""
 
 
 class _HostedTurn:

@@ -5,8 +5,7 @@ Its bus carries only the replay; commands that read are run by a hub of the reco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import HubStarted
@@ -14,22 +13,19 @@ from gshtui.commands.declaration import CommandError, Effect
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.replay_player import Recording, ReplayPlayer, read_recording
-from gshtui.settings.model import Settings
+from gshtui.hub.window_hub import WindowHub
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gshtui.commands.declaration import Caller, Invocation, Outcome, Question, Returns
+    from gshtui.bus.shell_rows import Filter
+    from gshtui.commands.declaration import Outcome, Question, R, Returns
     from gshtui.commands.evaluation import Ask
-    from gshtui.commands.registry import Registry
-    from gshtui.hub.hub import Hub
     from gshtui.settings.loader import Loaded
     from gshtui.store.message_table import StoredMessage
 
-R = TypeVar("R")
 
-
-class ReplayHub:
+class ReplayHub(WindowHub):
     """See the module.
 
     Args:
@@ -42,32 +38,17 @@ class ReplayHub:
         self, cwd: Path, loaded: Loaded, session: str, speed: float, recorded: Recording | None = None
     ) -> None:
         options = HubOptions(cwd=cwd, loaded=loaded, parts=frozenset({"store"}), visiting=True)
-        self._hub: Hub = build_hub(options)
+        super().__init__(build_hub(options))
         self._session = session
         self._recorded = recorded
         self._speed = speed
         self._cwd = cwd
         self.bus = Bus()
         self.player: ReplayPlayer | None = None
-        self.fleet = None
-        self.shell_log = None
-        self.shared_shell = None
         ui = loaded.settings.ui.model_copy(update={"notifications": []})
         notify = type(loaded.settings.notify)()
-        self.settings: Settings = loaded.settings.model_copy(update={"ui": ui, "notify": notify})
+        self.settings = loaded.settings.model_copy(update={"ui": ui, "notify": notify})
         """The person's, but nobody is told of what happened long ago."""
-
-    @property
-    def registry(self) -> Registry:
-        return self._hub.registry
-
-    @property
-    def shell_rows(self) -> None:
-        return None
-
-    @property
-    def sent_prompts(self) -> None:
-        return None
 
     async def start(self) -> None:
         """Read the recording and play it. Raises `ExpectedError`."""
@@ -100,9 +81,6 @@ class ReplayHub:
         self._reads(value)
         return await self._hub.run(value, ask=ask, front=front)
 
-    def split_line(self, line: str) -> list[str]:
-        return self._hub.split_line(line)
-
     async def call(self, parameters: Returns[R]) -> R:
         self._reads(parameters)
         return await self._hub.call(parameters)
@@ -111,24 +89,21 @@ class ReplayHub:
         self._reads(parameters)
         return await self._hub.question(parameters, front=front)
 
-    def bound(self, line: str) -> Returns[object] | None:
-        return self._hub.bound(line)
-
-    def opens(self, line: str) -> str:
-        return self._hub.opens(line)
-
-    def for_row(self, key: str, row: object) -> Returns[object] | None:
-        return self._hub.for_row(key, row)
-
-    def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
-        return self._hub.invocation(caller, output)
-
-    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> Sequence[StoredMessage]:
+    async def messages(self, session: str, before: int | None = None, limit: int = 200) -> list[StoredMessage]:
         """None: the replay tells them one by one."""
-        return ()
+        return []
 
-    async def newer_messages(self, session: str, after: int, limit: int = 1_000) -> Sequence[StoredMessage]:
-        return ()
+    async def newer_messages(self, session: str, after: int) -> list[StoredMessage]:
+        return []
 
-    def connected(self, name: str) -> bool:
-        return False
+    async def shell_rows(self, wanted: Filter, start: int, limit: int) -> None:
+        """None: what was run meanwhile is told with the rest."""
+
+    async def output(self, key: str) -> str:
+        return ""
+
+    async def prompts(self, cwd: str, limit: int) -> list[str]:
+        return []
+
+    async def keep_prompt(self, cwd: str, text: str) -> None:
+        """Nothing is sent."""

@@ -558,7 +558,7 @@ class HubSettings(SettingsTable):
     )
     resident: bool = Field(
         default=True,
-        description="A running keeper takes the turns of `gsh` and `gsh-tui prompt`, which then begin at once.",
+        description="A running keeper is the hub of windows, and takes the turns of `gsh`: both then begin at once.",
     )
 
 

@@ -29,6 +29,7 @@ READER = "reader"
 PROMPT = "prompt"
 COMMAND = "command"
 TURN = "turn"
+WINDOW = "window"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,7 @@ KINDS: dict[str, VisitorKind] = {
         VisitorKind(PROMPT, (), asks=True, max_line=16 * 1024),
         VisitorKind(COMMAND, (), asks=True, max_line=8 * 1024 * 1024),
         VisitorKind(TURN, (), asks=True, max_line=8 * 1024 * 1024),
+        VisitorKind(WINDOW, (), asks=True, max_line=64 * 1024 * 1024),
     )
 }
 """`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin. `hub`:
@@ -132,7 +134,8 @@ user that is about to read the record; it is answered `{"synced": true}` once wh
 `{"ask": N, "text": …, "cwd": …, "previous": …}` and is answered `{"answer": N, "text": …}`, the command to suggest
 (`shell/log/suggestions.py`); what it asks is kept nowhere. `command`: a command of this user, `gsh-tui agent ls`, which
 the keeper runs for it (`hub/asked_commands.py`). `turn`: a face without a window, `gsh WORDS`, for which the keeper
-takes a turn (`hub/asked_turns.py`); it answers the questions of that turn alone.
+takes a turn (`hub/asked_turns.py`); it answers the questions of that turn alone. `window`: a window, whose hub is here
+(`hub/asked_windows.py`).
 
 A shell's plugin is connected while its prompt waits and hangs up before a command runs (zsh cannot keep a program from
 inheriting the descriptor): the end of its connection does not mean that the shell is gone, its process's end does. Its

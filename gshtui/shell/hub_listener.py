@@ -76,6 +76,11 @@ class HubConnection:
         if behind > UNREAD_LIMIT and self._overrun is None:
             self._overrun = asyncio.get_running_loop().call_later(READ_WITHIN, self._give_up)
 
+    async def sent(self) -> None:
+        """Wait until the other side has read most of what was sent, or is gone."""
+        with contextlib.suppress(OSError):
+            await self._writer.drain()
+
     def send_fields(self, **fields: Any) -> None:
         """Send a line of the protocol's own."""
         self.send(to_line(fields))

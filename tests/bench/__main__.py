@@ -24,6 +24,7 @@ NAMES = (
     "stream",
     "history",
     "first_turn",
+    "windows",
     "replay",
     "native",
     "mirror",

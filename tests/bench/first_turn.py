@@ -32,7 +32,7 @@ def run(report: Report, place: Place) -> None:
     sessions = {length: asyncio.run(_record(place, length)) for length in LENGTHS}
     first: dict[int, list[float]] = {length: [] for length in LENGTHS}
     next_one: dict[int, list[float]] = {length: [] for length in LENGTHS}
-    with _provider() as (url, came):
+    with provider() as (url, came):
         environ = place.environ | variables("anthropic", url)
         for _ in range(ROUNDS):
             for length, session in sessions.items():
@@ -46,7 +46,7 @@ def run(report: Report, place: Place) -> None:
                         probe.settle(0.3)
                         entered = time.monotonic()
                         probe.write("\r")
-                        times[length].append(1e3 * (_arrival(probe, came) - entered))
+                        times[length].append(1e3 * (arrival(probe, came) - entered))
                         probe.settle(1.0)
     floor = median(first[LENGTHS[0]])
     report.add("enter to request, first turn after 100 messages", floor, "ms")
@@ -56,7 +56,7 @@ def run(report: Report, place: Place) -> None:
         report.add("    the turn after that", median(next_one[length]), "ms", floor=floor)
 
 
-def _arrival(probe: Probe, came: SimpleQueue[float]) -> float:
+def arrival(probe: Probe, came: SimpleQueue[float]) -> float:
     """When the request came. What the program writes meanwhile is taken, so that it does not wait for its terminal."""
     until = time.monotonic() + 60.0
     while came.empty():
@@ -84,7 +84,7 @@ async def _record(place: Place, length: int) -> str:
 
 
 @contextlib.contextmanager
-def _provider() -> Iterator[tuple[str, SimpleQueue[float]]]:
+def provider() -> Iterator[tuple[str, SimpleQueue[float]]]:
     """A server that answers every prompt with a word; gives its address, and when the head of each request came."""
     came: SimpleQueue[float] = SimpleQueue()
     started: SimpleQueue[int] = SimpleQueue()

@@ -1,6 +1,6 @@
 """A hub for tests of the window: a real bus, commands that answer what they are told to, nothing behind it.
 
-It keeps the contract of `gshtui.ui.kit.hub_port.HubPort`; `said` holds every event that the window published.
+It has what `gshtui.hub.window_hub.WindowHub` reads of a hub; `said` holds every event that the window published.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, cast
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -23,6 +23,7 @@ from gshtui.commands.registry import Registry
 from gshtui.context.commands import context_commands, view_calls, view_commands
 from gshtui.fleet import commands as fleet_commands
 from gshtui.fleet.worktree_commands import TearDown, worktree_command
+from gshtui.hub.window_hub import WindowHub
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import Ui
 from gshtui.store.session_calls import ListSessions
@@ -30,18 +31,16 @@ from gshtui.tools import commands as tool_commands
 from gshtui.tools import hunk_commands
 from gshtui.tools.workspace import ToolConfig
 from gshtui.tools.worktree_setup import no_consent
-from gshtui.ui.kit.hub_port import (
-    OpenRequest,
-    Result,
-    SentPrompts,
-    SharedShellPort,
-    ShellLogPort,
-    ShellRows,
-    Stored,
-    TerminalFleet,
-)
+from gshtui.ui.kit.hub_port import HubPort, OpenRequest, Result, Stored
 from tests.kit.own_contexts import router_without_programs
 from tests.kit.recorded_contexts import RecordedContexts
+
+if TYPE_CHECKING:
+    from gshtui.bus.agent_data import AgentRow
+    from gshtui.bus.shell_data import Ran
+    from gshtui.bus.shell_rows import Filter, Span
+    from gshtui.tmux.panes import PaneInfo
+    from gshtui.tmux.server import TmuxServer
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,74 @@ class Answer:
     intent: Event | None = None
     shown: bool = False
     view: View | None = None
+
+
+class ShellRows(Protocol):
+    """The rows of the shell log in the record. Each method raises `gshtui.store.store_errors.StoreError`."""
+
+    async def rows(self, wanted: Filter, start: int, limit: int) -> Span: ...
+    async def output(self, key: str) -> str: ...
+
+
+class SentPrompts(Protocol):
+    """The prompts of a folder in the record. Each method raises `gshtui.store.store_errors.StoreError`."""
+
+    async def find_all(self, cwd: str | None, limit: int = 1_000) -> list[str]: ...
+    async def add(self, cwd: str, text: str) -> None: ...
+
+
+class UserCommands(Protocol):
+    """The running input-line commands."""
+
+    def stop(self) -> bool:
+        """Stop the newest; returns whether there was one."""
+        ...
+
+
+class UserCommandRecord(Protocol):
+    """The commands run from input lines."""
+
+    async def between(self, session: str, after: float, before: float) -> Sequence[Ran]: ...
+
+
+class ShellLogPort(Protocol):
+    """The log of shell commands."""
+
+    @property
+    def by_hand(self) -> UserCommands: ...
+    @property
+    def runs(self) -> UserCommandRecord: ...
+    async def add_note(self, text: str, cwd: str = "") -> None: ...
+
+
+class TerminalServers(Protocol):
+    """tmux servers by socket (`gshtui.fleet.agent_terminals.AgentTerminals`)."""
+
+    def server(self, socket: str) -> TmuxServer: ...
+
+
+class TerminalFleet(Protocol):
+    """Agents in terminals (`gshtui.fleet.fleet.Fleet`), watched directly because their screens are streams."""
+
+    @property
+    def terminals(self) -> TerminalServers: ...
+    def get(self, id: str) -> AgentRow | None: ...
+
+
+class SharedShellPort(Protocol):
+    """The shell that people and agents share (`gshtui.fleet.terminal_tools.shared_shell.SharedShell`)."""
+
+    @property
+    def server(self) -> TmuxServer: ...
+    @property
+    def session(self) -> str: ...
+    async def open(self, cwd: Path) -> PaneInfo:
+        """Its pane, created if missing. Raises `gshtui.tmux.tmux_errors.TmuxError`."""
+        ...
+
+    async def rests(self, pane: str) -> bool:
+        """Whether its shell waits at its prompt. Raises `gshtui.tmux.tmux_errors.TmuxError`."""
+        ...
 
 
 T = TypeVar("T")
@@ -296,3 +363,8 @@ class FakeHub:
     def intents(self, kind: type[Event]) -> list[Event]:
         """The events of a type, in order."""
         return [event for event in self.said if isinstance(event, kind)]
+
+
+def door_of(hub: FakeHub) -> HubPort:
+    """What a window has of this hub."""
+    return WindowHub(cast("Any", hub))

@@ -16,7 +16,7 @@ from gshtui.ui.conversation.conversation_pane import ConversationPane
 from gshtui.ui.kit.hub_port import HubPort, OpenRequest
 from gshtui.ui.window.app import Workbench
 from gshtui.ui.window.main_area import MainArea, PromptArea
-from tests.kit.fake_hub import Answer, FakeHub, HubOptions
+from tests.kit.fake_hub import Answer, FakeHub, HubOptions, door_of
 
 NOW = 1_800_000_000.0
 """The pinned clock of these windows, seconds since the epoch."""
@@ -46,7 +46,7 @@ class Window(Workbench):
 
         async def make(opening: OpenRequest) -> HubPort:
             self.hub = FakeHub(opening, answers=dict(answers or {}), **hub)
-            return self.hub
+            return door_of(self.hub)
 
         super().__init__(OpenRequest(cwd, session), make, branch=branch)
 

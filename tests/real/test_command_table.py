@@ -15,6 +15,7 @@ import pytest
 
 from gshtui.cli import form_projection
 from gshtui.cli.by_hand import MODULES
+from gshtui.commands.catalogue import Catalogue
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import Access, Caller, Parameters, UsageError
 from gshtui.commands.help_command import explain
@@ -77,7 +78,7 @@ def names_of(parameters: type[Parameters]) -> set[str]:
 
 async def test_every_projection(hub: Hub) -> None:
     commands, wrong = all_of(hub), list[str]()
-    window = SimpleNamespace(bridge=SimpleNamespace(registry=hub.registry), write=print, run_command=print)
+    window = SimpleNamespace(bridge=SimpleNamespace(commands=Catalogue(hub.registry)), write=print, run_command=print)
     palette = {entry.id for entry in command_entries(cast("Any", window))}
     groups, forms = form_projection.forms(commands)
     shell = {word for form in [*groups, *forms] for word in form.name.split()}

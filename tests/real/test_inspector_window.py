@@ -18,7 +18,9 @@ from gshtui.ui.kit.hub_port import HubPort, OpenRequest
 from gshtui.ui.window.app import Workbench
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Spent
+from tests.kit.resident import beside
 
+__all__ = ["beside"]
 SIZE = (120, 90)
 
 
@@ -77,6 +79,7 @@ async def asked(app: Workbench, pilot: Pilot[int]) -> None:
     await app.bridge.shown()
 
 
+@pytest.mark.usefixtures("beside")
 async def test_what_was_sent_is_what_is_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with loopback("anthropic", SCRIPT) as server:
         for name, value in variables("anthropic", server.url).items():
@@ -95,6 +98,7 @@ async def test_what_was_sent_is_what_is_shown(folder: Path, monkeypatch: pytest.
             assert "⚑ you" in lines(pane)
 
 
+@pytest.mark.usefixtures("beside")
 async def test_a_cut_is_undone_after_a_restart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with loopback("anthropic", SCRIPT) as server:
         for name, value in variables("anthropic", server.url).items():

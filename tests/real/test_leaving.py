@@ -53,6 +53,7 @@ from tests.kit.loopback.script import Answer, Call, Fault, Say
 from tests.kit.loopback.server import Asked, Loopback
 from tests.kit.pty_child import PtyChild, window_of
 from tests.kit.record import latest_session, texts_of
+from tests.kit.resident import beside
 from tests.kit.scripted_provider import Recorder
 from tests.kit.storms import FULL
 
@@ -61,6 +62,7 @@ COVERS = (
     "gshtui.agents.queue_command",
     "gshtui.store.queue_table",
 )
+__all__ = ["beside"]
 PARTS = frozenset({"store", "guard", "providers", "agents"})
 WITHIN = 60.0
 FIRST: dict[str, Answer] = {
@@ -427,6 +429,7 @@ def _come_back(folder: Path, server: Loopback, draft: bytes) -> None:
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("beside")
 @pytest.mark.parametrize("way", list(WINDOW_ENDS) if FULL else list(WINDOW_ENDS)[:2])
 async def test_a_window_that_ends_sends_nothing_more_and_its_queue_is_in_the_next(
     way: str, home: Home, monkeypatch: pytest.MonkeyPatch

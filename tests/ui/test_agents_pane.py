@@ -71,17 +71,24 @@ async def test_what_can_be_done_depends_on_how_it_is() -> None:
         pane = await begun(app, pilot, *MANY)
         agents = pane.state.agents
 
-        def actions(agent: AgentView) -> list[str]:
-            return [key.removeprefix("agents.") for key in AgentsFeature(app).rows.fitting(agent)]
+        async def actions(agent: AgentView) -> list[str]:
+            return [key.removeprefix("agents.") for key in await AgentsFeature(app).rows.fitting(agent)]
 
         resting = msgspec.structs.replace(agents["main"].row, status="idle")
-        assert actions(msgspec.structs.replace(agents["main"], row=resting)) == ["open", "message", "context"]
-        assert {"kill", "attach", "message", "changes"} <= set(actions(agents["0002"]))
-        assert "changes" not in actions(agents["0001"])
-        assert {"undo"} == set(actions(agents["0007"])) - {"open", "report", "rename", "attach", "copy", "context"}
-        lost = set(actions(agents["0005"]))
+        assert await actions(msgspec.structs.replace(agents["main"], row=resting)) == ["open", "message", "context"]
+        assert {"kill", "attach", "message", "changes"} <= set(await actions(agents["0002"]))
+        assert "changes" not in await actions(agents["0001"])
+        assert {"undo"} == set(await actions(agents["0007"])) - {
+            "open",
+            "report",
+            "rename",
+            "attach",
+            "copy",
+            "context",
+        }
+        lost = set(await actions(agents["0005"]))
         assert {"recover", "remove"} <= lost and not lost & {"attach", "kill", "message"}
-        assert "restart" in actions(agents["0004"]) and "kill" not in actions(agents["0004"])
+        assert "restart" in await actions(agents["0004"]) and "kill" not in await actions(agents["0004"])
 
 
 def ran(app: Window) -> list[Any]:

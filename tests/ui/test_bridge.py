@@ -7,6 +7,7 @@ import gc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Unpack
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -15,7 +16,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted, TextDelta
 from gshtui.bus.events.hub_events import HubStarted, Noticed, PartFailed, SubscriberFailed
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.hub_port import HubPort, OpenRequest
-from tests.kit.fake_hub import Answer, FakeHub, HubOptions
+from tests.kit.fake_hub import Answer, FakeHub, HubOptions, door_of
 from tests.kit.window import Window
 
 
@@ -50,15 +51,21 @@ def bridge_of(
     answers: dict[str, Answer | Exception] | None = None,
     **hub: Unpack[HubOptions],
 ) -> Bridge:
-    async def make(opening: OpenRequest) -> HubPort:
-        return FakeHub(opening, answers or {}, **hub)
+    fake = FakeHub(OpenRequest(cwd=tmp_path), answers or {}, **hub)
 
-    return Bridge(OpenRequest(cwd=tmp_path), make, lambda: listeners)
+    async def make(_: OpenRequest) -> HubPort:
+        return door_of(fake)
+
+    made = Bridge(fake.opening, make, lambda: listeners)
+    _HUBS[made] = fake
+    return made
+
+
+_HUBS = WeakKeyDictionary[Bridge, FakeHub]()
 
 
 def hub_of(bridge: Bridge) -> FakeHub:
-    assert isinstance(bridge.hub, FakeHub)
-    return bridge.hub
+    return _HUBS[bridge]
 
 
 def delta(text: str) -> TextDelta:

@@ -45,15 +45,19 @@ json.dump(loaded, sys.stdout)
 REST = """
 import asyncio, json, sys
 from pathlib import Path
+from gshtui.bus.events.hub_events import PartFailed
 from gshtui.settings import plugins
 from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.window.lazy_imports import make_hub
 
 async def main():
     hub = await make_hub(OpenRequest(Path.cwd()))
+    failed = []
+    hub.bus.subscribe(failed.extend, PartFailed, name="test")
     await hub.start()
+    await hub.bus.drained()
     plugins.announced()
-    json.dump([*sys.modules, *("failed: " + part for part in hub.failed)], sys.stdout)
+    json.dump([*sys.modules, *("failed: " + event.part for event in failed)], sys.stdout)
     await hub.stop()
 
 asyncio.run(main())

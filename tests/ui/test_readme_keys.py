@@ -43,6 +43,7 @@ from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted
 from gshtui.bus.messages import Message, Text
 from gshtui.calls.call_values import CallListing
+from gshtui.client.window_link import WindowLink
 from gshtui.commands.config_calls import ResetSetting, SetSetting, ShownSettings
 from gshtui.commands.declaration import Question
 from gshtui.fleet.agent_calls import (
@@ -116,6 +117,7 @@ from tests.kit.pty_child import PtyChild
 from tests.kit.recorded_contexts import AGENTS, COMPACTED, PROMPT, PRUNED, RecordedContexts
 from tests.kit.recorded_fleet import CLAUDE, DIFF, DONE, FEW, PERSONAS, PROFILES, SEARCH, changed
 from tests.kit.recorded_shell import EARLIER, FakeRecord, FakeShellLog
+from tests.kit.resident import resident_hub
 from tests.kit.shell_keys import offer_agents, program_folder, write_echo_program
 from tests.kit.shells import Shell
 from tests.kit.terminal_agents import wait_until
@@ -342,23 +344,39 @@ class Real(Here):
 async def real_hub() -> AsyncGenerator[Real]:
     with short_folder() as folder:
         os.environ["TMUX_TMPDIR"] = str(folder)
-        project = made_project(folder / "project")
-        (project / "README.md").write_text("A project about login.\n")
-        app = Workbench(OpenRequest(project))
         try:
-            async with app.run_test(size=SIZE) as pilot:
-                here = Real(app, pilot)
-                await settled(pilot)
-                here.heard = EventLog((await app.bridge.running()).bus)
-                await here.settle()
+            async with real_window() as here:
                 yield here
         finally:
             end_server(folder / f"tmux-{os.getuid()}" / "gsh")
 
 
+@contextlib.asynccontextmanager
+async def resident_hub_of_the_window() -> AsyncGenerator[Real]:
+    """The same, in another process."""
+    with pytest.MonkeyPatch.context() as monkeypatch, resident_hub(monkeypatch):
+        async with real_window() as here:
+            assert isinstance(here.app.bridge.hub, WindowLink)
+            yield here
+
+
+@contextlib.asynccontextmanager
+async def real_window() -> AsyncGenerator[Real]:
+    with short_folder() as folder:
+        project = made_project(folder / "project")
+        (project / "README.md").write_text("A project about login.\n")
+        app = Workbench(OpenRequest(project))
+        async with app.run_test(size=SIZE) as pilot:
+            here = Real(app, pilot)
+            await settled(pilot)
+            here.heard = EventLog((await app.bridge.running()).bus)
+            await here.settle()
+            yield here
+
+
 PLACES: dict[str, Callable[[], contextlib.AbstractAsyncContextManager[Here]]] = {
     "window": at_first, "chat": chat, "log": shell_log, "inspector": inspector, "timeline": timeline,
-    "sidebar": sidebar, "hub": real_hub,
+    "sidebar": sidebar, "hub": real_hub, "resident hub": resident_hub_of_the_window,
 }  # fmt: skip
 
 
@@ -375,14 +393,14 @@ def blamed(claim: Claim) -> Generator[None]:
 def test_every_key_of_the_readme_is_pressed_here() -> None:
     assert uncovered(CLAIMS) == []
     assert outdated(CLAIMS) == []
-    assert {claim.place for claim in CLAIMS} == {*PLACES, "terminal", "zsh"}
+    assert {claim.place for claim in CLAIMS} == {*PLACES.keys() - {"resident hub"}, "terminal", "zsh"}
 
 
 @pytest.mark.tmux
 @pytest.mark.parametrize("place", PLACES)
 async def test_keys_do_what_the_readme_says(place: str) -> None:
     async with PLACES[place]() as here:
-        for claim in (claim for claim in CLAIMS if claim.place == place):
+        for claim in (claim for claim in CLAIMS if claim.place == place.removeprefix("resident ")):
             with blamed(claim):
                 await claim.shown(here)
                 if claim.keys:

@@ -70,11 +70,11 @@ class AgentsFeature(Feature):
         key, agent = message.key, message.agent
         if key == "agents.menu":
             self.rows.show_menu(_called(agent), agent)
-        elif not self.rows.perform(key, agent):
-            key = key_of(self.window.input_line, "agents.menu")
+        else:
+            menu = key_of(self.window.input_line, "agents.menu")
             verb = _VERBS.get(key, key.partition(".")[2])
-            words = f"Can't {verb} {agent.row.name} while it is {agent.status}. Press {key} for the available actions."
-            self.window.notify(words, markup=False, timeout=4)
+            words = f"Can't {verb} {agent.row.name} while it is {agent.status}. Press {menu} for the available actions."
+            self.rows.perform(key, agent, lambda: self.window.notify(words, markup=False, timeout=4))
 
     # Looking
 

@@ -95,9 +95,9 @@ class ChangesFeature(Feature):
             case "diff.stage" | "diff.discard":
                 self._change(pane, key)
             case _:
-                value = self.window.bridge.for_row(key, pane.worktree)
-                if value is not None:
-                    self.window.perform(value, pane.action_reload if key == "diff.merge" else None)
+                self._work(
+                    self._perform_command(key, pane.worktree, pane.action_reload if key == "diff.merge" else None)
+                )
 
     def _work(self, work: Coroutine[Any, Any, None]) -> None:
         self.window.run_worker(work, exit_on_error=False, group="changes")
@@ -109,8 +109,13 @@ class ChangesFeature(Feature):
         place = pane.hunk_here
         if place is None:
             self._warn("There is no change with lines under the cursor.")
-        elif (value := self.window.bridge.for_row(key, place)) is not None:
-            self.window.perform(value, pane.action_reload)
+        else:
+            self._work(self._perform_command(key, place, pane.action_reload))
+
+    async def _perform_command(self, key: str, row: object, then: Callable[[], None] | None) -> None:
+        (value,) = await self.window.bridge.for_row([key], row)
+        if value is not None:
+            self.window.perform(value, then)
 
     async def _edit(self, pane: DiffPane) -> None:
         from gshtui.commands.declaration import CommandError

@@ -168,8 +168,9 @@ class ContextFeature(Feature):
         pane = key.partition(".")[0]
         if key.endswith(".menu"):
             self.rows[pane].show_menu(f"The context of {self.name_of(row.agent)}", row)
-        elif not self.rows[pane].perform(key, row):
-            self._app.notify(_NOTHING.get(key, "This is not possible now."), markup=False)
+        else:
+            words = _NOTHING.get(key, "This is not possible now.")
+            self.rows[pane].perform(key, row, lambda: self._app.notify(words, markup=False))
 
     def inspect(self, agent: str, *, at: str = "", section: str = "") -> None:
         """Show what an agent's model is sent, in a tab."""

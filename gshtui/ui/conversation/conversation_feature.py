@@ -28,6 +28,7 @@ from gshtui.ui.kit.workbench_port import WorkbenchPort
 if TYPE_CHECKING:
     from gshtui.agents.agent_snapshot import AgentSnapshot
     from gshtui.bus.agent_data import AgentRow
+    from gshtui.bus.events.agent_events import PromptSubmitted
     from gshtui.providers.model_command import ListedModel
     from gshtui.store.session_table import SessionInfo
     from gshtui.ui.conversation.conversation_tab import ConversationTab
@@ -229,12 +230,11 @@ class ConversationFeature(Feature):
     async def _attach_line(self, row: AgentRow) -> str:
         """The command that attaches to its terminal; empty: it has none."""
         try:
-            fleet = (await self.window.bridge.running()).fleet
+            hub = await self.window.bridge.running()
         except NotReady:
             return ""
-        if fleet is None or not row.socket or not row.tmux_session:
-            return ""
-        return fleet.terminals.server(row.socket).attach_line(row.tmux_session)
+        server = hub.terminal_server(row.socket) if row.socket and row.tmux_session else None
+        return "" if server is None else server.attach_line(row.tmux_session)
 
     def _turn_view(self) -> None:
         """Show the terminal of the agent in front in place of its conversation, or back."""
@@ -245,8 +245,10 @@ class ConversationFeature(Feature):
 
     def _send(self, message: SendPrompt) -> None:
         """Hand a prompt to an agent's own process; while that does not listen, it waits as mail."""
-        prompt = message.prompt
-        if self.window.bridge.connected(prompt.agent):
+        self.window.run_worker(self._hand_over(message.prompt), exit_on_error=False, group="prompts")
+
+    async def _hand_over(self, prompt: PromptSubmitted) -> None:
+        if await self.window.bridge.connected(prompt.agent):
             self.window.publish(prompt)
             return
         from gshtui.fleet.agent_calls import SendToAgent

@@ -43,7 +43,7 @@ class TabSources(msgspec.Struct, frozen=True):
 
     newer: Callable[[str, int], Awaitable[Sequence[Stored]]]
     """(session, after this number) → its newer messages, in order. It may raise anything."""
-    connected: Callable[[str], bool]
+    connected: Callable[[str], Awaitable[bool]]
     """Whether an agent's events arrive in this window."""
     turn: Callable[[str], Sequence[Event]]
     """An agent's turn in progress so far."""
@@ -136,12 +136,14 @@ class ConversationTab(TabPane):
     def _look(self) -> None:
         self.draw()
         pane = self.conversation
-        if pane.session and pane.is_on_screen and not self._sources.connected(self.agent):
+        if pane.session and pane.is_on_screen:
             self.run_worker(self._read_along(pane), exit_on_error=False, group="record", exclusive=True)
 
     async def _read_along(self, pane: ConversationPane) -> None:
         session = pane.session
         with contextlib.suppress(Exception):  # busy for the moment; the next look tells
+            if await self._sources.connected(self.agent):
+                return
             newer = await self._sources.newer(session, pane.newest)
             if newer and session == pane.session:
                 pane.take_newer(newer)

@@ -7,29 +7,34 @@ same merge key as one, and nothing while nothing happens. Holds no conversation 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 from weakref import WeakKeyDictionary
 
+import msgspec
+
 from gshtui.bus.bus import Subscription, WhenFull
 from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import FaultReported, Noticed, QuitRequested, SubscriberFailed
-from gshtui.bus.events.session_events import SessionClosed
+from gshtui.bus.events.session_events import SessionClosed, SessionOpened
 from gshtui.bus.shell_data import Ran
 from gshtui.bus.shell_rows import Filter, Span
 from gshtui.bus.subscription import Batch, fold_events
+from gshtui.client.window_protocol import NotReady
 from gshtui.system.faults import Breaker, Fault
-from gshtui.system.tasks import report_unexpected
+from gshtui.system.tasks import report_unexpected, start_job
 from gshtui.system.time_limit import time_limit
 from gshtui.ui.kit.garbage_collector import GarbageCollector
 from gshtui.ui.kit.hub_port import HubPort, MakeHub, OpenRequest, Result, Stored
 
 if TYPE_CHECKING:
     from gshtui.bus.context_data import Receipt
+    from gshtui.commands.catalogue import CommandEntry
     from gshtui.commands.completion import Completion
     from gshtui.commands.declaration import Question, Returns
     from gshtui.commands.evaluation import Ask
-    from gshtui.commands.registry import Registry
     from gshtui.settings.model import Settings
 
 R = TypeVar("R")
@@ -75,8 +80,7 @@ STOP_WITHIN = 10.0
 QUEUE = 5_000
 
 
-class NotReady(Exception):
-    """The hub is not running; the text says why and what to do."""
+_FOLLOWED = (SessionOpened, TurnStarted, TurnFinished, ApprovalRequested, ApprovalSettled)
 
 
 class Bridge:
@@ -97,6 +101,11 @@ class Bridge:
         self._waiting: list[Event] = []
         self._subscription: Subscription | None = None
         self._up = asyncio.Event()
+        self._session = ""
+        """The conversation of this window's own agent."""
+        self._open_ends: dict[str, Event] = {}
+        """Of each turn and question that is open: its end, should the hub end first."""
+        self._replacing: asyncio.Task[None] | None = None
         self._pending: list[Event] = []
         self._frame: asyncio.Future[None] | None = None
         """Done when the waiting events have been shown; `None`: none are waiting."""
@@ -112,7 +121,9 @@ class Bridge:
             self._subscription = hub.bus.subscribe(self._deliver, name="window", limit=QUEUE, when_full=WhenFull.MERGE)
             self.hub = hub
             hub.bus.subscribe(lambda _: hub.cease(), QuitRequested, name="leaving")  # not a frame later
+            hub.bus.subscribe(self._follow, *_FOLLOWED, name="what goes on")
             await hub.start()
+            self._replacing = start_job(self._replace(hub), "the end of the hub")
             waiting, self._waiting = self._waiting, []
             for event in waiting:
                 hub.bus.publish(event)
@@ -122,6 +133,48 @@ class Bridge:
         finally:
             self._up.set()
             self._garbage.begin()
+
+    async def _replace(self, hub: HubPort) -> None:
+        """Once the hub has ended by itself, go on with another one, in the conversation as it is in the record."""
+        await hub.ended()
+        if self.hub is not hub:
+            return
+        self._up.clear()
+        self.hub = None
+        ends, self._open_ends = self._open_ends, {}
+        self.feed(list(ends.values()))
+        if self._session:
+            self.opening = msgspec.structs.replace(self.opening, session=self._session)
+        text = "The hub has ended; this window goes on with another one."
+        hint = "What was in progress is interrupted."
+        self._waiting.insert(0, Noticed(level="warning", text=text, hint=hint, about=self.opening.agent))
+        await self.start()
+
+    def _follow(self, batch: Sequence[Event]) -> None:
+        """Know what would have to be ended if the hub ended."""
+        for event in batch:
+            match event:
+                case SessionOpened() if event.agent == self.opening.agent:
+                    self._session = event.session
+                case TurnStarted():
+                    self._open_ends[event.turn] = TurnFinished(
+                        agent=event.agent, session=event.session, turn=event.turn, stop="interrupted"
+                    )
+                case ApprovalRequested():
+                    self._open_ends[event.approval] = ApprovalSettled(
+                        approval=event.approval, agent=event.agent, call=event.call, decision="withdrawn"
+                    )
+                case TurnFinished():
+                    self._open_ends.pop(event.turn, None)
+                case ApprovalSettled():
+                    self._open_ends.pop(event.approval, None)
+                case _:
+                    pass
+
+    @property
+    def conversation(self) -> str:
+        """The conversation of this window's own agent; empty: none yet."""
+        return self._session
 
     async def running(self) -> HubPort:
         """The hub, once it is running. Raises `NotReady`."""
@@ -138,6 +191,8 @@ class Bridge:
         """Stop the hub in order, within `STOP_WITHIN` seconds."""
         hub, self.hub = self.hub, None
         self._garbage.end()
+        if self._replacing is not None:
+            self._replacing.cancel()
         if self._subscription is not None:
             self._subscription.unsubscribe()
             self._subscription = None
@@ -169,7 +224,7 @@ class Bridge:
 
     async def split_line(self, line: str) -> list[str]:
         """The parts of a line that `;` and new lines separate. Raises as `run`."""
-        return (await self._running()).split_line(line)
+        return await (await self._running()).split_line(line)
 
     async def call(self, parameters: Returns[R]) -> R:
         """Run a command by its parameters; gives its typed result. Raises as `run`."""
@@ -181,32 +236,31 @@ class Bridge:
 
     async def bound(self, line: str) -> Returns[object] | None:
         """The parameters that a line stands for; `None`: its command has none. Raises as `run`."""
-        return (await self._running()).bound(line)
+        return await (await self._running()).bound(line)
 
     async def opens(self, line: str) -> str:
         """The picker that a line opens here; empty: none. Raises `NotReady`."""
-        return (await self._running()).opens(line)
+        return await (await self._running()).opens(line)
 
-    def for_row(self, key: str, row: object) -> Returns[object] | None:
-        """The call that a pane's key makes for a row; `None`: none, or there is no hub yet."""
-        return self.hub.for_row(key, row) if self.hub is not None else None
+    async def for_row(self, keys: Sequence[str], row: object) -> Sequence[Returns[object] | None]:
+        """The call that each of these keys makes for a row of a pane; `None`: none, or there is no hub yet."""
+        return await self.hub.for_row(keys, row) if self.hub is not None else [None] * len(keys)
 
     async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
         """The newest `limit` messages of a conversation before number `before`, in order. Raises `NotReady`."""
-        return await (await self._running()).messages(session, before=before, limit=limit)
+        return await (await self._running()).messages(session, before, limit)
 
     async def newer_messages(self, session: str, after: int) -> Sequence[Stored]:
         """The messages of a conversation behind number `after`, in order. Raises `NotReady`."""
         return await (await self._running()).newer_messages(session, after)
 
-    def connected(self, agent: str) -> bool:
+    async def connected(self, agent: str) -> bool:
         """Whether an agent's own process is linked to this window's hub: its events arrive, and prompts reach it."""
-        return self.hub is not None and self.hub.connected(agent)
+        return self.hub is not None and await self.hub.connected(agent)
 
     async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]:
         """The commands run from a conversation's input line in a period, in order. Raises as `shell_rows`."""
-        log = (await self._running()).shell_log
-        return () if log is None else await log.runs.between(session, after, before)
+        return await (await self._running()).ran(session, after, before)
 
     async def cuts(self, agent: str, session: str, after: float, before: float) -> Sequence[Receipt]:
         """The cuts of a conversation's context in a period that were not undone, in order. Raises `NotReady`."""
@@ -220,10 +274,9 @@ class Bridge:
         wanted = (one for one in made if one.session == session and after <= one.at < before and not one.undone)
         return [one for one in wanted if one.kind != "truncate"]
 
-    def stop_command(self) -> bool:
+    async def stop_command(self) -> bool:
         """Stop the newest running input-line command; returns whether there was one."""
-        log = self.hub.shell_log if self.hub is not None else None
-        return log is not None and log.by_hand.stop()
+        return self.hub is not None and await self.hub.stop_command()
 
     async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span | None:
         """Rows of the shell log, see `ShellTables.rows`; `None`: there is no record.
@@ -232,49 +285,38 @@ class Bridge:
             NotReady: the hub is not running.
             gshtui.store.store_errors.StoreError: the record cannot be read.
         """
-        shells = (await self._running()).shell_rows
-        return None if shells is None else await shells.rows(wanted, start, limit)
+        return await (await self._running()).shell_rows(wanted, start, limit)
 
     async def output(self, key: str) -> str:
         """The output of a command or call in the record. Raises as `shell_rows`."""
-        shells = (await self._running()).shell_rows
-        return "" if shells is None else await shells.output(key)
+        return await (await self._running()).output(key)
 
     async def note(self, text: str, cwd: str) -> None:
         """Store a note in the shell log.
 
         Raises:
-            NotReady: there is no hub, or no log.
+            NotReady: there is no hub.
+            gshtui.system.expected_error.ExpectedError: there is no log.
             gshtui.store.store_errors.StoreError: the record cannot be written.
         """
-        log = (await self._running()).shell_log
-        if log is None:
-            raise NotReady("No shell log here: that part did not start.")
-        await log.add_note(text, cwd or str(self.opening.cwd))
+        await (await self._running()).note(text, cwd or str(self.opening.cwd))
 
     async def complete(self, line: str, cursor: int) -> Sequence[Completion]:
         """Completions at the cursor of a command line being typed; none while there is no hub."""
-        if self.hub is None:
-            return ()
-        from gshtui.commands.completion import complete
-        from gshtui.commands.declaration import Caller
-
-        return await complete(self.hub.registry, self.hub.invocation(Caller(), None), line, cursor)
+        return () if self.hub is None else await self.hub.complete(line, cursor)
 
     async def prompts(self) -> Sequence[str]:
         """Earlier prompts of this folder, newest first. Raises `NotReady`."""
-        prompts = (await self._running()).sent_prompts
-        return () if prompts is None else await prompts.find_all(str(self.opening.cwd), limit=1_000)
+        return await (await self._running()).prompts(str(self.opening.cwd), 1_000)
 
     async def keep_prompt(self, text: str) -> None:
         """Store a sent text in the input's history. Raises `NotReady`."""
-        if (prompts := (await self._running()).sent_prompts) is not None:
-            await prompts.add(str(self.opening.cwd), text)
+        await (await self._running()).keep_prompt(str(self.opening.cwd), text)
 
     @property
-    def registry(self) -> Registry | None:
-        """The command registry; `None`: none yet."""
-        return self.hub.registry if self.hub is not None else None
+    def commands(self) -> Mapping[str, CommandEntry]:
+        """What can be run, by name; empty: nothing yet."""
+        return self.hub.commands if self.hub is not None else {}
 
     @property
     def settings(self) -> Settings | None:

@@ -57,31 +57,41 @@ class RowActions(Generic[Row]):
         self._keys = row_keys(*groups)
         self.own = {action.key: action for action in own}
 
-    def fitting(self, row: Row) -> list[str]:
+    async def fitting(self, row: Row) -> list[str]:
         """The keys that apply to this row, in menu order."""
-        return [key for key in self._keys if self._found(key, row) is not None]
+        values = await self._window.bridge.for_row(self._keys, row)
+        return [
+            key
+            for key, value in zip(self._keys, values, strict=True)
+            if value is not None or ((own := self.own.get(key)) is not None and own.fits(row))
+        ]
 
-    def perform(self, key: str, row: Row) -> bool:
-        """Run the action; False: it does not apply to this row."""
-        found = self._found(key, row)
-        if found is not None:
-            found()
-        return found is not None
-
-    def _found(self, key: str, row: Row) -> Callable[[], None] | None:
+    def perform(self, key: str, row: Row, otherwise: Callable[[], None] = lambda: None) -> None:
+        """Run the action; `otherwise`: if it does not apply to this row."""
         own = self.own.get(key)
         if own is not None and own.fits(row):
-            return lambda: own.do(row)
-        value = self._window.bridge.for_row(key, row)
-        return None if value is None else lambda: self._window.perform(value)
+            own.do(row)
+        else:
+            work = self._perform_command(key, row, otherwise)
+            self._window.run_worker(work, exit_on_error=False, group="row action")
+
+    async def _perform_command(self, key: str, row: Row, otherwise: Callable[[], None]) -> None:
+        (value,) = await self._window.bridge.for_row([key], row)
+        if value is None:
+            otherwise()
+        else:
+            self._window.perform(value)
 
     def show_menu(self, title: str, row: Row) -> None:
         """Let the person choose an action."""
+        self._window.bring(self._show_menu(title, row), group="pick", exclusive=True)
+
+    async def _show_menu(self, title: str, row: Row) -> None:
         from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
         choices = [
             PickerChoice(key, KEYS[key].label, f"{KEYS[key].help} · {key_of(self._window.input_line, key)}")
-            for key in self.fitting(row)
+            for key in await self.fitting(row)
         ]
         picker = Picker(
             title, choices, empty="No actions available.", hint="{list.choose} runs it · {list.close} closes"

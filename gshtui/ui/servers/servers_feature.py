@@ -50,9 +50,9 @@ class ServersFeature(Feature):
             self.window.perform(ImportServers())
         elif row is not None and key == "servers.menu":
             self.rows.show_menu(f"MCP server {row.definition.name}", row)
-        elif row is not None and not self.rows.perform(key, row):
+        elif row is not None:
             words = f"That does not apply to {row.definition.name} now. Press space for the available actions."
-            self.window.notify(words, markup=False, timeout=4)
+            self.rows.perform(key, row, lambda: self.window.notify(words, markup=False, timeout=4))
 
     def _add(self) -> None:
         from gshtui.ui.kit.dialogs import InputScreen

@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Row
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.bridge import NotReady
@@ -64,7 +65,11 @@ class ShellFeature(Feature):
         if key == "shell.menu":
             title = fit(row.command, 60) if isinstance(row, ShellRecord) else "Shell log"
             self.rows.show_menu(title, row)
-        elif not self.rows.perform(key, row) and row is not None:
+        else:
+            self.rows.perform(key, row, lambda: self._does_not_apply(row))
+
+    def _does_not_apply(self, row: Row | None) -> None:
+        if row is not None:
             key = key_of(self.window.input_line, "shell.menu")
             words = f"That doesn't work on this line. Press {key} for the available actions."
             self.window.notify(words, markup=False, timeout=4)
@@ -160,11 +165,9 @@ class ShellFeature(Feature):
         self.window.push_screen(InputScreen("Note for the shell log", hint="agents can read it too"), keep)
 
     async def _keep(self, note: Note) -> None:
-        from gshtui.store.store_errors import StoreError
-
         try:
             await self.window.bridge.note(note.text, note.cwd)
-        except (NotReady, StoreError) as error:
+        except (NotReady, ExpectedError) as error:
             self.window.notify(f"Couldn't save the note: {error}", severity="error", markup=False)
         else:
             self.window.notify("Note added to the shell log.", markup=False, timeout=2)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from textual.app import SuspendNotSupported
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.ui.kit.hub_port import SharedShellPort, TerminalFleet
+from gshtui.system.expected_error import ExpectedError
+from gshtui.ui.kit.hub_port import HubPort
 from gshtui.ui.kit.widget_messages import OpenTerminal
 
 if TYPE_CHECKING:
@@ -111,15 +112,6 @@ class TmuxTerminal:
         return ""
 
 
-class TerminalSource(Protocol):
-    """The part of a hub that has terminals."""
-
-    @property
-    def fleet(self) -> TerminalFleet | None: ...
-    @property
-    def shared_shell(self) -> SharedShellPort | None: ...
-
-
 class TerminalRegistry:
     """Hands out terminals; keeps one mirror per server.
 
@@ -128,7 +120,7 @@ class TerminalRegistry:
         cwd: the window's folder.
     """
 
-    def __init__(self, source: Callable[[], Awaitable[TerminalSource]], cwd: Path) -> None:
+    def __init__(self, source: Callable[[], Awaitable[HubPort]], cwd: Path) -> None:
         self._source = source
         self._cwd = cwd
         self._servers: dict[str, TmuxServer] = {}
@@ -136,15 +128,19 @@ class TerminalRegistry:
 
     async def row(self, agent: str) -> AgentRow:
         """The agent's row. Raises `TerminalError`."""
-        fleet = (await self._source()).fleet
-        if fleet is None:
-            raise TerminalError("Agents in terminals are not available here; `gsh-tui doctor` says what is missing.")
-        row = fleet.get(agent)
+        hub = await self._source()
+        try:
+            row = await hub.agent_row(agent)
+        except ExpectedError as error:
+            raise TerminalError(str(error)) from error
         if row is None:
             raise TerminalError(f"No agent {agent!r} in a terminal.")
-        if row.socket and row.socket not in self._servers:
-            self._servers[row.socket] = fleet.terminals.server(row.socket)
+        self._know(hub, row.socket)
         return row
+
+    def _know(self, hub: HubPort, socket: str) -> None:
+        if socket and socket not in self._servers and (server := hub.terminal_server(socket)) is not None:
+            self._servers[socket] = server
 
     async def shared(self) -> AgentRow:
         """The shared shell as if it were an agent, started if missing.
@@ -153,28 +149,24 @@ class TerminalRegistry:
             TerminalError: there is none here.
             gshtui.tmux.tmux_errors.TmuxError: it could not be started.
         """
-        shell = (await self._source()).shared_shell
-        if shell is None:
-            raise TerminalError("The shared shell is not available; `gsh-tui doctor` says what is missing.")
-        info, server = await shell.open(self._cwd), shell.server
-        socket = str(server.socket_path or server.socket_name)
-        self._servers[socket] = server
+        hub = await self._source()
+        info, session, socket = await hub.open_shared_shell(self._cwd)
+        self._know(hub, socket)
         return AgentRow(
             id=OpenTerminal.SHARED,
-            name=shell.session,
+            name=session,
             kind="cli",
             status="",
             cwd=str(self._cwd),
             socket=socket,
-            tmux_session=shell.session,
+            tmux_session=session,
             pane=info.pane,
             pid=info.pid,
         )
 
     async def shared_rests(self, row: AgentRow) -> bool:
         """Whether the shared shell waits at its prompt. Raises `gshtui.tmux.tmux_errors.TmuxError`."""
-        shell = (await self._source()).shared_shell
-        return shell is not None and await shell.rests(row.pane)
+        return await (await self._source()).shared_shell_rests(row.pane)
 
     def terminal_of(self, row: AgentRow) -> Terminal:
         """The terminal of a row handed out here. Raises `TerminalError`."""

@@ -342,7 +342,7 @@ class Workbench(ThemedApp[int], AppBase):
     async def _backed(self) -> None:
         again = self._presses == self._backed_at + 1 and not self.input_text
         self._backed_at = -1 if self.input_text else self._presses
-        if self.interrupt():
+        if await self.interrupt():
             self._backed_at = -1
         elif again:
             self._backed_at = -1
@@ -441,7 +441,7 @@ class Workbench(ThemedApp[int], AppBase):
         except (NotReady, CommandError):
             return None
 
-    def interrupt(self) -> bool:
+    async def interrupt(self) -> bool:
         """Stop the turn in progress, or else the newest input-line command; returns whether there was one.
 
         The person's prompts that wait for the agent would start the next turn, so they go back into the input.
@@ -452,7 +452,7 @@ class Workbench(ThemedApp[int], AppBase):
                 self.publish(withdrawal)
             self.publish(InterruptRequested(agent=agent.id))
             return True
-        return self.bridge.stop_command()
+        return await self.bridge.stop_command()
 
     @property
     def input_text(self) -> str:

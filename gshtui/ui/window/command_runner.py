@@ -275,8 +275,8 @@ class CommandRunner:
 
     def _as_typed(self, text: str) -> str:
         """Our own words to the person: a command that they name has its slash, as in the input."""
-        known = self._app.bridge.registry
-        return _NAMED.sub(lambda found: f"`/{found[1]}" if known and found[1] in known else found[0], text)
+        known = self._app.bridge.commands
+        return _NAMED.sub(lambda found: f"`/{found[1]}" if found[1] in known else found[0], text)
 
     def _failed(self, title: str, error: Exception, *, typed: bool, unsent: str = "") -> None:
         if unsent:

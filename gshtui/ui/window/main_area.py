@@ -40,7 +40,6 @@ from gshtui.ui.prompt.quick_keys import QuickKeys
 from gshtui.ui.prompt.task_strip import TasksStrip
 
 if TYPE_CHECKING:
-    from gshtui.commands.registry import Registry
     from gshtui.ui.prompt.completion_sources import NamedThing
 
 
@@ -373,24 +372,22 @@ def make_main_area(bridge: Bridge, now: Callable[[], float]) -> MainArea:
 
 
 class CommandFields(Mapping[str, frozenset[str]]):
-    """The names of a registry's commands → their parameters. A command is loaded only when it is looked up."""
+    """The names of the commands → their parameters."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, bridge: Bridge) -> None:
+        self._bridge = bridge
 
     def __contains__(self, name: object) -> bool:
-        return name in self._registry
+        return name in self._bridge.commands
 
     def __getitem__(self, name: str) -> frozenset[str]:
-        if name not in self._registry:
-            raise KeyError(name)
-        return frozenset(self._registry.get(name).parameters.model_fields)
+        return self._bridge.commands[name].parameters
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._registry.offered_names)
+        return iter(self._bridge.commands)
 
     def __len__(self) -> int:
-        return len(self._registry.offered_names)
+        return len(self._bridge.commands)
 
 
 def _connect(bridge: Bridge, area: PromptArea) -> None:
@@ -410,8 +407,7 @@ def _connect(bridge: Bridge, area: PromptArea) -> None:
     area.input.add_source(ResourceSource(resources))
     if bridge.settings is not None and bridge.settings.ui.keys == "vi":
         area.input.use_vi()
-    if bridge.registry is not None:
-        area.input.commands = CommandFields(bridge.registry)
+    area.input.commands = CommandFields(bridge)
     area.run_worker(_recall(bridge, area), exit_on_error=False, group="history")
 
 

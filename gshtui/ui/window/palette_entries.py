@@ -122,12 +122,12 @@ async def _act_there(screen: WorkbenchScreen, widget: Widget, action: str) -> No
 
 def command_entries(window: PaletteHost) -> Iterator[PaletteEntry]:
     """Every command that a person may run; what is a model's tool in the first place comes last."""
-    for command in sorted(window.bridge.registry or (), key=lambda command: command.tool):
+    known = {command.name: command for command in window.bridge.commands.values()}
+    for command in sorted(known.values(), key=lambda command: command.tool):
         name = f"/{command.name}"
-        required = [name for name, field in command.parameters.model_fields.items() if field.is_required()]
         # A command with required parameters goes into the input, where they can be completed.
-        run = window.write if required else window.run_command
-        line = f"{name} " if required else command.name
+        run = window.run_command if command.complete else window.write
+        line = command.name if command.complete else f"{name} "
         yield PaletteEntry(
             f"command:{command.name}", name, command.summary, partial(run, line), words=" ".join(command.aliases)
         )

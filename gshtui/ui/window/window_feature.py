@@ -26,7 +26,7 @@ class WindowHost(WorkbenchPort, Protocol):
         ...
 
     def clear_selection(self) -> None: ...
-    def interrupt(self) -> bool:
+    async def interrupt(self) -> bool:
         """Stop the current activity; returns whether there was any."""
         ...
 
@@ -78,7 +78,12 @@ class WindowFeature(Feature):
             host.notify("Copied.", markup=False, timeout=2)
         elif isinstance(host.focused, PromptInput) and host.focused.clear_line():
             return
-        elif not host.interrupt():
+        else:
+            host.run_worker(self._interrupt(), exit_on_error=False, group="interrupt")
+
+    async def _interrupt(self) -> None:
+        host = self._host
+        if not await host.interrupt():
             host.notify(
                 f"{key_of(host.input_line, 'app.quit')} quits. The conversation is kept.", markup=False, timeout=4
             )

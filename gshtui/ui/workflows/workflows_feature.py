@@ -71,9 +71,10 @@ class WorkflowsFeature(Feature):
     def _perform(self, key: str, run: WorkflowRunRow) -> None:
         if key == "run.menu":
             self.rows.show_menu(f"The run {run.id[:8]} of {run.workflow}", run)
-        elif not self.rows.perform(key, run):
+        else:
             verb = "cancelled" if key == "run.cancel" else "resumed"
-            self.window.notify(f"This run cannot be {verb}: it is {run.state}.", markup=False, timeout=4)
+            words = f"This run cannot be {verb}: it is {run.state}."
+            self.rows.perform(key, run, lambda: self.window.notify(words, markup=False, timeout=4))
 
 
 def choices_of(runs: WorkflowRuns | None, library: WorkflowLibrary | None, now: float) -> Sequence[PickerChoice]:

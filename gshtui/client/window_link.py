@@ -1,0 +1,328 @@
+"""A window's hub in another process: the same calls as `gshtui.hub.window_hub.WindowHub`, over a connection.
+
+Its bus has the events of that hub in their order; what is published here goes there first. A hub that ends is told as
+an event, and every call then fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import msgspec
+
+from gshtui import __version__
+from gshtui.bus import wire
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.client.window_protocol import HubLost, WindowOpening, error_of
+from gshtui.settings import paths
+from gshtui.system.installation import INSTALLED_AT
+from gshtui.system.peer import peer_of
+from gshtui.system.plain_values import from_plain, to_plain
+from gshtui.system.tasks import cancel_and_wait, report, start_job
+from gshtui.system.time_limit import time_limit
+
+if TYPE_CHECKING:
+    from gshtui.bus.agent_data import AgentRow
+    from gshtui.bus.shell_data import Ran
+    from gshtui.bus.shell_rows import Filter, Span
+    from gshtui.commands.catalogue import CommandEntry
+    from gshtui.commands.completion import Completion
+    from gshtui.commands.declaration import Outcome, Question, Returns
+    from gshtui.commands.evaluation import Ask
+    from gshtui.settings.model import Settings
+    from gshtui.tmux.panes import PaneInfo
+    from gshtui.tmux.server import TmuxServer
+
+R = TypeVar("R")
+ANSWER_WITHIN = 1.0
+"""Seconds for the hub to say that it takes the window."""
+_LONGEST = 256 * 1024 * 1024
+"""Bytes of a line from the hub."""
+_encoder = msgspec.json.Encoder()
+
+
+class LinkedBus(Bus):
+    """The bus of a hub in another process."""
+
+    def __init__(self, send: Callable[[Event], bool], drain: Callable[[], Awaitable[object]]) -> None:
+        super().__init__()
+        self._send = send
+        self._drain = drain
+
+    def publish(self, event: Event) -> None:
+        """Have the hub publish it; once there is none any more, publish it here."""
+        if not self._send(event):
+            super().publish(event)
+
+    async def drained(self) -> None:
+        """Wait until all that was published so far is handled there and here."""
+        with suppress(HubLost):
+            await self._drain()
+        await super().drained()
+
+    def arrive(self, event: Event) -> None:
+        """Publish what the hub has published."""
+        super().publish(event)
+
+
+class WindowLink:
+    """See the module's text."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        settings: Settings,
+        terminals: Callable[[str], TmuxServer],
+    ) -> None:
+        self.bus = LinkedBus(self._publish, lambda: self._ask("drained"))
+        self.settings = settings
+        self.commands: Mapping[str, CommandEntry] = {}
+        self._lost = asyncio.Event()
+        self._reader = reader
+        self._writer = writer
+        self._terminals = terminals
+        self._reading: asyncio.Task[None] | None = None
+        self._calls: dict[int, asyncio.Future[Any]] = {}
+        self._asks: dict[int, Ask] = {}
+        """Of calls that may ask."""
+        self._number = 0
+
+    @classmethod
+    async def open(
+        cls, opening: WindowOpening, settings: Settings, terminals: Callable[[str], TmuxServer]
+    ) -> WindowLink | None:
+        """A link to the hub that takes this window; `None`: none does.
+
+        Args:
+            terminals: gives the tmux server of a socket.
+        """
+        for path in paths.keeper_sockets():
+            try:
+                reader, writer = await asyncio.open_unix_connection(path, limit=_LONGEST)
+            except OSError:
+                continue
+            link = cls(reader, writer, settings, terminals)
+            try:
+                if peer_of(writer.get_extra_info("socket")).is_us:
+                    async with time_limit(ANSWER_WITHIN):
+                        if await link._accepted(opening):
+                            return link
+            except (OSError, TimeoutError, HubLost):
+                pass
+            writer.close()
+        return None
+
+    async def _accepted(self, opening: WindowOpening) -> bool:
+        self._send(hello="window", pid=os.getpid())
+        welcome = await self._next()
+        if (welcome.get("serves"), welcome.get("installed")) != (__version__, INSTALLED_AT):
+            return False
+        self._send(**msgspec.to_builtins(opening))
+        return (await self._next()).get("begins") is True
+
+    async def start(self) -> None:
+        """Start the hub. Raises nothing of the hub's: what fails there is on the bus."""
+        self._reading = asyncio.ensure_future(self._read())
+        await self._ask("start")
+
+    def cease(self) -> None:
+        """Have nothing start any more."""
+        self._send(do="cease")
+
+    async def stop(self) -> None:
+        """Stop the hub in order, and hang up."""
+        with suppress(HubLost):
+            await self._ask("stop")
+        await cancel_and_wait(self._reading)
+        self._writer.close()
+        await self.bus.close()
+
+    async def ended(self) -> None:
+        """Return once the hub has ended by itself."""
+        await self._lost.wait()
+
+    # Commands
+
+    async def run(self, line: str | Returns[object], *, ask: Ask | None = None, front: str = "") -> Outcome:
+        """Run a line or a value. Raises `CommandError`, `HubLost`."""
+        return await self._ask("run", ask, line=line, asks=ask is not None, front=front)
+
+    async def call(self, parameters: Returns[R]) -> R:
+        """The typed result of a command. Raises as `run`."""
+        return await self._ask("call", parameters=parameters)
+
+    async def question(self, parameters: Returns[object], *, front: str = "") -> Question | None:
+        """The question to the person before these are run."""
+        return await self._ask("question", parameters=parameters, front=front)
+
+    async def split_line(self, line: str) -> list[str]:
+        """The parts of a line."""
+        return await self._ask("split_line", line=line)
+
+    async def bound(self, line: str) -> Returns[object] | None:
+        """A line as a value to call."""
+        return await self._ask("bound", line=line)
+
+    async def opens(self, line: str) -> str:
+        """The list that a line opens."""
+        return await self._ask("opens", line=line)
+
+    async def for_row(self, keys: Sequence[str], row: object) -> list[Returns[object] | None]:
+        """The call that each of these keys makes for a row."""
+        return await self._ask("for_row", keys=list(keys), row=row)
+
+    async def complete(self, line: str, cursor: int) -> list[Completion]:
+        """What may stand at the cursor."""
+        return await self._ask("complete", line=line, cursor=cursor)
+
+    async def stop_command(self) -> bool:
+        """Stop the newest running input-line command."""
+        return await self._ask("stop_command")
+
+    # The record
+
+    async def messages(self, session: str, before: int | None = None, limit: int = 200) -> list[Any]:
+        """Messages of a conversation. Raises `StoreError`, `HubLost`."""
+        return await self._ask("messages", session=session, before=before, limit=limit)
+
+    async def newer_messages(self, session: str, after: int) -> list[Any]:
+        """Messages of a conversation behind one. Raises as `messages`."""
+        return await self._ask("newer_messages", session=session, after=after)
+
+    async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]:
+        """Commands run from a conversation's input line. Raises as `messages`."""
+        return await self._ask("ran", session=session, after=after, before=before)
+
+    async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span | None:
+        """Rows of the shell log. Raises as `messages`."""
+        return await self._ask("shell_rows", wanted=wanted, start=start, limit=limit)
+
+    async def output(self, key: str) -> str:
+        """The output of a command or call. Raises as `messages`."""
+        return await self._ask("output", key=key)
+
+    async def note(self, text: str, cwd: str) -> None:
+        """Store a note in the shell log. Raises as `messages`."""
+        await self._ask("note", text=text, cwd=cwd)
+
+    async def prompts(self, cwd: str, limit: int) -> list[str]:
+        """Earlier prompts of a folder. Raises as `messages`."""
+        return await self._ask("prompts", cwd=cwd, limit=limit)
+
+    async def keep_prompt(self, cwd: str, text: str) -> None:
+        """Store a sent text. Raises as `messages`."""
+        await self._ask("keep_prompt", cwd=cwd, text=text)
+
+    # Agents and terminals
+
+    async def connected(self, agent: str) -> bool:
+        """Whether an agent's own process is linked to the hub."""
+        return await self._ask("connected", agent=agent)
+
+    async def agent_row(self, agent: str) -> AgentRow | None:
+        """An agent in a terminal. Raises `ExpectedError`."""
+        return await self._ask("agent_row", agent=agent)
+
+    def terminal_server(self, socket: str) -> TmuxServer | None:
+        """The tmux server of a socket."""
+        return self._terminals(socket)
+
+    async def open_shared_shell(self, cwd: Path) -> tuple[PaneInfo, str, str]:
+        """The pane, session and socket of the shared shell. Raises `ExpectedError`."""
+        return await self._ask("open_shared_shell", cwd=cwd)
+
+    async def shared_shell_rests(self, pane: str) -> bool:
+        """Whether the shared shell waits at its prompt. Raises `ExpectedError`."""
+        return await self._ask("shared_shell_rests", pane=pane)
+
+    # The connection
+
+    async def _ask(self, do: str, ask: Ask | None = None, **given: object) -> Any:
+        """Call, and wait for the result. Raises `HubLost`, and what the call raises there."""
+        if self._lost.is_set() or self._writer.is_closing():
+            raise HubLost
+        self._number += 1
+        number = self._number
+        waiting = self._calls[number] = asyncio.get_running_loop().create_future()
+        if ask is not None:
+            self._asks[number] = ask
+        self._send(id=number, do=do, **{"with": {name: to_plain(value) for name, value in given.items()}})
+        try:
+            return await waiting
+        finally:
+            self._asks.pop(number, None)
+            if self._calls.pop(number, None) is not None and waiting.cancelled():
+                self._send(cancel=number)
+
+    def _publish(self, event: Event) -> bool:
+        if self._lost.is_set() or self._writer.is_closing():
+            return False
+        self._writer.write(b'{"event":%b}\n' % wire.encode(event).rstrip(b"\n"))
+        return True
+
+    def _send(self, **fields: Any) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(_encoder.encode(fields) + b"\n")
+
+    async def _next(self) -> dict[str, Any]:
+        """The next line. Raises `HubLost`, `OSError`."""
+        try:
+            message: object = msgspec.json.decode(await self._reader.readline())
+        except (msgspec.DecodeError, ValueError) as error:  # the end, in mid-line perhaps
+            raise HubLost from error
+        if not isinstance(message, dict):
+            raise HubLost
+        return cast("dict[str, Any]", message)
+
+    async def _read(self) -> None:
+        """Take what the hub says, to its end."""
+        with suppress(HubLost, OSError):
+            while True:
+                message = await self._next()
+                if "bye" in message:
+                    break
+                try:
+                    self._handle_message(message)
+                except Exception as error:  # of this message alone
+                    report("the connection to the hub", error)
+        self._lost.set()
+        for waiting in self._calls.values():
+            if not waiting.done():
+                waiting.set_exception(HubLost())
+
+    def _handle_message(self, message: dict[str, Any]) -> None:
+        match message:
+            case {"event": event}:
+                with suppress(wire.WireError):
+                    self.bus.arrive(wire.from_plain(event))
+            case {"id": number, **result}:
+                waiting = self._calls.get(number)
+                if waiting is not None and not waiting.done():
+                    _settle(waiting, result)
+            case {"ask": number, "of": call, "question": question}:
+                start_job(self._answer(number, self._asks.get(call), from_plain(question)), "a question of a command")
+            case {"commands": commands}:
+                self.commands = from_plain(commands)
+            case _:
+                pass
+
+    async def _answer(self, number: int, ask: Ask | None, question: Question) -> None:
+        yes = ask is not None and await ask(question)
+        self._send(answer=number, yes=yes)
+
+
+def _settle(waiting: asyncio.Future[Any], result: dict[str, Any]) -> None:
+    match result:
+        case {"failed": error}:
+            waiting.set_exception(error_of(error))
+        case {"fault": text}:
+            waiting.set_exception(RuntimeError(text))
+        case _:
+            waiting.set_result(from_plain(result.get("value")))

@@ -1,0 +1,52 @@
+"""Whether this process can do something for a face as the face would do it itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from gshtui.hub.hub import Hub
+from gshtui.settings import paths
+from gshtui.settings.loader import Loaded
+from gshtui.system import process_limits
+
+_SHARED = ("tmux", "store")
+"""The settings that a face must share with the host; and where the record is."""
+
+
+class Surroundings(Protocol):
+    """What a face passes on to what it starts."""
+
+    @property
+    def cwd(self) -> str: ...
+    @property
+    def environ(self) -> Mapping[str, str]: ...
+    @property
+    def umask(self) -> int: ...
+    @property
+    def limits(self) -> list[tuple[int, int]]: ...
+
+
+def difference(host: Hub, umask: int, there: Surroundings, loaded: Loaded) -> str:
+    """Why what the face asks would be another thing here; empty: it would not.
+
+    Args:
+        umask: this process's.
+        loaded: the settings there.
+    """
+    ours = host.settings
+    if not loaded.settings.hub.resident:
+        return "a process of its own does it"
+    if any(os.environ.get(name, "") != there.environ.get(name, "") for name in paths.VARIABLES):
+        return "it is about other folders"
+    if not Path(there.cwd).is_dir():
+        return "its folder is gone"
+    if there.umask != umask or there.limits != process_limits.limits():
+        return "it has another umask or other limits"
+    if loaded.settings.general.session_dir != ours.general.session_dir:
+        return "it has another record"
+    if any(getattr(loaded.settings, table) != getattr(ours, table) for table in _SHARED):
+        return "it has other settings"
+    return ""

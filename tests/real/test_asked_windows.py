@@ -1,0 +1,166 @@
+"""Windows whose hub is in the resident process: as with a hub of their own, whichever of the two dies."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.bus.agent_data import GuardMode
+from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished, TurnFinished
+from gshtui.client.window_link import WindowLink
+from gshtui.fleet.keeper import running_keeper
+from gshtui.hub.window_hub import WindowHub
+from gshtui.settings.paths import data_dir
+from gshtui.ui.kit.hub_port import OpenRequest
+from gshtui.ui.window.app import Workbench
+from tests.kit.configuration import made_project
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Call, Fault, Say
+from tests.kit.loopback.server import Loopback
+from tests.kit.resident import resident
+from tests.kit.tmux import eventually
+
+COVERS = ("gshtui.hub.window_hub", "gshtui.client.window_link", "gshtui.hub.surroundings")
+__all__ = ["resident"]
+pytestmark = pytest.mark.usefixtures("resident")
+SIZE = (120, 35)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return made_project(tmp_path / "project")
+
+
+@asynccontextmanager
+async def window(project: Path, *, mode: GuardMode | None = None) -> AsyncGenerator[Workbench]:
+    app = Workbench(OpenRequest(project, mode=mode))
+    async with app.run_test(size=SIZE):
+        await app.bridge.running()
+        yield app
+
+
+def link_of(app: Workbench) -> WindowLink:
+    assert isinstance(app.bridge.hub, WindowLink)
+    return app.bridge.hub
+
+
+def keeper_pid() -> int:
+    found = running_keeper(data_dir())
+    assert found is not None
+    return found.process.pid
+
+
+def held_in(session: str) -> int:
+    """The process that has the conversation open; 0: none."""
+    with closing(sqlite3.connect(data_dir() / "gsh.db")) as record:
+        row = record.execute("SELECT pid FROM holds WHERE session = ?", (session,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def keyed(monkeypatch: pytest.MonkeyPatch, server: Loopback, key: str = "key") -> None:
+    for name, value in (variables("anthropic", server.url) | {"ANTHROPIC_API_KEY": key}).items():
+        monkeypatch.setenv(name, value)
+
+
+async def screen(app: Workbench) -> str:
+    await app.bridge.shown()
+    return "\n".join("".join(segment.text for segment in line) for line in app.screen._compositor.render_strips())
+
+
+async def say(app: Workbench, text: str) -> None:
+    """Send a prompt, and wait for the end of its turn."""
+    finished = (await app.bridge.running()).bus.wait_for(TurnFinished, timeout=30)
+    app.publish(PromptSubmitted(prompt=text, agent="main", text=text))
+    await finished
+
+
+async def test_two_windows_have_their_own_folders_and_keys_and_their_own_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [[Call("bash", {"command": "pwd"})], [Say("done")]]
+    async with loopback("anthropic", answers) as first, loopback("anthropic", answers) as second:
+        keyed(monkeypatch, first, "key-a")
+        async with window(made_project(tmp_path / "a"), mode="yolo") as a:
+            keyed(monkeypatch, second, "key-b")
+            async with window(made_project(tmp_path / "b"), mode="yolo") as b:
+                heard: dict[str, list[Any]] = {"a": [], "b": []}
+                for name, app in (("a", a), ("b", b)):
+                    link_of(app).bus.subscribe(heard[name].extend, ToolFinished, name="test")
+                await asyncio.gather(say(a, "go"), say(b, "go"))
+                for name, events in heard.items():
+                    assert [event.content.strip() for event in events] == [str(tmp_path / name)]
+    assert {request.headers["x-api-key"] for request in first.requests} == {"key-a"}
+    assert {request.headers["x-api-key"] for request in second.requests} == {"key-b"}
+
+
+async def test_a_window_that_does_not_read_holds_up_nobody(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with loopback("anthropic", [[Say("well said")]], repeat=True) as server:
+        keyed(monkeypatch, server)
+        async with window(project) as stopped:
+            reading: Any = link_of(stopped)._writer.transport
+            reading.pause_reading()
+            stopped.publish(PromptSubmitted(prompt="p", agent="main", text="into the dark"))
+            await server.asked.wait()
+            async with window(project) as other:
+                await say(other, "and here?")
+                await eventually(lambda: screen(other), until=lambda text: "well said" in text)
+            reading.resume_reading()
+            await eventually(lambda: screen(stopped), until=lambda text: "well said" in text)
+
+
+async def test_a_window_that_hangs_up_gives_its_conversation_free(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with loopback("anthropic", [[Say("well said")]], repeat=True) as server:
+        keyed(monkeypatch, server)
+        async with window(project) as app:
+            await say(app, "hello")
+            session = app.bridge.conversation
+            assert held_in(session) == keeper_pid()
+            link_of(app)._writer.transport.abort()
+            await eventually(lambda: asyncio.to_thread(held_in, session), until=lambda pid: pid != keeper_pid())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"event": {"v": 2, "type": "AgentModeChanged", "agent": "main", "mode": "yolo"}},
+        {"id": 1, "do": "_hub", "with": {}},
+        {"id": 1, "do": "stop", "with": 3},
+        {"id": 1, "do": "call", "with": {"parameters": {"%": "os:system", "of": {"command": "true"}}}},
+        {"id": 1, "do": "run"},
+        {"nothing": True},
+    ],
+)
+async def test_what_is_no_word_of_a_window_is_refused_and_the_rest_goes_on(project: Path, line: dict[str, Any]) -> None:
+    async with window(project) as app:
+        link_of(app)._send(**line)
+        assert await link_of(app).split_line("help; agent ls") == ["help", "agent ls"]
+
+
+async def test_a_hub_killed_in_mid_turn_is_followed_by_another_in_the_same_conversation(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = [Say("half an answer, and then nothing more"), Fault.hang_after(4)]
+    async with loopback("anthropic", [broken, [Say("all of it")]]) as server:
+        keyed(monkeypatch, server)
+        async with window(project) as app:
+            assert link_of(app)
+            app.publish(PromptSubmitted(prompt="p", agent="main", text="the first question"))
+            await eventually(lambda: screen(app), until=lambda text: "half" in text)
+            os.kill(keeper_pid(), signal.SIGKILL)
+            await eventually(lambda: screen(app), until=lambda text: "The hub has ended" in text)
+            assert isinstance(await app.bridge.running(), WindowHub)
+            assert "esc to interrupt" not in await screen(app)
+            await say(app, "the second question")
+            text = await eventually(lambda: screen(app), until=lambda text: "all of it" in text)
+            assert "the first question" in text
+        assert len(server.requests) == 2
