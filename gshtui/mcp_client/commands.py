@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -51,7 +52,19 @@ if TYPE_CHECKING:
     from gshtui.mcp_client.server_pool import ServerPool
 
 ServerWord = Literal[
-    "ls", "show", "add", "rm", "enable", "disable", "import", "doctor", "accept", "restart", "answer", "resources"
+    "ls",
+    "show",
+    "add",
+    "rm",
+    "enable",
+    "disable",
+    "import",
+    "doctor",
+    "accept",
+    "restart",
+    "answer",
+    "resources",
+    "search",
 ]
 _LOOKING = frozenset({"ls", "show"})
 _NO_SERVER = frozenset({"ls", "import", "doctor", "accept", "resources"})
@@ -64,7 +77,7 @@ class McpCommandParameters(Parameters):
     action: Annotated[ServerWord, synonyms({"list": "ls", "remove": "rm", "check": "doctor", "trust": "accept"})] = (
         Field(default="ls", description="ls, show: look. add, rm, enable, disable, import: change the configuration. "
               "doctor: try. accept: let a folder's server run, or offer changed tools. restart, answer: a running one. "
-              "resources: what prompts can name.")
+              "search: the registry. resources: what prompts can name.")
     )  # fmt: skip
     name: Word = Field(Word(""), description="The server; import: the program to import from.")
     command: Annotated[str, Mark.VERBATIM] = Field(
@@ -89,7 +102,14 @@ def commands(
         _bind,
         Action(calls.ListServers, calls.ServerList, do.list, outcomes.render_list),
         Action(calls.ShowServer, calls.ServerDetails, do.show, outcomes.render_details),
-        Action(calls.AddServer, calls.ChangedServer, do.add, outcomes.render_changed, access=person, effect=write),
+        Action(
+            calls.AddServer, calls.ChangedServer, do.add, outcomes.render_changed, do.ask_add, access=person,
+            effect=write,
+        ),
+        Action(
+            calls.SearchServers, calls.RegistryList, do.search, outcomes.render_registry, access=person,
+            effect=Effect.NETWORK,
+        ),
         Action(
             calls.RemoveServer, calls.ChangedServer, do.remove, outcomes.render_changed, do.ask_removal, access=person,
             effect=write, where=(Where("servers.remove", _removal),),
@@ -201,6 +221,8 @@ def _bind(given: McpCommandParameters) -> Parameters:
             return calls.CheckServers(name=name)
         case "accept":
             return calls.AcceptServer(name=name)
+        case "search":
+            return calls.SearchServers(word=" ".join(filter(None, (name, given.command))))
         case "restart":
             return calls.RestartServer(name=name)
         case "resources":
@@ -234,6 +256,7 @@ class _Handlers:
         return calls.ServerDetails(await self._row(definition), definition.file or str(origin or ""))
 
     async def add(self, _invocation: Invocation, wanted: calls.AddServer) -> calls.ChangedServer:
+        wanted = await self._looked_up(wanted)
         try:
             server_name(wanted.name)
         except ValueError as error:
@@ -244,6 +267,46 @@ class _Handlers:
             )
         values = written_values(wanted)
         return await self._write(wanted.name, values, f"Added {wanted.name}. `mcp doctor {wanted.name}` tries it.")
+
+    async def ask_add(self, _invocation: Invocation, wanted: calls.AddServer) -> Question | None:
+        found = await self._looked_up(wanted)
+        if found is wanted:
+            return None
+        values = written_values(found)
+        more = [f"{key} = {text}" for table in ("env", "headers") for key, text in values.get(table, {}).items()]
+        line = values.get("url") or shlex.join([values["command"], *values.get("args", [])])
+        return Question(
+            found,
+            f"Add the server {found.name} to your configuration, as the registry describes {wanted.name}?",
+            "It runs when an agent needs one of its tools, and each call asks you.",
+            yes="Add",
+            quoted="\n".join(one_line(literal(each), 400) for each in (line, *more)),
+        )
+
+    async def _looked_up(self, wanted: calls.AddServer) -> calls.AddServer:
+        """The server as the registry describes it, if it is one's name alone; else the same."""
+        if wanted.argv or "/" not in wanted.name:
+            return wanted
+        from gshtui.mcp_client.server_registry import is_registry_name, server_of
+
+        if not is_registry_name(wanted.name):
+            return wanted
+        try:
+            found = await server_of(self._registry(), wanted.name)
+        except McpError as error:
+            raise command_error(error) from error
+        return found.model_copy(update={"host": wanted.host, "writable": wanted.writable, "outside": wanted.outside})
+
+    async def search(self, _invocation: Invocation, wanted: calls.SearchServers) -> calls.RegistryList:
+        from gshtui.mcp_client.server_registry import search
+
+        try:
+            return calls.RegistryList(wanted.word, tuple(await search(self._registry(), wanted.word)))
+        except McpError as error:
+            raise command_error(error) from error
+
+    def _registry(self) -> str:
+        return self._loaded.again().settings.mcp.registry.rstrip("/")
 
     async def remove(self, _invocation: Invocation, wanted: calls.RemoveServer) -> calls.ChangedServer:
         definition = await self._own(wanted.name)

@@ -160,6 +160,9 @@ class ShowServer(Parameters, Returns[ServerDetails]):
 class AddServer(Parameters, Returns[ChangedServer]):
     """Add a server to your configuration: a command to start, or the address of one that speaks HTTP.
 
+    A name of the MCP registry alone, such as io.github.someone/server, is looked up there; what it would run, in
+    exactly which version, is shown and asked about first.
+
     In a value, ${NAME} stands for a variable of yours, so that no key is written down.
     """
 
@@ -171,8 +174,11 @@ class AddServer(Parameters, Returns[ChangedServer]):
         parts=NO_PARTS,
         examples=(
             "gsh-tui mcp add git -- uvx mcp-server-git",
+            "gsh-tui mcp add io.github.someone/server",
             "gsh-tui mcp add docs https://docs.example/mcp --header 'Authorization=Bearer ${DOCS_TOKEN}'",
         ),
+        yes="Add a server of the registry without asking.",
+        needs_answer="nobody is there to agree to what the registry says; or add --yes.",
     )
     name: str = Field(description="Its name, which its tools' names begin with.")
     argv: Annotated[list[str], ShellOption(metavar="COMMAND", words=-1, whole=True)] = Field(
@@ -192,6 +198,34 @@ class AddServer(Parameters, Returns[ChangedServer]):
         default=[], description="A folder that it may write to from the sandbox; `.` is the project."
     )
     outside: bool = Field(default=False, description="Run it outside the sandbox.")
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryServer:
+    """A server of the registry."""
+
+    name: str
+    version: str
+    about: str
+    ways: str
+    """How it comes, in a few words: npm, pypi, address …"""
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryList:
+    """What a search in the registry found."""
+
+    word: str
+    servers: tuple[RegistryServer, ...]
+
+
+class SearchServers(Parameters, Returns[RegistryList]):
+    """Search the MCP registry for servers. `gsh-tui mcp add NAME` adds one of them, with exactly its version."""
+
+    COMMAND: ClassVar[str] = "mcp"
+    WORD: ClassVar[str] = "search"
+    SHELL = ShellForm(("word",), summary="Search the MCP registry.", parts=NO_PARTS, waiting="Asking the registry")
+    word: str = Field(description="A part of its name.")
 
 
 class RemoveServer(Parameters, Returns[ChangedServer]):

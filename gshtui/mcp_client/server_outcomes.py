@@ -35,6 +35,16 @@ def render_list(_invocation: Invocation, found: calls.ServerList) -> Outcome:
     return Outcome(data, table, plain=markdown_table.bare_columns(table))
 
 
+def render_registry(_invocation: Invocation, found: calls.RegistryList) -> Outcome:
+    data = [{"name": one.name, "version": one.version, "about": one.about, "ways": one.ways} for one in found.servers]
+    if not found.servers:
+        return Outcome(data, f"The registry has no server whose name contains {one_line(literal(found.word), 60)!r}.")
+    rows = [tuple(literal(text) for text in (one.name, one.version, one.ways, one.about)) for one in found.servers]
+    table = markdown_table.table(("name", "version", "comes as", "what it is"), rows)
+    hint = "`mcp add NAME` shows what one would run, and adds it."
+    return Outcome(data, f"{table}\n\n{hint}", plain=markdown_table.bare_columns(table))
+
+
 def _row_data(row: calls.ServerRow) -> dict[str, Any]:
     return {
         "name": row.definition.name,

@@ -150,6 +150,10 @@ class McpSettings(SettingsTable):
         default=30.0,
         description="Seconds that a server may take to start; one that npx, uvx, uv or bunx may fetch first has 120.",
     )
+    registry: Address = Field(
+        default="https://registry.modelcontextprotocol.io",
+        description="Registry that `mcp search` asks, and `mcp add` for a server by its name there.",
+    )
 
 
 class HookEntry(SettingsTable):

@@ -1,0 +1,171 @@
+"""The MCP registry: servers found by words, and one of them as what would be written into the configuration.
+
+What it says is only shown and checked: a name and version that are exactly a package's, else nothing is made of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+from urllib.parse import quote
+
+from gshtui.mcp_client.mcp_calls import AddServer, RegistryServer
+from gshtui.mcp_client.server_definition import McpError
+from gshtui.settings.setting_values import server_name
+from gshtui.system.expected_error import ExpectedError
+from gshtui.system.time_limit import time_limit
+from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.text.sanitise import one_line, plain
+
+_WITHIN = 20.0
+_LARGEST = 4_000_000
+MOST = 30
+"""Servers of one search."""
+_NAME = re.compile(r"[A-Za-z0-9.-]{1,200}/[A-Za-z0-9._-]{1,200}")
+_PACKAGE = {
+    "npm": re.compile(r"(?:@[a-z0-9-~][a-z0-9-._~]{0,100}/)?[a-z0-9-~][a-z0-9-._~]{0,200}"),
+    "pypi": re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9])?"),
+}
+_VERSION = re.compile(r"[0-9][A-Za-z0-9.+_-]{0,100}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}")
+Table = Mapping[str, Any]
+
+
+def is_registry_name(name: str) -> bool:
+    """Whether this is a name as the registry gives them, such as `io.github.someone/server`."""
+    return _NAME.fullmatch(name) is not None
+
+
+async def search(registry: str, word: str) -> list[RegistryServer]:
+    """The newest version of each server that the word finds. Raises `McpError`."""
+    address = f"{registry}/v0.1/servers?search={quote(word, safe='')}&version=latest&limit={MOST}"
+    listed = _table(await _got(address)).get("servers")
+    found: list[RegistryServer] = []
+    for each in cast("list[object]", listed) if isinstance(listed, list) else []:
+        server = _table(_table(each).get("server"))
+        if is_registry_name(name := str(server.get("name") or "")):
+            found.append(
+                RegistryServer(
+                    name, _line(server.get("version"), 40), _line(server.get("description"), 200), _ways(server)
+                )
+            )
+    return found[:MOST]
+
+
+async def server_of(registry: str, name: str) -> AddServer:
+    """What adds a server of the registry, with exactly its newest version. Raises `McpError`."""
+    answer = _table(await _got(f"{registry}/v0.1/servers/{quote(name, safe='')}/versions/latest"))
+    server = _table(answer.get("server"))
+    local = re.sub(r"[^A-Za-z0-9-]+", "-", name.rpartition("/")[2]).strip("-")[:40]
+    try:
+        server_name(local)
+    except ValueError:
+        local = f"mcp-{local}"[:40]
+    problems: list[str] = []
+    for package in _tables(server.get("packages")):
+        made = _of_package(local, package)
+        if isinstance(made, AddServer):
+            return made
+        problems.append(made)
+    for remote in _tables(server.get("remotes")):
+        url = str(remote.get("url") or "")
+        if remote.get("type") == "streamable-http" and url.startswith("https://") and "{" not in url:
+            return AddServer(name=local, argv=[url], header=_named(remote.get("headers"), problems))
+        problems.append("its address needs values, or speaks the old HTTP with SSE")
+    why = "; ".join(dict.fromkeys(problems)) or "the registry knows no package and no address of it"
+    raise McpError(f"The server {name} cannot be added by its name: {why}.", "`mcp add NAME COMMAND…` adds it by hand.")
+
+
+def _of_package(local: str, package: Table) -> AddServer | str:
+    """A package as a command that runs exactly its version, or why it cannot be one."""
+    kind, name, version = (str(package.get(key) or "") for key in ("registryType", "identifier", "version"))
+    if kind not in _PACKAGE:
+        return f"a package of the kind {_line(kind, 20)!r} is not run here"
+    if not _PACKAGE[kind].fullmatch(name) or not _VERSION.fullmatch(version):
+        return "its package has no exact name and version"
+    if str(_table(package.get("transport")).get("type") or "stdio") != "stdio":
+        return "its package does not speak over standard input and output"
+    if package.get("registryBaseUrl") not in (None, "", "https://registry.npmjs.org", "https://pypi.org"):
+        return "its package is in another registry"
+    words: list[str] = []
+    for argument in _tables(package.get("packageArguments")):
+        value = argument.get("value", argument.get("default"))
+        if value is None or "{" in str(value):
+            if argument.get("isRequired"):
+                return f"it needs a value for {_line(argument.get('name') or argument.get('valueHint'), 40)}"
+            continue
+        words += [str(argument["name"])] if argument.get("type") == "named" and argument.get("name") else []
+        words.append(plain(str(value)))
+    problems: list[str] = []
+    env = _named(package.get("environmentVariables"), problems)
+    if problems:
+        return problems[0]
+    launcher = ["npx", "-y"] if kind == "npm" else ["uvx"]
+    return AddServer(name=local, argv=[*launcher, f"{name}@{version}", *words], env=env)
+
+
+def _named(listed: object, problems: list[str]) -> list[str]:
+    """Variables or headers as NAME=VALUE; what the person has to give is taken from a variable of theirs."""
+    found: list[str] = []
+    for one in _tables(listed):
+        name, value = str(one.get("name") or ""), one.get("value", one.get("default"))
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", name):
+            problems.append("it wants a variable whose name is none")
+            continue
+        if isinstance(value, str) and value and "{" not in value and "$" not in value and not one.get("isSecret"):
+            found.append(f"{name}={plain(value)}")
+        elif one.get("isRequired") or one.get("isSecret"):
+            variable = name if _VARIABLE.fullmatch(name) else re.sub(r"[^A-Za-z0-9]+", "_", name).upper()
+            found.append(f"{name}=${{{variable}}}" if one.get("isRequired") else f"{name}=${{{variable}:-}}")
+    return found
+
+
+def _ways(server: Table) -> str:
+    """How it comes, in a few words."""
+    kinds = [str(one.get("registryType") or "") for one in _tables(server.get("packages"))]
+    kinds += ["address"] if _tables(server.get("remotes")) else []
+    return _line(", ".join(dict.fromkeys(kind for kind in kinds if kind)), 60)
+
+
+def _line(value: object, most: int) -> str:
+    return one_line(plain(str(value or "")), most)
+
+
+def _table(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _tables(value: object) -> list[dict[str, Any]]:
+    return [_table(one) for one in cast("list[object]", value)] if isinstance(value, list) else []
+
+
+async def _got(address: str) -> object:
+    import httpx2  # nothing is fetched without this command
+
+    from gshtui.system.routed_transport import RoutedTransport
+
+    data = b""
+    shown = one_line(plain(address), 200)
+    try:
+        async with (
+            time_limit(_WITHIN),
+            httpx2.AsyncClient(follow_redirects=True, timeout=_WITHIN, transport=RoutedTransport()) as client,
+            client.stream("GET", address) as answer,
+        ):
+            if answer.status_code == 404:
+                raise McpError("The registry has no server of this name.", "`mcp search WORD` finds some.")
+            if answer.status_code != 200:
+                raise McpError(f"The registry answered {answer.status_code} ({shown}).", "Try again later.")
+            async for piece in answer.aiter_bytes():
+                data += piece
+                if len(data) > _LARGEST:
+                    raise McpError(f"The registry's answer is larger than {_LARGEST // 1_000_000} MB.")
+        return parse_foreign_json(data)
+    except McpError:
+        raise
+    except TimeoutError as error:
+        raise McpError(f"The registry did not answer within {_WITHIN:g} s ({shown}).") from error
+    except (httpx2.HTTPError, OSError, ValueError, RecursionError, ExpectedError) as error:
+        why = error.message if isinstance(error, ExpectedError) else one_line(plain(str(error)), 200)
+        raise McpError(f"The registry cannot be reached ({shown}): {why}.") from error
