@@ -238,7 +238,7 @@ COMMANDS = (
     CommandForm('hub status', 'gshtui.fleet.keeper_commands', 'ShowKeeper',
         help='Say whether the keeper runs, since when, and what it uses.', summary='Say whether the keeper runs.', by_keeper='Working'),
     CommandForm('hub stop', 'gshtui.fleet.keeper_commands', 'StopKeeper',
-        help='Stop the keeper. Agents keep running, and the next one that starts brings it back.', summary='Stop the keeper.', yes='Do not ask, even in a terminal.'),
+        help='Stop the keeper. Agents keep running, and the next command or agent that needs it brings it back.', summary='Stop the keeper.', yes='Do not ask, even in a terminal.'),
     CommandForm('logs', 'gshtui.context.retrieval.log_commands', 'ReadLog',
         FormValue('query', 'query', many=-1),
         FormValue('follow', '--follow -f', 'flag', help='Keep printing new records until interrupted.', alone=True),

@@ -54,6 +54,8 @@ class KeeperReport:
     """Bytes of memory that it uses."""
     processor: float = 0.0
     """Seconds of processor time that it has used."""
+    ready: bool = False
+    """It has started, and takes commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class StartKeeper(Parameters, Returns[KeeperReport]):
 
 
 class StopKeeper(Parameters, Returns[StoppedKeeper]):
-    """Stop the keeper. Agents keep running, and the next one that starts brings it back."""
+    """Stop the keeper. Agents keep running, and the next command or agent that needs it brings it back."""
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "stop"
@@ -153,9 +155,9 @@ def commands(settings: Settings) -> list[AnyCommand]:
             raise CommandError(f"Cannot use the folder {data}: {error.strerror}.") from error
         await keeper.wait_for_keeper(data)
         report = await asyncio.to_thread(_report, data, settings.hub.keep)
-        if not report.running:
+        if not report.ready:
             raise CommandError(
-                "The keeper was started and has not come up.",
+                f"The keeper was started and {'is not ready yet' if report.running else 'has not come up'}.",
                 hint="Run `gsh-tui hub run` to see why, or `gsh-tui doctor`.",
             )
         return report
@@ -260,12 +262,13 @@ def _report(data: Path, keep: str) -> KeeperReport:
     except psutil.Error:
         return KeeperReport(False, keep)
     spent = times.user + times.system
-    return KeeperReport(True, keep, state.process.pid, state.version, state.since, memory, spent)
+    return KeeperReport(True, keep, state.process.pid, state.version, state.since, memory, spent, state.ready)
 
 
 def _render_report(_: Invocation, report: KeeperReport) -> Outcome:
     data = {
         "running": report.running,
+        "ready": report.ready,
         "keep": report.keep,
         "pid": report.pid,
         "version": report.version,
@@ -275,7 +278,10 @@ def _render_report(_: Invocation, report: KeeperReport) -> Outcome:
     }
     if report.running:
         about = f"pid {report.pid}, version {report.version}, {report.memory / 1e6:.0f} MB"
-        text = f"The keeper has been running since {_since(report.since)} ({about})."
+        since = _since(report.since)
+        text = (
+            f"The keeper {'has been running since' if report.ready else 'has been starting since'} {since} ({about})."
+        )
     elif report.keep == "never":
         text = f"{_NONE} `hub.keep` is never: agents and shells are looked after only while a window is open."
     else:

@@ -47,7 +47,7 @@ FOLDER_LINES = (
     ("mcp", "ls"), ("mcp", "ls", "--json"), ("people", "ls"), ("plugins", "ls"), ("plugins", "ls", "--json"),
     ("profiles", "ls"), ("profiles", "show", "claude"), ("profiles", "show", "nothing"), ("config", "path"),
     ("config", "show"), ("config", "show", "general", "--json"), ("config", "show", "--set", "ui.theme=x"),
-    ("config", "show", "agent.mode"), ("config", "schema"),
+    ("config", "show", "agent.mode"), ("config", "get", "agent.mode"), ("config", "schema"),
     ("context",), ("context", "--json"), ("context", "main", "--section", "history"), ("context", "nobody"),
     ("context", "--diff", "1", "2"), ("timeline",), ("timeline", "--limit", "2"), ("timeline", "--cut", "x"),
     ("code", "outline", "sub/a.py"), ("code", "outline", "nothing.py"), ("code", "servers"),

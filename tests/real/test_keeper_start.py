@@ -189,6 +189,9 @@ async def test_one_that_stands_still_while_it_starts_is_the_only_one(
     ran = await asyncio.to_thread(run_gsh, "session", "ls")
     assert (ran.code, "There are no conversations" in ran.out) == (0, True), "what needs it does it by itself"
     assert await asyncio.to_thread(keepers, data) == [first.process.pid]
+    if phase == "starter returned":
+        status = await asyncio.to_thread(run_gsh, "hub", "status")
+        assert (status.code, "has been starting since" in status.out) == (0, True)
     monkeypatch.setattr(keeper, "_START_WITHIN", 0.2)
     waited = await wait_for_keeper(data)
     assert waited is None or waited.process == first.process
@@ -212,8 +215,8 @@ async def test_a_starter_that_dies_leaves_nothing_locked(data: Path) -> None:
     assert await wait_for_keeper(data) is not None
 
 
-async def test_a_new_start_of_its_program_keeps_the_lock(data: Path) -> None:
-    os.environ.pop("GSH_HUB__KEEP")
+async def test_a_new_start_of_its_program_keeps_the_lock(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GSH_HUB__KEEP")  # it would go before the file
     assert start_keeper(data, os.environ).started
     first = await wait_for_keeper(data)
     assert first is not None
