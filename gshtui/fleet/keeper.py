@@ -68,6 +68,8 @@ class KeeperState(msgspec.Struct, frozen=True):
     """It was ended by a logout."""
     drains: bool = False
     """It ends between turns when `DRAIN` asks it to."""
+    brief: bool = False
+    """All who have wanted it until now were commands, which it need not wait for long."""
 
 
 def running_keeper(data: Path) -> KeeperState | None:
@@ -125,6 +127,11 @@ class KeeperClaim:
         """Tell those that wait for it that it has started. Raises `OSError`."""
         self._state = msgspec.structs.replace(self._state, ready=True)
         self._write()
+
+    def is_wanted_longer(self) -> bool:
+        """Whether somebody wants it who does not want it briefly. Blocks for a moment."""
+        wanted = _last_state(self.folder / _LOCK)
+        return wanted is not None and wanted.process == self._state.process and not wanted.brief
 
     def pass_on(self) -> list[str]:
         """Have the program that this process executes next keep the right; its arguments for that."""
@@ -185,7 +192,9 @@ def start_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool = Fals
     _check_owner(data)
     until = time.monotonic() + _SETTLES_WITHIN
     while (lock := try_lock(data / _LOCK)) is None:
-        if running_keeper(data) is not None or time.monotonic() > until:
+        if (running := running_keeper(data)) is not None or time.monotonic() > until:
+            if running is not None and not briefly:
+                _want_longer(data)
             return KeeperStart(False)
         time.sleep(_LOOK_EVERY)
     try:
@@ -202,13 +211,27 @@ def start_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool = Fals
             pass_fds=(lock,),
         )
         threading.Thread(target=process.wait, name="the keeper's end", daemon=True).start()
-        starting = KeeperState(process_of(process.pid), __version__, time.time(), INSTALLED_AT, ready=False)
+        starting = KeeperState(
+            process_of(process.pid), __version__, time.time(), INSTALLED_AT, ready=False, brief=briefly
+        )
         with contextlib.suppress(OSError):  # it says so itself soon, unless a signal stops it before
             os.ftruncate(lock, 0)
             os.pwrite(lock, msgspec.json.encode(starting), 0)
     finally:
         os.close(lock)
     return KeeperStart(True, last is not None and last.logged_out)
+
+
+def _want_longer(data: Path) -> None:
+    """Have it stay as long as usual. This is longer than what its starter has written, and is written in one piece."""
+    with contextlib.suppress(OSError):
+        wanted = _last_state(data / _LOCK)
+        if wanted is not None and wanted.brief:
+            descriptor = private_files.open_existing(data / _LOCK, os.O_WRONLY)
+            try:
+                os.pwrite(descriptor, msgspec.json.encode(msgspec.structs.replace(wanted, brief=False)), 0)
+            finally:
+                os.close(descriptor)
 
 
 async def ensure_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool = False) -> KeeperStart:
@@ -219,6 +242,8 @@ async def ensure_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool
     running = await asyncio.to_thread(running_keeper, data)
     if running is not None:
         if (_numbers(running.version), running.installed) >= (_numbers(__version__), INSTALLED_AT):
+            if not briefly:
+                await asyncio.to_thread(_want_longer, data)
             return KeeperStart(False)
         if not (running.drains and running.ready):
             await stop_keeper(data, running)

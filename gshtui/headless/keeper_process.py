@@ -108,7 +108,7 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str]) -> int:
                 draining = _when_asked(asked, stop)
                 await leaving
                 claim.say_ready()
-                await _until_idle(hub, asked, stop, terms)
+                await _until_idle(hub, asked, stop, terms, claim)
                 draining.cancel()
                 changed = settings.changed and not stop.signalled
     finally:
@@ -315,7 +315,7 @@ def _when_asked(asked: _Asked, stop: Stop) -> asyncio.Task[None]:
     return start_job(drain(), "the drain of the keeper")
 
 
-async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms) -> None:
+async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms, claim: KeeperClaim) -> None:
     """Until it is asked to stop, or nothing has been going on for so many seconds."""
     busy_at = time.monotonic()
     idle = terms.idle if terms.at_first is None else terms.at_first
@@ -323,7 +323,9 @@ async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms) -
         if asked.turns.busy or asked.windows.open or await _goes_on(hub):
             busy_at, idle = time.monotonic(), terms.idle
         elif idle and time.monotonic() - max(busy_at, asked.commands.last_at) >= idle:
-            return
+            if idle == terms.idle or not await asyncio.to_thread(claim.is_wanted_longer):
+                return
+            idle = terms.idle
         with contextlib.suppress(TimeoutError):
             async with time_limit(min(until_calm_look(), idle / 4) if idle else None):
                 await stop.asked.wait()

@@ -18,6 +18,7 @@ import msgspec
 import psutil
 import pytest
 
+from gshtui import __version__
 from gshtui.fleet import keeper
 from gshtui.fleet.keeper import (
     KeeperClaim,
@@ -33,6 +34,7 @@ from gshtui.settings.paths import config_file, data_dir
 from gshtui.shell.hub_registry import is_live
 from gshtui.store.store import Store
 from gshtui.system.file_lock import try_lock
+from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.process_identity import is_alive, process_of, this_process
 from tests.kit.command import ROOT, command, environment, run_gsh, start_gsh
 from tests.kit.tmux import eventually, named_servers
@@ -339,6 +341,35 @@ def test_only_the_lock_of_the_folder_is_taken_over(tmp_path: Path) -> None:
     assert os.get_inheritable(inherited)
     claim.release()
     assert try_lock(folder / "keeper.lock") is not None
+
+
+async def test_who_wants_it_longer_than_a_command_is_heard(tmp_path: Path) -> None:
+    lock = try_lock(tmp_path / "keeper.lock")
+    assert lock is not None
+    starting = KeeperState(this_process(), __version__, 1.0, INSTALLED_AT, ready=False, brief=True)
+    os.write(lock, msgspec.json.encode(starting))
+    claim = KeeperClaim(tmp_path, lock)
+    for claimed in (False, True):
+        assert not claim.is_wanted_longer()
+        assert not (await ensure_keeper(tmp_path, os.environ, briefly=True)).started
+        assert not start_keeper(tmp_path, os.environ, briefly=True).started
+        assert not claim.is_wanted_longer()
+        if claimed:
+            assert not (await ensure_keeper(tmp_path, os.environ)).started
+        else:
+            assert not start_keeper(tmp_path, os.environ).started
+        assert claim.is_wanted_longer()
+        os.pwrite(lock, msgspec.json.encode(starting) + b" ", 0)
+        if not claimed:
+            assert claim.acquire()
+    claim.release()
+    other = KeeperClaim(tmp_path)
+    assert other.acquire()
+    (tmp_path / "keeper.lock").write_bytes(
+        msgspec.json.encode(msgspec.structs.replace(starting, process=process_of(os.getppid()), brief=False))
+    )
+    assert not other.is_wanted_longer(), "that was about another one"
+    other.release()
 
 
 def test_what_a_process_is_known_by() -> None:
