@@ -68,3 +68,26 @@ async def test_two_in_one_folder_keep_their_own_conversations(stage: Stage) -> N
     assert ([one.how for one in done.back], done.lost) == (["resumed its conversation"] * 2, [])
     for one, words in ((stage, "I am the first one"), (other, "I am the second one")):
         await one.shows(words)
+
+
+@pytest.mark.programs("claude", "codex", "qwen")
+async def test_one_that_began_a_conversation_of_its_own_goes_on_with_that(stage: Stage) -> None:
+    """Its person cleared it, which no message of ours tells of."""
+    await stage.status("idle")
+    await stage.say("I am the first one")
+    await stage.shows(r"I am here\.")
+    await stage.status("idle")
+    first = await stage.bound()
+    await stage.person(text="/clear")
+    await stage.until(stage.screen, lambda seen: "I am the first one" not in seen)
+    await stage.status("idle")
+    await stage.say("I am the second one")
+    await stage.shows(r"(?s)I am the second one.*I am here\.")
+    rested = await stage.status("idle")
+    row = await stage.until(stage.look, lambda row: row.external_id not in ("", first))
+    assert (await stage.fleet.restart(stage.id)).how == "resumed its conversation"
+    again = await stage.started_anew(rested)
+    assert again.external_id == row.external_id
+    await stage.say("And now?")
+    await stage.hears("I am the second one", "And now?")
+    assert not stage.heard("I am the first one", "And now?")

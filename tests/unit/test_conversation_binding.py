@@ -85,14 +85,15 @@ def test_vibe_holds_a_lock_and_its_helpers_hold_others(tmp_path: Path) -> None:
         assert bound(tmp_path, "vibe", pid) == FIRST
 
 
-def test_claude_notes_the_conversation_of_each_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", ["claude", "qwen"])
+def test_some_note_the_conversation_of_each_process(tmp_path: Path, program: str) -> None:
     with holding() as pid:
-        noted = tmp_path / ".claude" / "sessions" / f"{pid}.json"
+        noted = tmp_path / f".{program}" / "sessions" / f"{pid}.json"
         noted.parent.mkdir(parents=True)
         noted.write_text(json.dumps({"sessionId": FIRST, "startedAt": time.time() * 1000}))
-        assert bound(tmp_path, "claude", pid) == FIRST
+        assert bound(tmp_path, program, pid) == FIRST
         noted.write_text(json.dumps({"sessionId": FIRST, "startedAt": (time.time() - 600) * 1000}))
-        assert bound(tmp_path, "claude", pid) == "", "an earlier process had this number"
+        assert bound(tmp_path, program, pid) == "", "an earlier process had this number"
 
 
 def test_opencode_is_known_by_the_title_that_it_shows(tmp_path: Path) -> None:

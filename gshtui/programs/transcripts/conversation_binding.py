@@ -1,9 +1,10 @@
 """Which conversation a running program is in, exactly: by what its processes hold open, or by its own record of them.
 
-Claude notes the conversation of each of its processes; Codex and Vibe hold a lock of the conversation that they write;
-OpenCode shows the title of the one that is open, and its log tells those of the same title apart; Gemini's, Qwen's and
-aider's are the only ones of their folder since they started. Where nothing is exact nothing is said: never a guess,
-and never a conversation that belongs to another agent. Reads other programs' files, writes none. Called by the fleet.
+Claude and Qwen note the conversation of each of their processes; Codex and Vibe hold a lock of the conversation that
+they write; OpenCode shows the title of the one that is open, and its log tells those of the same title apart; Gemini's,
+an older Qwen's and aider's are the only ones of their folder since they started. Where nothing is exact nothing is
+said: never a guess, and never a conversation that belongs to another agent. Reads other programs' files, writes none.
+Called by the fleet.
 """
 
 from __future__ import annotations
@@ -83,7 +84,16 @@ def bound_conversation(wanted: BindingQuery, environ: Mapping[str, str], home: P
 
 
 def _of_claude(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
-    folder = claude_transcript.root(environ, home) / "sessions"
+    return _recorded(claude_transcript.root(environ, home), processes)
+
+
+def _of_qwen(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
+    """By its record, which older versions do not have: one that was begun by `/clear` has no transcript yet."""
+    return _recorded(qwen_transcript.root(environ, home), processes) or _only_one(wanted, processes, environ, home)
+
+
+def _recorded(root: Path, processes: list[psutil.Process]) -> str:
+    folder = root / "sessions"
     for process in processes:
         with suppress(OSError):
             noted = read_whole_file(folder / f"{process.pid}.json") or {}
@@ -213,6 +223,6 @@ _FINDERS: Mapping[str, _Finder] = {
     "codex": _of_codex,
     "gemini": _only_one,
     "opencode": _of_opencode,
-    "qwen": _only_one,
+    "qwen": _of_qwen,
     "vibe": _of_vibe,
 }
