@@ -34,7 +34,9 @@ from gshtui.system.process_identity import Process, is_alive, process_of, this_p
 from gshtui.system.struct_types import learned
 from gshtui.system.time_limit import time_limit
 
-_STATE, _LOCK = "keeper.json", "keeper.lock"
+_STATE = "keeper.json"
+LOCK = "keeper.lock"
+"""File in the folder of the record, whose lock says who is the keeper."""
 _STATE_LIMIT = 64 * 1024
 _STOP_WITHIN = 10.0
 """Seconds for a keeper to stop; its hub's parts have deadlines of their own."""
@@ -78,7 +80,7 @@ def running_keeper(data: Path) -> KeeperState | None:
     Args:
         data: folder of the record.
     """
-    for file in (_STATE, _LOCK):  # the second is written by who starts it
+    for file in (_STATE, LOCK):  # the second is written by who starts it
         state = _last_state(data / file)
         if state is not None and is_alive(state.process):
             return state
@@ -117,11 +119,20 @@ class KeeperClaim:
         """Become the keeper; false if another process is. Raises `OSError`."""
         private_files.make_folder(self.folder)
         _check_owner(self.folder)
-        self._descriptor = try_lock(self.folder / _LOCK) if self._inherited is None else self._adopted(self._inherited)
+        self._descriptor = try_lock(self.folder / LOCK) if self._inherited is None else self._adopted(self._inherited)
         if self._descriptor is None:
             return False
         self._write()
         return True
+
+    def is_in_place(self) -> bool:
+        """Whether others would find the lock that this process has: somebody may have removed the folder."""
+        try:
+            return self._descriptor is not None and os.path.samestat(
+                os.fstat(self._descriptor), (self.folder / LOCK).lstat()
+            )
+        except OSError:
+            return False
 
     def say_ready(self) -> None:
         """Tell those that wait for it that it has started. Raises `OSError`."""
@@ -130,7 +141,7 @@ class KeeperClaim:
 
     def is_wanted_longer(self) -> bool:
         """Whether somebody wants it who does not want it briefly. Blocks for a moment."""
-        wanted = _last_state(self.folder / _LOCK)
+        wanted = _last_state(self.folder / LOCK)
         return wanted is not None and wanted.process == self._state.process and not wanted.brief
 
     def pass_on(self) -> list[str]:
@@ -147,10 +158,10 @@ class KeeperClaim:
         """
         if self._descriptor is not None:
             with contextlib.suppress(OSError):
-                if logged_out:
+                if self.is_in_place() and logged_out:
                     self._state = msgspec.structs.replace(self._state, logged_out=True)
                     self._write()
-                else:
+                elif self.is_in_place():
                     (self.folder / _STATE).unlink()
             os.close(self._descriptor)
             self._descriptor = None
@@ -161,7 +172,7 @@ class KeeperClaim:
     def _adopted(self, descriptor: int) -> int | None:
         """The descriptor, if it holds the lock of this folder."""
         try:
-            if not os.path.samestat(os.fstat(descriptor), (self.folder / _LOCK).lstat()):
+            if not os.path.samestat(os.fstat(descriptor), (self.folder / LOCK).lstat()):
                 return None
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.set_inheritable(descriptor, False)
@@ -191,7 +202,7 @@ def start_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool = Fals
     private_files.make_folder(data)
     _check_owner(data)
     until = time.monotonic() + _SETTLES_WITHIN
-    while (lock := try_lock(data / _LOCK)) is None:
+    while (lock := try_lock(data / LOCK)) is None:
         if (running := running_keeper(data)) is not None or time.monotonic() > until:
             if running is not None and not briefly:
                 _want_longer(data)
@@ -225,9 +236,9 @@ def start_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool = Fals
 def _want_longer(data: Path) -> None:
     """Have it stay as long as usual. This is longer than what its starter has written, and is written in one piece."""
     with contextlib.suppress(OSError):
-        wanted = _last_state(data / _LOCK)
+        wanted = _last_state(data / LOCK)
         if wanted is not None and wanted.brief:
-            descriptor = private_files.open_existing(data / _LOCK, os.O_WRONLY)
+            descriptor = private_files.open_existing(data / LOCK, os.O_WRONLY)
             try:
                 os.pwrite(descriptor, msgspec.json.encode(msgspec.structs.replace(wanted, brief=False)), 0)
             finally:
@@ -314,7 +325,7 @@ async def wait_for_keeper(data: Path) -> KeeperState | None:
 def _is_free(data: Path) -> bool:
     """Whether nobody is the keeper, nor about to be."""
     try:
-        lock = try_lock(data / _LOCK)
+        lock = try_lock(data / LOCK)
     except OSError:
         return True
     if lock is not None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from gshtui.fleet.fleet_context import is_over
-from gshtui.fleet.keeper import DRAIN, KeeperClaim, keeper_command
+from gshtui.fleet.keeper import DRAIN, LOCK, KeeperClaim, keeper_command
 from gshtui.headless import exits
 from gshtui.headless.command_hub import load_settings, running_hub
 from gshtui.headless.runner import Stop, run_command
@@ -106,10 +106,13 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str]) -> int:
                 return exits.ERROR
             async with _listening(hub) as asked, _following_settings(loaded, asked, stop) as settings:
                 draining = _when_asked(asked, stop)
+                watch = FolderWatch(claim.folder, {LOCK}.__contains__)
+                watch.on_change(lambda: None if claim.is_in_place() else stop.asked.set())
                 await leaving
                 claim.say_ready()
                 await _until_idle(hub, asked, stop, terms, claim)
                 draining.cancel()
+                watch.close()
                 changed = settings.changed and not stop.signalled
     finally:
         if changed:

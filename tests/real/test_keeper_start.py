@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -259,6 +260,23 @@ async def test_a_cleared_runtime_folder_gets_its_socket_back(data: Path) -> None
         await eventually(back)
     status = await asyncio.to_thread(run_gsh, "hub", "status", "--json")
     assert status.json["pid"] == state.process.pid
+
+
+async def test_one_whose_folder_is_removed_ends_and_the_next_serves_the_new_one(data: Path) -> None:
+    assert start_keeper(data, os.environ).started
+    first = await wait_for_keeper(data)
+    assert first is not None
+    shutil.rmtree(data)
+
+    async def gone() -> bool:
+        return not is_alive(first.process)
+
+    await eventually(gone)
+    ran = await asyncio.to_thread(run_gsh, "session", "ls")
+    assert (ran.code, ran.err) == (0, "")
+    second = await wait_for_keeper(data)
+    assert second is not None
+    assert await asyncio.to_thread(keepers, data) == [second.process.pid]
 
 
 async def test_with_a_full_disk_the_word_is_done_and_none_starts(data: Path) -> None:
