@@ -610,12 +610,17 @@ class CliStatus:
             self._facts = dataclasses.replace(
                 facts, rested=max(facts.rested, known.at, facts.prompted + 0.001, facts.worked + 0.001)
             )
+        elif facts.prompted < facts.rested < facts.worked + _COMMAND and facts.reading.dialog:
+            # Nobody has given it a text since it rested, and a dialog is open: the work was that of a command.
+            self._facts = dataclasses.replace(facts, worked=min(facts.worked, facts.rested - 0.001))
         seen = known.sure and known.source in ("screen", "title")
         if seen and hook is not None and hook.status not in ("", "idle"):
             # What is seen has contradicted it for long enough: it is over, and says nothing of what comes later.
             self._hook = dataclasses.replace(hook, status="")
 
 
+_COMMAND = 10.0
+"""Seconds that a command of a program's own may seem to work before it opens a dialog."""
 _KEEP_TELLING = frozenset(("record", "protocol"))
 """Sources that tell whatever comes next, also that a question was answered."""
 _BY_ITSELF = _KEEP_TELLING | {"hook"}

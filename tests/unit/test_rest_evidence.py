@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,10 +86,13 @@ class Life:
     def look(self, *, shows_work: bool) -> None:
         """Its screen is read: its input is there all the time; that it works it shows, or not."""
         status = "thinking" if self.works and shows_work else "idle"
-        reading = ScreenReading(status, "", self.draft, True)
+        self.read(ScreenReading(status, "", self.draft, True))
+
+    def read(self, reading: ScreenReading) -> None:
+        """Its screen says this."""
         facts = self.status._facts  # pyright: ignore[reportPrivateUsage]
         news = reading != self.reading
-        entered = bool(self.reading.draft) and not reading.draft
+        entered = bool(self.reading.draft) and not reading.draft and reading.status == "idle"
         self.reading = reading
         if entered:  # as the watcher notes it: after the look before, at least
             prompted, written = max(facts.prompted, self.looked), self.status._written()  # pyright: ignore[reportPrivateUsage]
@@ -151,3 +155,36 @@ def test_a_text_in_its_input_makes_a_rest_unsure_and_takes_none_of_its_evidence_
     life.look(shows_work=False)
     life.judge()
     assert (life.status.known.status, life.status.known.sure) == ("idle", True)
+
+
+@pytest.mark.parametrize("commands", [1, 2, 5])
+def test_what_seems_to_work_until_its_dialog_is_open_rests_once_that_is_closed(commands: int) -> None:
+    """Some show for a moment that they work on a command of their own, of which no transcript tells."""
+    life = Life("qwen")
+    life.status._facts = replace(life.status._facts, fresh=True)  # pyright: ignore[reportPrivateUsage]
+    life.now += 60
+    life.look(shows_work=False)
+    life.judge()
+    assert (life.status.known.status, life.status.known.sure) == ("idle", True)
+    for _ in range(commands):
+        for reading, seconds in (
+            (ScreenReading("idle", "", "/settings", True), 3.0),
+            (ScreenReading("thinking", "", "", True), 0.2),
+            (ScreenReading("waiting", "", "", False, dialog=True), 3.0),
+            (ScreenReading("idle", "", "", True), 0.01),
+        ):
+            life.read(reading)
+            life.judge()
+            life.now += seconds
+        life.now += 60
+        life.judge()
+        assert (life.status.known.status, life.status.known.sure) == ("idle", True)
+    life.works, life.changed = True, life.now
+    life.status.given_prompt(life.now)
+    life.read(ScreenReading("waiting", "", "", False, dialog=True))
+    life.judge()
+    life.now += 60
+    life.read(ScreenReading("idle", "", "", True))
+    life.now += 60
+    life.judge()
+    assert life.status.known.status == "quiet", "a dialog ends no turn"
