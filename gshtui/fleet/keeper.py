@@ -304,8 +304,12 @@ def keeper_environment(environ: Mapping[str, str]) -> dict[str, str]:
     passed = without_terminal(environ)
     if folder := environ.get("TMUX_TMPDIR"):
         passed["TMUX_TMPDIR"] = folder
-    passed.pop("GSH_AGENT", None)
-    return {name: value for name, value in passed.items() if not is_secret_variable(name, value)}
+    return {name: value for name, value in passed.items() if _is_keepers(name, value)}
+
+
+def _is_keepers(name: str, value: str) -> bool:
+    """Settings are; what tells a shell, an agent or a call of one is not: it would end with that call."""
+    return not is_secret_variable(name, value) and (not name.startswith("GSH_") or "__" in name)
 
 
 async def wait_for_keeper(data: Path) -> KeeperState | None:

@@ -29,6 +29,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import Loaded, load
 from gshtui.settings.paths import config_file, data_dir
 from gshtui.store.store import Store
+from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
 from tests.kit.command import ROOT, command, environment, run_gsh, start_gsh
 from tests.kit.configuration import made_project
@@ -387,18 +388,11 @@ async def test_never_means_never(place: Place, monkeypatch: pytest.MonkeyPatch) 
     assert running_keeper(data_dir()) is None
 
 
-def test_it_gets_no_keys_and_nothing_of_a_terminal() -> None:
-    environ = {
-        "HOME": "/h",
-        "LANG": "C",
-        "ANTHROPIC_API_KEY": "sk-1",
-        "GSH_TOKEN": "t",
-        "TMUX": "/s,1,0",
-        "TERM": "x",
-        "TMUX_TMPDIR": "/t",
-        "GSH_AGENT": "0001",
-    }
-    assert keeper_environment(environ) == {"HOME": "/h", "LANG": "C", "TMUX_TMPDIR": "/t"}
+def test_it_gets_no_keys_and_nothing_of_a_terminal_or_a_call() -> None:
+    its_own = {"HOME": "/h", "LANG": "C", "TMUX_TMPDIR": "/t", "GSH_HUB__KEEP": "auto"}
+    others = {"ANTHROPIC_API_KEY": "sk-1", "GSH_TOKEN": "t", "TMUX": "/s,1,0", "TERM": "x", "GSH_AGENT": "0001"}
+    others |= {MARK: "1m8hfnamk216ks", "GSH_SHELL_ID": "7"}
+    assert keeper_environment(its_own | others) == its_own
 
 
 def test_what_is_wrong_with_its_folder_is_one_sentence(tmp_path: Path) -> None:
