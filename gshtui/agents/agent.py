@@ -294,7 +294,7 @@ class Agent:
                     pass
 
     def _request_cut(self, event: CutRequested) -> None:
-        self.engine.request_cut(event.kind, CutRequest(event.by, "It was requested.", event.focus, event.request))
+        self.engine.request_cut(event.kind, CutRequest(event.by, "Requested by you.", event.focus, event.request))
         self._inbox.wake.set()
 
     async def _change_model(self, event: ModelChangeRequested) -> None:

@@ -113,7 +113,7 @@ class ForkConversation(Parameters, Returns[ForkedSession]):
     """Go on from any message of a conversation in a new one; the old one stays as it is."""
 
     COMMAND: ClassVar[str] = "fork"
-    SHELL = ShellForm(("at",), summary="Go on from a message in a new conversation.", parts=_PARTS)
+    SHELL = ShellForm(("at",), summary="Fork a conversation from a message.", parts=_PARTS)
     at: Annotated[int, ShellOption(metavar="MESSAGE")] = Field(
         default=0,
         description="The last message to take over: its number as `session show` has it, or -1, -2 … from the end;"
@@ -168,7 +168,7 @@ def commands(store: Store, is_working: IsWorking, settle: Settle, fork_worktree:
         ),
         Command(
             "fork",
-            "Go on from a message in a new conversation",
+            "Fork a conversation from a message",
             ForkConversation,
             fork.handle,
             access=human,

@@ -41,13 +41,11 @@ class ContextEditor:
 
     async def preview(self, agent: str, kind: CutKind) -> Receipt:
         """Preview a cut: change nothing, and ask no model."""
-        return await self._cut(
-            await self._queries.subject(agent), kind, CutRequest(why="Preview of a requested cut.", dry=True)
-        )
+        return await self._cut(await self._queries.subject(agent), kind, CutRequest(why="Manual compaction.", dry=True))
 
     async def cut(self, agent: str, kind: CutKind, *, by: str = "person", focus: str = "") -> Receipt:
         """Cut now. `focus`: what a summary should focus on, in the requester's words."""
-        order = CutRequest(by, "It was requested.", focus)
+        order = CutRequest(by, "Requested by you.", focus)
         return await self._cut(await self._queries.subject(agent), kind, order)
 
     async def undo(self, agent: str, cut: str, *, by: str = "person") -> None:

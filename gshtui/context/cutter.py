@@ -177,7 +177,7 @@ class Cutter:
                 if pruned is not None:
                     return pruned
             text = extract(cut_rules.covered(log, cut), min(terms.limits.summary, replaced // 2))
-            step = "The summary was made without a model." if drafted.steps else ""
+            step = "The model's summary was rejected, so a plain extract was used." if drafted.steps else ""
             drafted = DraftedSummary(text, drafted.usage, (*drafted.steps, *([step] if step else [])), drafted.cost)
         receipt = msgspec.structs.replace(
             self._blank(terms, "compact", order, drafted.steps),

@@ -20,7 +20,7 @@ def kill_question(row: AgentRow, losses: list[str]) -> Question:
         f"It is {_state(row)}",
         "Kill",
         losses=tuple(losses),
-        note="You can undo this with u for a short while, unless it ends at once. Its files and conversation are kept.",
+        note="Undo with u within 60 s, if the process has not exited. Its files and conversation are kept.",
     )
 
 

@@ -127,7 +127,7 @@ class HubParameters(Parameters):
     """Parameters of `hub`."""
 
     SHELL = ShellGroup(
-        "The keeper, which looks after agents and shells while no window is open.",
+        "Background service that keeps agents and shells running.",
         """\
 The keeper looks after agents, shells and messages while no window is open.
 

@@ -127,7 +127,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
 
     def render(_invocation: Invocation, row: AgentRow) -> Outcome:
         attach = fleet.attach_command(row)
-        text = f"**{row.name}** ({row.id}) is running in `{row.tmux_session}`; `{shlex.join(attach)}` shows it."
+        text = f"Started **{row.name}** ({row.id}). Open it from Agents (alt+2), or run `{shlex.join(attach)}`."
         return Outcome(agent_tables.row_json(row, attach), text)
 
     async def assess(invocation: Invocation, parameters: SpawnAgent) -> Assessment:

@@ -154,7 +154,7 @@ def commands(
     return [
         Command(
             "mcp",
-            "Servers of tools that agents use: list, add, check, accept",
+            "MCP servers: list, add, test, approve",
             McpCommandParameters,
             run,
             effect=Effect.WRITE,

@@ -50,7 +50,7 @@ class SettingsTable(BaseModel):
 class General(SettingsTable):
     """Your name, and where files and sockets are kept."""
 
-    name: str = Field(default="", description="Your name in calls; empty: your login name.")
+    name: str = Field(default="", description="Display name in calls. Default: your login name.")
     log_dir: Folder = Field(
         default_factory=lambda: paths.logs_dir(create=False), description="Folder of the redacted logs (*.jsonl)."
     )
@@ -204,7 +204,7 @@ class AgentSettings(SettingsTable):
     """How agents work."""
 
     default_provider: str = Field(default="anthropic", description="Preferred provider among those available.")
-    max_steps: Positive = Field(default=50, description="Most tool calls in one turn.", json_schema_extra=LOWER)
+    max_steps: Positive = Field(default=50, description="Maximum tool calls per turn.", json_schema_extra=LOWER)
     auto_approve: list[str] = Field(
         default=["read", "glob", "grep"],
         description="Tools that run without approval, inside the project.",
@@ -363,7 +363,7 @@ class CodeSettings(SettingsTable):
         default=2.0, description="Seconds that an edit may wait for what they say of it.", json_schema_extra=LOWER
     )
     start_seconds: Annotated[float, Field(ge=1, le=300)] = Field(
-        default=30.0, description="Seconds that one may take to start, or to answer a question.",
+        default=30.0, description="Timeout in seconds for starting and for each request.",
         json_schema_extra=LOWER,
     )  # fmt: skip
     memory_mb: Annotated[int, Field(ge=64, le=1_000_000)] = Field(

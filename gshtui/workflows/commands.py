@@ -162,7 +162,7 @@ def commands(service: Callable[[], WorkflowService]) -> list[AnyCommand]:
     return [
         Command(
             "workflow",
-            "List and run chains of steps around a model",
+            "List and run workflows",
             WorkflowParameters,
             family.handle,
             access=Access.HUMAN_ONLY,

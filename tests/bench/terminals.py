@@ -107,7 +107,7 @@ def begin(probe: Probe) -> None:
     probe.write(_F9)
     probe.rest(0.5)
     probe.write("\r")
-    probe.wait_for("Every key goes", after=after)
+    probe.wait_for("Typing in", after=after)
     probe.rest(0.3)
 
 

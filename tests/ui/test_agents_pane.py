@@ -271,7 +271,7 @@ async def test_the_mouse_chooses_opens_and_brings_the_menu() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await begun(app, pilot, *FEW)
         top = pane.scrollable_content_region
-        await pilot.click(offset=(top.x + 3, top.y + 6))
+        await pilot.click(offset=(top.x + 3, top.y + 2))
         assert pane.chosen is not None and pane.chosen.id == "main"
         await pilot.click(offset=(top.x + 3, top.y), times=2)
         await settled(pilot)

@@ -105,7 +105,7 @@ async def test_without_a_model_it_says_in_a_few_rows_what_to_do() -> None:
         await app.opened(pilot)
         app.pane.consume([ModelChanged(agent="main", provider="offline", model="offline")])
         rows = [row.strip() for row in screen_rows(app.pane.transcript) if row.strip()]
-        assert "No model is connected" in rows[0] and "export ANTHROPIC_API_KEY" in rows[0]
+        assert "No model connected" in rows[0] and "export ANTHROPIC_API_KEY" in rows[0]
         assert len(rows) == 2
         app.pane.consume([ModelChanged(agent="0001", provider="offline", model="offline")])
         app.pane.consume([ModelChanged(agent="main", provider="anthropic", model="m")])

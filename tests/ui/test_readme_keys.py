@@ -799,8 +799,8 @@ def opened_calls(view: Transcript) -> list[str]:
 
 @told(
     "chat",
-    "In the conversation (`alt+up`), where each call shows its change or the last five lines of its output"
-    " (`[ui] result_lines`), and errors are shown whole:",
+    "In the conversation (`alt+up`), where a command shows the last five lines of its output (`[ui] result_lines`), an "
+    "edit its change, neighbouring reads and searches take one row until you open it, and errors are shown whole:",
 )
 async def the_chat(here: Recorded) -> None:
     view = await in_chat(here)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import random
 import zlib
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from textual.geometry import Offset, Region
@@ -20,8 +22,10 @@ from gshtui.ui.kit.transcript.entries import (
     CutEntry,
     Entry,
     NoticeEntry,
+    Prepend,
     PromptEntry,
     Put,
+    Remove,
     Stream,
     ThoughtEntry,
     ToolEntry,
@@ -702,3 +706,62 @@ async def test_a_picture_without_a_usable_copy_is_a_line(copy: bytes) -> None:
         rows = screen_rows(app.transcript)
         assert not any("▀" in row or "\x1b" in row for row in rows)
         assert sum("picture " in row for row in rows) == 2
+
+
+def looked(number: int, name: str = "read", **fields: Any) -> ToolEntry:
+    """A call that only looks."""
+    given: dict[str, Any] = {"status": "ok", "output": "line\n" * 17, "duration": 0.1} | fields
+    return ToolEntry(f"look{number}", name, f"src/m{number}.py", **given)
+
+
+async def test_calls_that_only_look_take_one_row_together() -> None:
+    app = TranscriptHost()
+    async with app.run_test(size=(100, 40)) as pilot:
+        view = app.transcript
+        view.feed.apply(Put(looked(n, status="running", output="")) for n in range(3))
+        view.feed.apply([*(Put(looked(n)) for n in range(3)), Put(looked(3, "grep"))])
+        await wait_until_drawn(pilot, view)
+        rows = [row for row in screen_rows(view) if row]
+        assert len(rows) == 1 and rows[0].startswith("✓ 3 reads, 1 search src/m0.py, src/m1.py")
+        view.feed.put(looked(1, status="error", output="no such file"))
+        await wait_until_drawn(pilot, view)
+        assert [row.strip("│ ") for row in screen_rows(view) if "no such file" in row], "what failed is seen"
+        bash = ToolEntry("b", "bash", "make", status="ok", output="done")
+        view.feed.apply([Remove("look1"), Remove("look0"), Put(bash)])
+        await wait_until_drawn(pilot, view)
+        assert [row[:18] for row in screen_rows(view) if row] == [
+            "✓ 1 read, 1 search",
+            "✓ bash make       ",
+            "  │ done",
+        ]
+        group = view.document.sheets[0]
+        view.document.toggle(group, True)
+        view.document.built(group)
+        assert sum(block.copied.startswith("line") for block in group.blocks) == 2, "opened, it shows what each gave"
+
+
+async def test_a_turn_of_twenty_calls_fits_in_twenty_rows() -> None:
+    app = TranscriptHost()
+    async with app.run_test(size=(120, 35)) as pilot:
+        for n in range(20):
+            run = ToolEntry(f"b{n}", "bash", "true", status="ok")
+            app.transcript.feed.put(looked(n, ("read", "grep", "glob")[n % 3]) if n % 4 else run)
+        await wait_until_drawn(pilot, app.transcript)
+        assert len([row for row in screen_rows(app.transcript) if row]) == app.transcript.document.height == 10
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_older_calls_are_grouped_as_new_ones_are(seed: int) -> None:
+    chance = random.Random(seed)
+    entries: list[Entry] = []
+    for n in range(30):
+        looks = chance.random() < 0.7
+        entries.append(looked(n, chance.choice(("read", "glob"))) if looks else AnswerEntry(f"a{n}", "words"))
+    shown: list[list[str]] = []
+    for older in (False, True):
+        app = TranscriptHost()
+        async with app.run_test(size=(80, 60)) as pilot:
+            app.transcript.feed.apply([Prepend(tuple(entries))] if older else map(Put, entries))
+            await wait_until_drawn(pilot, app.transcript)
+            shown.append(screen_rows(app.transcript))
+    assert shown[0] == shown[1]

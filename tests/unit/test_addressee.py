@@ -20,4 +20,4 @@ def test_the_placeholder_says_how_it_gets_there() -> None:
     assert Addressee("main").placeholder().startswith("Ask for anything")
     assert Addressee("0001", "fix", mail=True).placeholder().startswith("Ask fix for anything")
     program = Addressee("0002", "claude", mail=True, program=True).placeholder()
-    assert program.startswith("Message claude, typed into its terminal")
+    assert program.startswith("Message claude (typed into its terminal)")

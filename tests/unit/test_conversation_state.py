@@ -182,7 +182,7 @@ def test_how_a_turn_ends() -> None:
         return notice
 
     waited = end(duration=193.2, waited=190.0, usage=Usage(input=15, output=20))
-    assert waited.text == "3.2s and 3m 10s waiting for you · 15 tokens in · 20 out"
+    assert waited.text == "3.2s working · 3m 10s waiting for you · 15 tokens in · 20 out"
     done = end(duration=3.4, waited=0.2, usage=Usage(input=1_500, output=20, cache_read=500), cost=0.0312)
     assert (done.level, done.text) == ("quiet", "3.2s · 2.0k tokens in · 20 out · $0.03")
     assert (end(stop="interrupted").level, end(stop="interrupted").text) == ("warning", "Interrupted here.")

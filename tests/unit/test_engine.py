@@ -162,7 +162,7 @@ async def test_a_bad_summary_never_counts(bad: tuple[object, ...]) -> None:
     text = await here.next_request_text()
     (receipt,) = await here.cuts("compact")
     assert "The rule is 4711." in text
-    assert receipt.steps[-1] == "The summary was made without a model."
+    assert receipt.steps[-1] == "The model's summary was rejected, so a plain extract was used."
     assert "no summary" not in text and "more more" not in text
 
 

@@ -25,7 +25,7 @@ def lines(opened: frozenset[str] = frozenset(), texts: dict[str, str] | None = N
 def test_a_receipt_says_what_why_how_much_and_at_what_price() -> None:
     said = "\n".join(lines())
     for part in (
-        "161k → 48.3k tokens", "210 → 14 messages", "$0.48 → $0.14", "the cut itself cost $0.02", "11.4 s",
+        "161k → 48.3k tokens", "210 → 14 messages", "$0.48 → $0.14", "summary cost $0.02", "11.4 s",
         "1. The first summary had no section “Next”", "a compaction starts at\n160,000",
     ):  # fmt: skip
         assert part in said

@@ -145,55 +145,58 @@ def _tree(agents: list[AgentView]) -> tuple[AgentPlace, ...]:
     return tuple(placed)
 
 
-FULL = 3
-"""Up to this many agents are drawn in full; more are drawn in three lines each, or in one where those do not fit."""
-_METER = 5
+COLUMNS = 60
+"""Cells of a pane from which on each fact has a column of its own, with a heading."""
 _ROOM = 3
 """Cells below which nothing is said behind a name."""
 _INDENT = 2
 _DEEPEST = 4
 _MUTED = "$foreground-muted"
+_WORDS = {"tool": "working", "thinking": "thinking", "waiting": "needs you"}
+"""What a status is called where its word says how it is known, and not what it is."""
 
 
-def draw_agents(
-    listing: AgentListing, width: int, now: float, chosen: str = "", height: int = 0
-) -> tuple[list[Content], list[str]]:
-    """The lines of the list, and the id of each line's agent (empty between agents).
+class _Widths(msgspec.Struct, frozen=True):
+    """Cells of the columns of a wide list; what is left is the task's."""
+
+    state: int
+    name: int
+    program: int
+    branch: int
+    cost: int
+    age: int
+
+
+def draw_agents(listing: AgentListing, width: int, now: float, chosen: str = "") -> tuple[list[Content], list[str]]:
+    """The lines of the list, and the id of each line's agent (empty: nobody's): one line each, and a second for who
+    needs the person. Of the chosen one, all is said below the list.
 
     Args:
         now: seconds since the epoch.
         chosen: the agent under the cursor; empty if the pane is not focused.
-        height: rows of the pane; a list that is longer has one line for each agent. 0: any number.
     """
-    full = sum(not placed.agent.ended for placed in listing.placed) <= FULL
-    lines, owners = _draw_list(listing, width, now, chosen, "full" if full else "short")
-    if height and len(lines) > height:
-        lines, owners = _draw_list(listing, width, now, chosen, "line")
-    return lines, owners
-
-
-def _draw_list(
-    listing: AgentListing, width: int, now: float, chosen: str, size: Size
-) -> tuple[list[Content], list[str]]:
     lines: list[Content] = []
     owners: list[str] = []
+    widths = _widths(listing, width, now) if width >= COLUMNS and listing.placed else None
+    if widths is not None:
+        lines.append(Content.styled(_heading(widths, width), _MUTED).truncate(width))
+        owners.append("")
     for placed in listing.placed:
         agent = placed.agent
-        apart = size == "full" or (size == "short" and not placed.depth)
-        if lines and (placed.group or (apart and not (agent.ended and owners[-1]))):
-            lines.append(Content())
-            owners.append("")
         if placed.group:
             lines.append(Content.styled(_folder(placed.group, width), f"bold {_MUTED}"))
             owners.append("")
-        own = draw_agent(placed, width, now, size=size, chosen=agent.id == chosen)
+        left = f"{max(0.0, agent.killed_until - now):.0f} s" if agent.killed_until else ""
+        own = _lines(placed, width, _age(agent, now), left, widths, agent.id == chosen)
         lines += own
         owners += [agent.id] * len(own)
-    for words in _left_out(listing):
-        apart = [] if size == "line" else [Content()]
-        lines += [*apart, Content.styled(words, _MUTED).truncate(width, ellipsis=True)]
-        owners += [""] * (len(apart) + 1)
-    return lines, owners
+    below = [Content.styled(words, _MUTED).truncate(width, ellipsis=True) for words in _left_out(listing)]
+    below += [line for one in listing.placed if one.agent.id == chosen for line in _details(one.agent, width, now)]
+    return [*lines, *below], [*owners, *[""] * len(below)]
+
+
+def _age(agent: AgentView, now: float) -> str:
+    return figures.age(max(0.0, now - agent.since)) if agent.since else ""
 
 
 def _folder(path: str, width: int) -> str:
@@ -213,21 +216,10 @@ def _left_out(listing: AgentListing) -> list[str]:
     return [f"{' · '.join(parts)} · e shows all"] if parts else []
 
 
-Size = Literal["full", "short", "line"]
-
-
-def draw_agent(
-    placed: AgentPlace, width: int, now: float, *, size: Size = "full", chosen: bool = False
-) -> list[Content]:
-    """One agent in lines of at most `width` cells."""
-    agent = placed.agent
-    age = figures.age(max(0.0, now - agent.since)) if agent.since else ""
-    left = f"{max(0.0, agent.killed_until - now):.0f} s" if agent.killed_until else ""
-    return list(_lines(placed, width, age, left, size, chosen))
-
-
 @lru_cache(maxsize=512)
-def _lines(placed: AgentPlace, width: int, age: str, left: str, size: Size, chosen: bool) -> tuple[Content, ...]:
+def _lines(
+    placed: AgentPlace, width: int, age: str, left: str, widths: _Widths | None, chosen: bool
+) -> tuple[Content, ...]:
     """Cached, because a long list is drawn several times a second.
 
     Args:
@@ -237,15 +229,20 @@ def _lines(placed: AgentPlace, width: int, age: str, left: str, size: Size, chos
     agent = placed.agent
     depth = min(placed.depth, _DEEPEST)
     indent = " " * (_INDENT * (depth - 1)) + ("└ " if depth else "")
-    room = max(8, width - len(indent))
-    head = _head(agent, room, age, chosen, _in_short(agent, left) if size == "line" else Content())
-    if size == "line" or (agent.ended and not agent.waits_for_you):
-        rest = []
+    if widths is not None:
+        lines = [_columns(agent, width, age, left, widths, indent, chosen)]
     else:
-        rest = [line.truncate(room - 2, ellipsis=True) for line in _rest(agent, left, size == "full", room - 2)]
-    lines = [Content.assemble(indent, head)]
-    bar = Content.styled("▌ ", "$primary") if chosen else Content("  ")
-    lines += [Content.assemble(" " * len(indent), bar, line) for line in rest]
+        room = max(8, width - len(indent))
+        state, task = _state(agent, left), _task(agent, left)
+        asks = agent.waits_now and task
+        said = state if not task or asks else Content.assemble(state, (f" · {task}", _MUTED))
+        lines = [Content.assemble(indent, _head(agent, room, age, chosen, said))]
+        if asks:
+            lines.append(Content.assemble(" " * len(indent), "  ", task).truncate(width, ellipsis=True))
+    if agent.row.exceeds and not agent.ended:
+        lines.append(
+            Content.styled(f"  {_clean(agent.row.mode_words)}", "bold $warning").truncate(width, ellipsis=True)
+        )
     if chosen:
         lines = [_padded(line, width).stylize_before("$chosen") for line in lines]
     return tuple(lines)
@@ -255,75 +252,118 @@ def _padded(line: Content, width: int) -> Content:
     return Content.assemble(line, " " * max(0, width - line.cell_length))
 
 
-def _in_short(agent: AgentView, left: str) -> Content:
-    """Its state where it has one line: what needs the person, or else what it is doing."""
+def _state(agent: AgentView, left: str) -> Content:
+    """How it is, in words."""
+    _, colour = STATUS_SIGNS[agent.status]
     if left:
         return Content.styled(f"killed · u · {left}", "$error")
     if agent.waits_now:
-        return Content.assemble(("needs you", "bold $warning"), f" {_clean(agent.row.doing)}".rstrip())
-    return Content.styled("" if agent.ended else _clean(agent.row.doing), _MUTED)
+        return Content.styled("needs you", "bold $warning")
+    if agent.row.unread:
+        return Content.assemble((agent.status, colour), (f" · {agent.row.unread} new", "$primary"))
+    if agent.row.held_up:
+        return Content.styled("prompt not sent", "$warning")
+    if agent.status == "failed" and agent.row.exit_status:
+        return Content.styled(f"failed · exit {agent.row.exit_status}", colour)
+    return Content.styled(_WORDS.get(agent.status, agent.status), colour)
 
 
-def _head(agent: AgentView, width: int, age: str, chosen: bool, doing: Content) -> Content:
+def _task(agent: AgentView, left: str) -> str:
+    """What it does or asks, in one line; empty: its state says it all."""
+    return "" if agent.ended or left else _clean(agent.row.doing)
+
+
+def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content) -> Content:
+    """The one line of a narrow list: the name whole, the age, and as much of the rest as there is room for."""
     sign, colour = STATUS_SIGNS[agent.status]
-    marks = f"{agent.row.unread} new " if agent.row.unread else ""
-    if agent.ended:
-        marks = f"{agent.status} {marks}"
-    tail = Content.assemble((marks, "$warning" if agent.row.unread else _MUTED), (age, _MUTED))
+    tail = Content.styled(age, _MUTED)
     name = Content.styled(_clean(agent.row.name), "bold underline" if chosen else "bold")
     name = name.truncate(max(4, width - 3 - tail.cell_length), ellipsis=True)
     room = width - 4 - name.cell_length - tail.cell_length
-    if doing.cell_length and room > _ROOM:
-        name = Content.assemble(name, " ", doing.truncate(room, ellipsis=True))
+    if said.cell_length and room > _ROOM:
+        name = Content.assemble(name, " ", said.truncate(room, ellipsis=True))
     gap = " " * max(1, width - 2 - name.cell_length - tail.cell_length)
     return Content.assemble((f"{sign} ", colour), name, gap, tail).truncate(width, ellipsis=True)
 
 
-def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
-    _, colour = STATUS_SIGNS[agent.status]
-    doing = _clean(agent.row.doing)
-    status = Content.styled(agent.status, colour)
-    if agent.row.needs_you and agent.terminal:
-        before = "" if agent.status == "waiting" else f"{agent.status} · "
-        status = Content.assemble((before, colour), ("needs you", "bold $warning"))
-    source = "" if agent.row.status_source == "event" else f" · by {agent.row.status_source}"  # else it says so itself
-    lines = [Content.assemble(status, (source, _MUTED))]
-    if not full and doing and not agent.killed_until:
-        lines = [Content.assemble(status, f" · {doing}")]
-    if left:
-        lines = [Content.styled(f"killed · u to undo · {left}", "$error")]
-    elif full and doing:
-        lines.append(Content(doing))
-    if waits := agent.queued + len(agent.messages):
-        what = "message" if agent.terminal else "prompt"
-        why = f": {_clean(agent.row.held_up)}" if agent.row.held_up else ""
-        lines.append(Content.styled(f"{waits} {what}{'s' if waits > 1 else ''} waiting{why}", "$warning"))
+def _widths(listing: AgentListing, width: int, now: float) -> _Widths:
+    agents = [placed.agent for placed in listing.placed]
+    deepest = max(min(placed.depth, _DEEPEST) for placed in listing.placed)
+
+    def column(heading: str, values: Sequence[str], most: int) -> int:
+        widest = max(map(cell_len, values))
+        return min(most, max(len(heading), widest)) if widest else 0
+
+    return _Widths(
+        max(9, *(_state(agent, "60 s" if agent.killed_until else "").cell_length for agent in agents)) + 2,
+        column("name", [_clean(agent.row.name) for agent in agents], width // 4) + _INDENT * deepest,
+        column("program", [_program(agent) for agent in agents], 16) if width >= 80 else 0,
+        column("branch", [_branch(agent) for agent in agents], 16) if width >= 100 else 0,
+        column("cost", [_cost(agent) for agent in agents], 8),
+        column("age", [_age(agent, now) for agent in agents], 7),
+    )
+
+
+def _heading(widths: _Widths, width: int) -> str:
+    room = _task_room(widths, width)
+    cells = [("state", widths.state), ("name", widths.name), ("program", widths.program), ("task", room)]
+    cells += [("branch", widths.branch)]
+    words = "  ".join(f"{name:<{size}}" for name, size in cells if size)
+    return words + "".join(f"  {name:>{size}}" for name, size in (("cost", widths.cost), ("age", widths.age)) if size)
+
+
+def _task_room(widths: _Widths, width: int) -> int:
+    others = (widths.state, widths.name, widths.program, widths.branch, widths.cost, widths.age)
+    return max(8, width - sum(size + 2 for size in others if size))
+
+
+def _columns(agent: AgentView, width: int, age: str, left: str, widths: _Widths, indent: str, chosen: bool) -> Content:
+    sign, colour = STATUS_SIGNS[agent.status]
+    name = Content.assemble(indent, (_clean(agent.row.name), "bold underline" if chosen else "bold"))
+    cells = [
+        (Content.assemble((f"{sign} ", colour), _state(agent, left)), widths.state),
+        (name, widths.name),
+        (Content.styled(_program(agent), _MUTED), widths.program),
+        (Content(_task(agent, left)), _task_room(widths, width)),
+        (Content.styled(_branch(agent), _MUTED), widths.branch),
+    ]
+    shown = [_padded(text.truncate(size, ellipsis=True), size) for text, size in cells if size]
+    row = Content("  ").join(shown)
+    tail = [f"  {text:>{size}}" for text, size in ((_cost(agent), widths.cost), (age, widths.age)) if size]
+    return Content.assemble(row, ("".join(tail), _MUTED)).truncate(width, ellipsis=True)
+
+
+def _program(agent: AgentView) -> str:
+    return _clean(agent.made_of) or _short_name(_clean(agent.model))
+
+
+def _branch(agent: AgentView) -> str:
+    return _clean(agent.worktree).rstrip("/").rpartition("/")[2]
+
+
+def _cost(agent: AgentView) -> str:
+    """What it has cost, where that is known."""
+    silent = agent.row.kind == "cli" and not agent.row.tokens
+    return "" if silent else figures.dollars(agent.known_cost, known=agent.cost_known)
+
+
+def _details(agent: AgentView, width: int, now: float) -> list[Content]:
+    """All that is known of the agent under the cursor: what it is made of, how that is known, what it has used."""
     mode = _clean(agent.row.mode_words) or (f"{agent.mode} mode" if agent.mode not in (None, "ask") else "")
     model = _clean(agent.model)
     kinds = [
         " · ".join(word for word in (_clean(agent.made_of), name, mode) if word) for name in (model, _short_name(model))
     ]
-    kind = kinds[0]
-    if full and kind:
-        lines.append(Content.styled(_longest_that_fits(kinds, width), _MUTED))
-    if agent.row.exceeds and not agent.ended:
-        lines.insert(1, Content.styled(mode, "bold $warning"))
-    spent = spending(agent)
-    if full:
-        spent = _longest_that_fits((spent, spending(agent, window=False)), width)
-        lines.append(Content.assemble(*_meter(agent, width - len(spent)), (spent, _MUTED)))
-    else:
-        lines.append(Content.styled(" · ".join(filter(None, (spent, kind))), _MUTED))
-    return lines
-
-
-def _meter(agent: AgentView, room: int) -> list[tuple[str, str]]:
-    """A bar for how full its context is, if there is room."""
-    if room <= _METER or not agent.row.window or not agent.row.context:
-        return []
-    bar = figures.bar(min(agent.row.context, agent.row.window), agent.row.window, _METER)
-    colour = "$warning" if agent.row.context > 0.85 * agent.row.window else "$primary"
-    return [(bar, colour), (f"{'─' * (_METER - len(bar))} ", _MUTED)]
+    facts = [_longest_that_fits(kinds, width)] if kinds[0] else []
+    source = "" if agent.row.status_source == "event" else f" by {agent.row.status_source}"
+    facts.append(" · ".join(filter(None, (f"{agent.status}{source}", _age(agent, now), _clean(agent.row.doing)))))
+    if waits := agent.queued + len(agent.messages):
+        what = "message" if agent.terminal else "prompt"
+        why = f": {_clean(agent.row.held_up)}" if agent.row.held_up else ""
+        facts.append(f"{waits} {what}{'s' if waits > 1 else ''} waiting{why}")
+    if spent := spending(agent):
+        facts.append(_longest_that_fits((spent, spending(agent, window=False)), width))
+    return [Content(), *(Content.styled(fact, _MUTED).truncate(width, ellipsis=True) for fact in facts)]
 
 
 def _short_name(model: str) -> str:
@@ -338,9 +378,9 @@ def _longest_that_fits(wordings: Sequence[str], width: int) -> str:
 
 
 def spending(agent: AgentView, *, window: bool = True) -> str:
-    """Tokens in the context, of how many where there is room for that, and money spent, in words."""
+    """Tokens in the context, of how many where there is room for that, and money spent, in words; empty: unknown."""
     if agent.row.kind == "cli" and not agent.row.tokens and not agent.row.context:
-        return "cost unknown"
+        return ""
     estimate = "" if agent.exact or not agent.row.context else "~"
     size = f"/{figures.tokens(agent.row.window)}" if agent.row.window and window else ""
     cost = figures.dollars(agent.known_cost, known=agent.cost_known)

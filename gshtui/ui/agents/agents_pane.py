@@ -153,8 +153,7 @@ class AgentsPane(Pane):
                 self.show_lines([Content.styled(f"No {self._only} agents · / shows others", "$foreground-muted")])
             return
         chosen = self.chosen.id if self.chosen is not None and self.has_focus else ""
-        room = max(1, self.rows - len(below)) if self.rows else 0
-        lines, owners = draw_agents(self.listing, self.columns, self._clock(), chosen, room)
+        lines, owners = draw_agents(self.listing, self.columns, self._clock(), chosen)
         self._owners = [*owners, *rooms]
         self.show_lines([*lines, *below])
 

@@ -38,14 +38,15 @@ def calls_after(calls: Mapping[str, CallInfo], event: Event) -> Mapping[str, Cal
 def draw_calls(
     calls: Iterable[CallInfo], width: int, statuses: Mapping[str, str], now: float
 ) -> tuple[list[Content], list[str]]:
-    """The lines of the calls that the person can see into, and the owner of each line; none while there are none.
+    """The lines of the calls that the person can see into, and the owner of each line; none while nobody has
+    anything to say to another.
 
     Args:
         statuses: what agents do, by their ids.
         now: seconds since the epoch.
     """
     shown = sorted(calls, key=lambda call: (call.name != LOBBY, call.name))
-    if not shown:
+    if all(call.name == LOBBY and len(call.members) <= 2 and not call.messages for call in shown):
         return [], []
     lines = [Content(), Content.styled(" Calls", f"bold {_MUTED}")]
     owners = ["", ""]

@@ -165,7 +165,7 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
         offers = self._offers
         with Vertical(classes="dialog -form"):
             yield Static(Content("New agent"), classes="dialog-title")
-            yield TextArea(id="task", compact=True, placeholder="What should it do?")
+            yield TextArea(id="task", compact=True, placeholder="Task")
             kinds = [(shown, value) for value, shown in offers.kinds]
             yield _row("Program", Select(kinds, value=NATIVE, allow_blank=False, id="kind", compact=True))
             personas = [("none", ""), *((shown, value) for value, shown in offers.personas)]
@@ -180,9 +180,9 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
             ways = [("on its own screen", ""), ("by the Agent Client Protocol (ACP), without its screen", "yes")]
             yield _row("Driven", Select(ways, value="", allow_blank=False, id="acp", compact=True))
             yield _row("Name", LineField(placeholder="chosen automatically", id="name"))
-            branch = LineField(placeholder="none; name a branch to give it its own folder", id="worktree")
+            branch = LineField(placeholder="None. Enter a branch name to create a worktree", id="worktree")
             yield _row("Worktree", branch)
-            reports = [("stays with the agent", ""), ("goes to the conversation (background)", "yes")]
+            reports = [("keep the result in its tab", ""), ("report to the conversation (background)", "yes")]
             yield _row("Report", Select(reports, value="", allow_blank=False, id="background", compact=True))
             yield Static("", markup=False, classes="dialog-wrong")
             with Horizontal(classes="dialog-buttons"):

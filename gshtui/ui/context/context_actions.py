@@ -74,7 +74,7 @@ class ContextActions:
 
     async def _receipt(self, agent: str, cut: str) -> None:
         receipt = await self._feature.call(ShowReceipt(agent=agent, cut=cut))
-        hint = "enter opens an item · u restores it · nothing is lost: undo sends everything again"
+        hint = "enter opens an item · u restores this item · U undoes the whole compaction"
 
         def edited(text: str) -> None:
             self._app.perform(EditSummary(agent=agent, cut=cut, text=text))

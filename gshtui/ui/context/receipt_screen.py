@@ -45,7 +45,7 @@ FATES: dict[Fate, tuple[str, str, str]] = {
     "shortened": ("~", "warning", "shortened"),
     "dropped": ("-", "error", "no longer sent"),
     "summarised": ("C", "accent", "replaced by the summary"),
-    "carried": ("→", "ok", "carried over word for word"),
+    "carried": ("→", "ok", "kept verbatim"),
 }
 
 
@@ -127,9 +127,9 @@ def _costs(receipt: Receipt) -> list[str]:
     if before is not None and after is not None:
         costs.append(f"cost per request: {figures.dollars(before)} → {figures.dollars(after)}")
     if receipt.cost:
-        costs.append(f"the cut itself cost {figures.dollars(receipt.cost)}")
+        costs.append(f"summary cost {figures.dollars(receipt.cost)}")
     effort = [
-        f"the summary took {figures.tokens(receipt.usage.output)} tokens" if receipt.usage.output else "",
+        f"summary: {figures.tokens(receipt.usage.output)} tokens" if receipt.usage.output else "",
         f"{receipt.seconds:.1f} s" if receipt.id and receipt.seconds else "",
     ]
     return [*costs, *filter(None, [" and ".join(filter(None, effort))])]

@@ -152,7 +152,7 @@ def turn_end(event: TurnFinished) -> NoticeEntry:
     sent = usage.input + usage.cache_read + usage.cache_write
     parts = [seconds(event.worked)]
     if event.waited >= _WAIT:
-        parts[0] += f" and {seconds(event.waited)} waiting for you"
+        parts[0] += f" working · {seconds(event.waited)} waiting for you"
     if sent or usage.output:
         parts += [f"{_short(sent)} tokens in", f"{_short(usage.output)} out"]
     if event.cost:

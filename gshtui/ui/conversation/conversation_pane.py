@@ -47,7 +47,7 @@ _EMPTY = (
     "Ask a question or describe a task: {prompt.submit} sends it.\n? shows the keys, {app.palette} finds any action."
 )
 _OFFLINE = (
-    "No model is connected: leave, export ANTHROPIC_API_KEY=… and start again.\n"
+    "No model connected. Quit, export ANTHROPIC_API_KEY=…, and restart.\n"
     "Plain requests work without one: run make test, read README.md, find TODO."
 )
 

@@ -1,4 +1,4 @@
-"""The line above an agent's tab: who it is, what it is doing and how that is known; at the right, how to attach to it.
+"""The line above an agent's tab: who it is and what it is doing; at the right, how to attach to it.
 
 `TabAgent` is a pure reducer over events. Titles and names are untrusted text and never markup.
 """
@@ -38,7 +38,6 @@ class TabAgent(msgspec.Struct, frozen=True):
 
     row: AgentRow
     status: str
-    source: str
     since: float
     """Seconds since the epoch."""
     doing: str = ""
@@ -47,7 +46,7 @@ class TabAgent(msgspec.Struct, frozen=True):
 
 def tab_agent(row: AgentRow) -> TabAgent:
     """The agent from the roster."""
-    return TabAgent(row, row.status, row.status_source, row.status_at, row.doing, row.killed)
+    return TabAgent(row, row.status, row.status_at, row.doing, row.killed)
 
 
 def after_event(agent: TabAgent, event: Event) -> TabAgent:
@@ -62,7 +61,7 @@ def after_event(agent: TabAgent, event: Event) -> TabAgent:
             return tab_agent(event.row)
         case AgentStatusChanged():
             since = agent.since if agent.status == event.status and agent.since else event.at
-            return replace(agent, status=event.status, source=event.source, doing=event.doing, since=since)
+            return replace(agent, status=event.status, doing=event.doing, since=since)
         case AgentEnded():
             return replace(agent, status=event.status, since=event.at, doing="")
         case AgentKilled():
@@ -72,7 +71,7 @@ def after_event(agent: TabAgent, event: Event) -> TabAgent:
 
 
 def title_line(agent: TabAgent, title: str, command: str, width: int, now: float, *, focused: bool = False) -> Content:
-    """The agent with its status, source and age; at the right, the command that attaches to it.
+    """The agent with its status and age; at the right, the command that attaches to it.
 
     Args:
         title: what its terminal is called, unless it is known what it is doing.
@@ -82,7 +81,7 @@ def title_line(agent: TabAgent, title: str, command: str, width: int, now: float
     since = f" · {figures.age(max(0.0, now - agent.since))}" if agent.since else ""
     parts: list[Content | str | tuple[str, str]] = [("▌", "$primary") if focused else " "]
     if agent.status:
-        parts += [(f"{sign} {agent.status}", colour), (f" · by {agent.source}{since}  ", _MUTED)]
+        parts += [(f"{sign} {agent.status}", colour), (f"{since}  ", _MUTED)]
     parts.append((one_line(agent.row.name, 40), "bold"))
     if (mode := one_line(agent.row.mode_words, 60)) and not agent.row.ended:
         parts.append((f" · {mode}", "$warning" if agent.row.exceeds else _MUTED))

@@ -109,9 +109,7 @@ KEYS: dict[str, Key] = {
         action="Show Python variables",
     ),
     "app.theme": Key("f4", "Change theme", "Choose another theme", ANYWHERE),
-    "app.settings": Key(
-        "alt+g", "Settings", "Look at all settings, and change them", ANYWHERE, action="Change settings"
-    ),
+    "app.settings": Key("alt+g", "Settings", "Open settings", ANYWHERE, action="Change settings"),
     "session.continue": Key(
         "alt+c",
         "Continue last",
@@ -192,15 +190,13 @@ KEYS: dict[str, Key] = {
         AGENTS,
         row=True,
     ),
-    "agents.archive": Key("A", "Archive agent", "Put it away: it leaves the list and is kept", AGENTS, row=True),
+    "agents.archive": Key("A", "Archive agent", "Archive", AGENTS, row=True),
     "agents.unarchive": Key("U", "Unarchive agent", "Put it back into the list", AGENTS, row=True),
     "agents.remove": Key(
         "D", "Remove agent", "Remove an ended agent from the list; its conversation is kept", AGENTS, row=True
     ),
     "agents.filter": Key("slash", "Filter agents", "Only waiting, working, idle or ended agents, or all again", AGENTS),
-    "agents.group": Key(
-        "g", "Group by folder", "Group the agents by folder, or end that", AGENTS, action="Group agents"
-    ),
+    "agents.group": Key("g", "Group by folder", "Toggle grouping by folder", AGENTS, action="Group agents"),
     "agents.all": Key("e", "List all agents", "Also list agents of other folders and all that have ended", AGENTS),
     "shell.up": Key("up,k", "Up", "Previous row", SHELL),
     "shell.down": Key("down,j", "Down", "Next row", SHELL),

@@ -50,7 +50,7 @@ class Addressee(msgspec.Struct, frozen=True):
         if not self.mail:
             return f"Ask for anything · {MEANS}"
         if self.program:
-            return f"Message {self._name()}, typed into its terminal · {MEANS}"
+            return f"Message {self._name()} (typed into its terminal) · {MEANS}"
         return f"Ask {self._name()} for anything · {MEANS}"
 
     def _name(self) -> str:

@@ -12,7 +12,12 @@ from textual.widgets import Static
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.key_bar import shown_keys
 
-SIGNS = (("/", "Commands"), ("@", "Files of the project"), ("!", "Shell command"), ("?", "Type a question mark"))
+SIGNS = (
+    ("/", "Commands"),
+    ("@", "Files of the project"),
+    ("!", "Shell command"),
+    ("?", "Type a literal ?"),
+)
 """What the first letter of the input does, besides the keys."""
 ROWS = (
     "prompt.newline", "prompt.history", "prompt.editor", "chat.page_up", "chat.previous_prompt", "mode.next",

@@ -22,7 +22,7 @@ from gshtui.ui.kit.row_actions import row_bindings
 if TYPE_CHECKING:
     from gshtui.mcp_client.mcp_calls import ServerRow
 
-EMPTY = "There are no MCP servers. a adds one, and i those that other programs have configured."
+EMPTY = "No MCP servers yet. Press a to add one, i to import from other programs."
 _SIGNS = {
     "ready": ("●", "$success"), "starting": ("◌", "$primary"), "waiting": ("◌", "$warning"), "failed": ("✗", "$error"),
 }  # fmt: skip

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gshtui.ui.settings.settings_host import SettingsHost
 
 _OFFLINE = "offline"
-_SHORT_HINT = "{list.choose} chooses · {list.close} asks no more"
+_SHORT_HINT = "{list.choose} to select · {list.close} to skip setup"
 _HINT = f"{_SHORT_HINT}; {{app.settings}} shows all settings"
 
 

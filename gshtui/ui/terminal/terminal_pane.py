@@ -75,9 +75,7 @@ def _matter(state: TabAgent, info: PaneInfo | None, shown: TerminalDisplay) -> C
     if info is not None and info.dead:
         return Content.styled(f"{ended_line(info)} This is its last screen.", "$text-warning")
     if shown.typing:
-        return Content.assemble(
-            (f"Every key goes to {name}. ", "bold $text-warning"), (f"{shown.leave} stops typing.", _MUTED)
-        )
+        return Content.assemble((f"Typing in {name}", "bold $text-warning"), (f" · {shown.leave} to stop", _MUTED))
     if shown.held:
         more = " · new output below" if shown.behind else ""
         where = f"{shown.up:,} lines up" if shown.up else "paused"

@@ -45,7 +45,7 @@ class WorkflowsFeature(Feature):
             "Workflows",
             choices_of(runs, library, self.window.clock()),
             empty="There are no workflows.",
-            hint="{list.choose} shows a run, or writes the line that starts a workflow · {list.close} closes",
+            hint="{list.choose} to open a run, or insert the command to start one · {list.close} to close",
         )
         self.window.push_screen(picker, self._chosen)
 

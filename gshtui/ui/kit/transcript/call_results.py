@@ -17,7 +17,7 @@ from gshtui.text.styled_text import styled
 from gshtui.ui.kit.diff_lines import diff_lines
 from gshtui.ui.kit.page import Page, Palette
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
-from gshtui.ui.kit.transcript.entries import ToolEntry, ToolStatus
+from gshtui.ui.kit.transcript.entries import ToolEntry, ToolGroup, ToolStatus, only_looks
 
 _PRINTED = 12
 """Rows of output shown under a person's command."""
@@ -52,6 +52,10 @@ def sent_of(tool: ToolEntry) -> str:
 
 def result_rows(tool: ToolEntry, most: int) -> int:
     """Estimates the rows of `result_lines`, from the end of the text alone."""
+    if isinstance(tool, ToolGroup):
+        return sum(1 + result_rows(call, most) for call in tool.troubled)
+    if only_looks(tool) and tool.status not in _FAILED:
+        return 0
     if tool.diff and tool.status not in _FAILED:
         remarks = min(2 * most, tool.output.count("\n", 0, 4_000))
         return min(2 * most + 1, tool.diff.count("\n", 0, 4_000)) + remarks
@@ -61,6 +65,8 @@ def result_rows(tool: ToolEntry, most: int) -> int:
 
 def result_lines(tool: ToolEntry, page: Page) -> list[StyledLine]:
     """The lines under a call that is not opened."""
+    if isinstance(tool, ToolGroup) or (only_looks(tool) and tool.status not in _FAILED):
+        return []
     palette, most = page.palette, page.result_lines
     inner = page.narrower(4)
     if tool.status in _FAILED and not tool.by_person:

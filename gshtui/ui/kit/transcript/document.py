@@ -15,8 +15,7 @@ from textual.selection import Selection
 from gshtui.text.sanitise import plain
 from gshtui.ui.kit.page import Page
 from gshtui.ui.kit.styled_lines import StyledLine
-from gshtui.ui.kit.transcript.call_results import result_rows
-from gshtui.ui.kit.transcript.entries import Entry, NoticeEntry, ToolEntry
+from gshtui.ui.kit.transcript.entries import Entry, NoticeEntry, ToolEntry, ToolGroup, group_of, joined
 from gshtui.ui.kit.transcript.entry_blocks import BlockCache, EntryBlock
 from gshtui.ui.kit.transcript.sheet import RowHeights, Sheet
 
@@ -62,11 +61,16 @@ class TranscriptDocument:
         return self._by_id.get(sheet.entry.id) is sheet
 
     def put(self, entry: Entry) -> Sheet:
-        """Append the entry, or replace the one with its id."""
+        """Append the entry, or replace the one with its id; a call that only looks joins its like before it."""
         sheet = self._by_id.get(entry.id)
         if sheet is not None:
-            self._forget(sheet, changed=entry)
+            self._forget(sheet, changed=joined(sheet.entry, entry) or entry)
             return sheet
+        last = self.sheets[-1] if self.sheets else None
+        if last is not None and (group := joined(last.entry, entry)) is not None:
+            self._by_id[entry.id] = last
+            self._forget(last, changed=group)
+            return last
         sheet = Sheet(entry, width=self.page.width)
         sheet.gap = _gap(self.sheets[-1] if self.sheets else None, sheet)
         sheet.order = self._first + len(self.sheets)
@@ -90,11 +94,18 @@ class TranscriptDocument:
 
     def prepend(self, entries: Iterable[Entry]) -> list[Sheet]:
         """Prepend entries; those already here are skipped."""
-        new = [Sheet(entry, width=self.page.width) for entry in entries if entry.id not in self._by_id]
+        new: list[Sheet] = []
+        for entry in entries:
+            if entry.id in self._by_id:
+                continue
+            if new and (group := joined(new[-1].entry, entry)) is not None:
+                new[-1].become(group)
+            else:
+                new.append(Sheet(entry, width=self.page.width))
+            self._by_id[entry.id] = new[-1]
         before: Sheet | None = None
         for sheet in new:
             sheet.gap = _gap(before, sheet)
-            self._by_id[sheet.entry.id] = sheet
             before = sheet
         if self.sheets and new:
             self.sheets[0].gap = _gap(new[-1], self.sheets[0])
@@ -120,6 +131,10 @@ class TranscriptDocument:
         sheet = self._by_id.pop(id, None)
         if sheet is None:
             return None
+        if isinstance(sheet.entry, ToolGroup) and (left := [one for one in sheet.entry.calls if one.id != id]):
+            self._by_id |= {one.id: sheet for one in left}
+            self._forget(sheet, changed=group_of(tuple(left)))
+            return sheet
         at = self.index(sheet)
         self._drop_lines(sheet)
         self.busy.pop(id, None)
@@ -232,12 +247,12 @@ class TranscriptDocument:
 
 
 def _gap(before: Sheet | None, sheet: Sheet) -> int:
-    """Empty rows between two entries: notices are close together, and so are calls that show no result."""
+    """Empty rows between two entries: notices are close together, and so are an agent's calls."""
     if before is None:
         return 0
     first, second = before.entry, sheet.entry
     if isinstance(first, ToolEntry) and isinstance(second, ToolEntry):
-        return int(first.by_person or result_rows(first, 1) > 0)
+        return int(first.by_person)
     return int(not (isinstance(first, NoticeEntry) and isinstance(second, NoticeEntry)))
 
 

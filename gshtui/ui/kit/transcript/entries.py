@@ -6,6 +6,7 @@ it is sanitised when blocks are made from it. Created by `conversation_state.py`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -80,6 +81,54 @@ class ToolEntry:
     @property
     def live(self) -> bool:
         return self.status in ("asked", "running")
+
+
+LOOKS = {"read": ("read", "reads"), "glob": ("search", "searches"), "grep": ("search", "searches")}
+"""The tools that only look, by name: what one call of them is, and several. Their results are for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolGroup(ToolEntry):
+    """Neighbouring calls that only look: one row until it is opened. Its id is that of the first."""
+
+    calls: tuple[ToolEntry, ...] = ()
+
+    @property
+    def troubled(self) -> tuple[ToolEntry, ...]:
+        """Those that the person should see all the same: they failed, or wait."""
+        return tuple(call for call in self.calls if call.status not in ("ok", "running"))
+
+
+def only_looks(entry: Entry | None) -> bool:
+    """Whether its result is for the model alone."""
+    return isinstance(entry, ToolEntry) and entry.name in LOOKS and not (entry.by_person or entry.pictures)
+
+
+def joined(before: Entry | None, entry: Entry) -> ToolGroup | None:
+    """Both as one group, if both only look; a call that is in the group already is replaced."""
+    if not (isinstance(before, ToolEntry) and isinstance(entry, ToolEntry)):
+        return None
+    if isinstance(before, ToolGroup) and any(call.id == entry.id for call in before.calls):
+        return group_of(tuple(entry if call.id == entry.id else call for call in before.calls))
+    if not (isinstance(before, ToolGroup) or only_looks(before)) or not only_looks(entry):
+        return None
+    return group_of((*(before.calls if isinstance(before, ToolGroup) else (before,)), entry))
+
+
+def group_of(calls: tuple[ToolEntry, ...]) -> ToolGroup:
+    """A group of these calls."""
+    worst = next((call for call in calls if call.status != "ok"), calls[0])
+    counts = Counter(LOOKS[call.name] for call in calls)
+    name = ", ".join(f"{count} {words[count > 1]}" for words, count in counts.items())
+    return ToolGroup(
+        calls[0].id,
+        name,
+        ", ".join(dict.fromkeys(call.subject for call in calls)),
+        status=worst.status,
+        output="\n".join(call.output for call in calls),
+        duration=sum(call.duration for call in calls),
+        calls=calls,
+    )
 
 
 @dataclass(frozen=True, slots=True)

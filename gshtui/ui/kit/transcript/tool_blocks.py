@@ -20,7 +20,7 @@ from gshtui.ui.kit.diff_lines import diff_lines
 from gshtui.ui.kit.page import Page, Palette
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.transcript.call_results import gist_rows, result_lines, sent_of, size, text_runs
-from gshtui.ui.kit.transcript.entries import OutcomeEntry, ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.entries import OutcomeEntry, ThoughtEntry, ToolEntry, ToolGroup, only_looks
 from gshtui.ui.kit.transcript.entry_blocks import EntryBlock, pieces
 from gshtui.ui.kit.transcript.markdown_splitter import ROWS
 
@@ -40,12 +40,23 @@ _LONG = 160
 
 def tool_blocks(tool: ToolEntry, *, opened: bool) -> list[EntryBlock]:
     """The blocks of a call: its line, all details when open, and the pictures that it has drawn."""
+    if isinstance(tool, ToolGroup):
+        return _group_blocks(tool, opened)
     header = EntryBlock(partial(_header, tool, opened), tool.subject or tool.name, toggles=True)
     blocks = [header, *_opened(tool)] if opened else [header]
     if tool.pictures:
         from gshtui.ui.kit.transcript.picture_blocks import picture_blocks  # few calls draw any
 
         blocks += picture_blocks(tool)
+    return blocks
+
+
+def _group_blocks(group: ToolGroup, opened: bool) -> list[EntryBlock]:
+    """The row of calls that only look; below it those with trouble, or all with what they gave."""
+    blocks = [EntryBlock(partial(_header, group, opened), group.subject, toggles=True)]
+    for call in group.calls if opened else group.troubled:
+        blocks.append(EntryBlock(partial(_header, call, opened), call.subject))
+        blocks += _opened(call) if opened else ()
     return blocks
 
 
@@ -102,6 +113,9 @@ def _meta(tool: ToolEntry, opened: bool, page: Page) -> list[Segment]:
         parts.append(
             [Segment(f"+{added}", palette.ok), Segment(" ", palette.text), Segment(f"-{removed}", palette.error)]
         )
+    elif only_looks(tool) and tool.status == "ok" and tool.output and not tool.cut:
+        count = tool.output.strip("\n").count("\n") + 1
+        parts.append([Segment(f"{count:,} line{'s' * (count > 1)}", palette.faint)])
     elif tool.bytes > 1_000:
         parts.append([Segment(size(tool.bytes), palette.faint)])
     if tool.sandboxed:
