@@ -130,7 +130,7 @@ def completion(shell: str, as_json: bool) -> int:
     return 0
 
 
-SHELL = click.Choice(["zsh", "bash"])
+SHELL = click.Choice(["zsh", "bash", "fish"])
 
 
 @click.group(short_help="Your shells: install, status, pause, log …")
@@ -150,7 +150,8 @@ def shell() -> None:
 def init(shell: str, as_json: bool) -> int:
     """Print the code that a shell has to source.
 
-    For zsh: `source <(gsh-tui shell init zsh)`; for bash: `eval "$(gsh-tui shell init bash)"`.
+    For zsh: `source <(gsh-tui shell init zsh)`; for bash: `eval "$(gsh-tui shell init bash)"`; for
+    fish: `gsh-tui shell init fish | source`.
     """
     from gshtui.cli.shell_init import command
     from gshtui.headless import streams

@@ -33,6 +33,9 @@ _IN_TMUX = (
 
 def install(shell: str, *, in_tmux: bool, yes: bool, as_json: bool) -> int:
     """Ask, then add the line; returns the exit code. `in_tmux`: shells outside tmux go on in one of their own."""
+    if in_tmux and shell not in plugin.IN_TMUX:
+        streams.complain(f"{shell} does not go on in a tmux of its own; leave --in-tmux out.")
+        return exits.USAGE
     wanted = plugin.line(shell, in_tmux=in_tmux)
     if shell == "zsh" and shutil.which("zsh") is None:
         streams.complain("zsh is not installed, so nothing would read its start-up file.", "gsh-tui shell install bash")
@@ -61,10 +64,11 @@ def install(shell: str, *, in_tmux: bool, yes: bool, as_json: bool) -> int:
             streams.complain(why)
         change = startup_file.add(shell, file, in_tmux=in_tmux)
     except (StartupError, FolderError) as error:
-        streams.complain(str(error), f"For this shell alone: source {plugin.quoted(plugin.path(shell))}")
+        streams.complain(str(error), f"For this shell alone: source {plugin.quoted(plugin.path(shell), shell)}")
         return exits.ERROR
     tell_plugins()
-    text = f"Added the line to {file}; new shells will report. For this one: source {plugin.quoted(plugin.path(shell))}"
+    this = plugin.quoted(plugin.path(shell), shell)
+    text = f"Added the line to {file}; new shells will report. For this one: source {this}"
     return _print_change(change, text, shell, wanted, as_json)
 
 

@@ -35,6 +35,9 @@ def file_of(shell: str, environ: Mapping[str, str]) -> Path:
     """The file that an interactive shell reads at its start. Raises `FolderError`."""
     if shell == "bash":
         return paths.home() / ".bashrc"
+    if shell == "fish":
+        folder = environ.get("XDG_CONFIG_HOME", "")
+        return (Path(folder) if folder.startswith("/") else paths.home() / ".config") / "fish" / "config.fish"
     folder = environ.get("ZDOTDIR", "")
     return (Path(folder) if folder.startswith("/") else paths.home()) / ".zshrc"
 
@@ -85,6 +88,7 @@ def _replace(file: Path, raw: bytes) -> StartupChange:
     made: list[Path] = []
     try:
         real = file.resolve()
+        real.parent.mkdir(parents=True, exist_ok=True)
         backup = None
         if real.exists():
             backup = real.with_name(f"{real.name}.before-gsh-tui-{time.strftime('%Y%m%d-%H%M%S')}")

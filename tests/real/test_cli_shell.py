@@ -97,7 +97,7 @@ def test_what_init_prints_is_the_plugin() -> None:
     assert ran.stdout == "1 noglob gsh\n"
     assert ran.stderr == ""
     assert run_gsh("shell", "path").out.strip() == str(PLUGIN)
-    assert run_gsh("shell", "init", "fish").code == 2
+    assert run_gsh("shell", "init", "tcsh").code == 2
 
 
 def test_pause_and_resume(home: Home) -> None:

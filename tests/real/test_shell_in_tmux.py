@@ -19,7 +19,7 @@ from tests.kit.warm_program import run_gsh
 pytestmark = pytest.mark.tmux
 
 
-@pytest.mark.parametrize("program", plugin.SHELLS)
+@pytest.mark.parametrize("program", plugin.IN_TMUX)
 async def test_the_first_question_after_a_login_has_what_just_failed(
     program: str, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,7 +52,7 @@ async def test_the_first_question_after_a_login_has_what_just_failed(
     assert list(tmp_path.glob("tmux-*/gsh-shell-*")) == [], "nothing of it is left"
 
 
-@pytest.mark.parametrize("program", plugin.SHELLS)
+@pytest.mark.parametrize("program", plugin.IN_TMUX)
 def test_without_a_tmux_that_starts_it_goes_on_as_it_is(program: str, home: Home, tmp_path: Path) -> None:
     (tmp_path / "tmux").write_text("#!/bin/sh\necho no >&2; exit 1\n")
     (tmp_path / "tmux").chmod(0o755)
@@ -65,7 +65,7 @@ def test_without_a_tmux_that_starts_it_goes_on_as_it_is(program: str, home: Home
         shell.close()
 
 
-@pytest.mark.parametrize("program", plugin.SHELLS)
+@pytest.mark.parametrize("program", plugin.IN_TMUX)
 def test_the_line_is_put_in_and_taken_out(program: str, home: Home) -> None:
     file = home.path / (".zshrc" if program == "zsh" else ".bashrc")
     file.write_text("# mine\n")
