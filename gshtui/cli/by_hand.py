@@ -28,6 +28,8 @@ MODULES = {
     "logout": "gshtui.cli.login",
     # Replaces the very program that runs it.
     "update": "gshtui.cli.update",
+    # Takes away what others have set up, by their own commands.
+    "uninstall": "gshtui.cli.uninstall",
     # Runs an agent in this process; the agent commands only call one.
     "agent run": "gshtui.cli.agent_run",
     # Gives the terminal to an editor, then reports the errors that are left in the file.

@@ -84,7 +84,8 @@ SHELL_FORMS = frozenset((
     "profiles check", "profiles ls", "profiles show", "profiles test", "profiles update", "prompt", "prompts ls",
     "prompts show", "prune", "python install", "redo", "replay", "report", "rewind", "run", "sandbox", "search",
     "serve", "session export", "session ls", "session rename", "session resume", "session rm", "session search",
-    "session show", "session summarise", "shell", "timeline", "update", "usage", "version", "workflow cancel",
-    "workflow ls", "workflow resume", "workflow run", "workflow runs", "workflow show", "worktree finish",
+    "session show", "session summarise", "shell", "timeline", "uninstall", "update", "usage", "version",
+    "workflow cancel", "workflow ls", "workflow resume", "workflow run", "workflow runs", "workflow show",
+    "worktree finish",
 ))
 """Commands that are words of `gsh-tui`."""

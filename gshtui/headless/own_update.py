@@ -115,3 +115,18 @@ def _run(commands: tuple[tuple[str, ...], ...], data: dict[str, Any], *, as_json
     if as_json:
         streams.result_json(data)
     return exits.DONE
+
+
+def removal() -> str:
+    """How the program itself is removed, as a sentence."""
+    place, here = Path(sys.prefix).as_posix(), installation()
+    if here.commands[:1] and here.commands[0][:2] == ("git", "-C"):
+        return f"remove the folder {here.commands[0][2]}."
+    command = (
+        ("uv", "tool", "uninstall", _NAME)
+        if "uv/tools" in place
+        else ("pipx", "uninstall", _NAME)
+        if "pipx/venvs" in place
+        else (sys.executable, "-m", "pip", "uninstall", _NAME)
+    )
+    return f"`{shlex.join(command)}`."

@@ -136,6 +136,7 @@ BY_HAND = {
     "login",
     "logout",
     "update",
+    "uninstall",
     "prompt",
     "gsh",
     "replay",
