@@ -34,8 +34,15 @@ class ResourceParameters(ToolParameters):
 
 
 def mentioned_resources(text: str) -> list[tuple[str, str]]:
-    """(server, URI) of each `@SERVER:URI` in a text, in order, without duplicates."""
-    found = ((server, uri.rstrip(_TRAILING)) for server, uri in _MENTION.findall(text))
+    """(server, URI) of each `@SERVER:URI` in a text, in order, without duplicates.
+
+    `@mcp:SERVER:URI` is one, too; since a server may have that name, it is also one of `mcp`.
+    """
+    found: list[tuple[str, str]] = []
+    for server, uri in _MENTION.findall(text):
+        found.append((server, uri.rstrip(_TRAILING)))
+        inner, sign, rest = found[-1][1].partition(":")
+        found += [(inner, rest)] if server == "mcp" and sign else []
     return list(dict.fromkeys(one for one in found if one[1]))
 
 

@@ -24,7 +24,6 @@ COVERS = (
     "gshtui.mcp_client.consents",
     "gshtui.mcp_client.sdk_session",
     "gshtui.mcp_client.server_requests",
-    "gshtui.mcp_client.server_resources",
     "gshtui.mcp_client.server_tools",
 )
 
