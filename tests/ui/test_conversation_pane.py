@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -264,3 +265,31 @@ async def test_stored_commands_come_with_the_page_of_their_time() -> None:
         shown = [sheet.entry.id for sheet in view.document.sheets]
         assert [id for id in shown if id.startswith("run/")] == [f"run/window-s.{n}" for n in (1, 2, 3, 4)]
         assert shown[:2] == ["run/window-s.1", "m0"]
+
+
+async def test_a_conversation_that_is_being_loaded_does_not_look_empty() -> None:
+    app = Host(record(600))
+    app.pane = ConversationPane(app._load, coming=True)
+    seen: list[str] = []
+    load = app.pane._load_older
+
+    async def slowly(session: str, before: int | None, limit: int) -> Sequence[Any]:
+        await asyncio.sleep(0)
+        seen.append(app.pane.transcript._painter.empty)
+        return await load(session, before, limit)
+
+    app.pane._load_older = slowly
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until_drawn(pilot, app.pane.transcript)
+        assert screen_rows(app.pane.transcript)[11].strip() == "Loading the conversation…"
+        opened = [
+            ModelChanged(agent="main", provider="p", model="m", label="M"),
+            SessionOpened(agent="main", session="s", title="", cwd="/", messages=600),
+        ]
+        app.pane.consume(opened)
+        await wait_until_drawn(pilot, app.pane.transcript)
+        assert seen == ["Loading 600 messages…"]
+        assert "needle in output 599" in "".join(screen_rows(app.pane.transcript))
+        app.pane.consume([SessionOpened(agent="main", session="t", title="", cwd="/", messages=0)])
+        await wait_until_drawn(pilot, app.pane.transcript)
+        assert any("No messages yet." in row for row in screen_rows(app.pane.transcript))

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 
 from gshtui.bus.events.agent_events import PromptBegun, PromptSubmitted
 from gshtui.ui.kit.dialogs import FoldScreen
+from gshtui.ui.prompt.addressee import Addressee
 from tests.kit.home import Home
 from tests.kit.prompt_host import PromptHost
 
@@ -285,14 +286,11 @@ async def test_keys_before_the_draft_is_read_go_on_behind_it(home: Home, tmp_pat
         assert again.area.input.text == "old new"
 
 
-@pytest.mark.parametrize("key", ["alt+e", "ctrl+g"])
-async def test_an_editor_without_a_terminal_says_so_and_keeps_the_text(
-    monkeypatch: pytest.MonkeyPatch, key: str
-) -> None:
+async def test_an_editor_without_a_terminal_says_so_and_keeps_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", "true")
     app = host()
     async with app.run_test(notifications=True) as pilot:
-        await pilot.press(*"keep me", key)
+        await pilot.press(*"keep me", "alt+e")
         await pilot.pause()
         await app.workers.wait_for_complete()
         await pilot.pause()
@@ -313,3 +311,17 @@ async def test_every_size(size: tuple[int, int]) -> None:
         await pilot.pause()
         region = app.area.input.region
         assert region.height >= 1 and region.bottom <= size[1] and region.width > 10
+
+
+async def test_a_message_to_an_agent_that_has_ended_stays_in_the_input() -> None:
+    app = PromptHost(keep_drafts=False)
+    async with app.run_test(notifications=True) as pilot:
+        app.area.input.address(Addressee("0002", "claude", mail=True, program=True, ended=True))
+        await pilot.press(*"go on", "enter")
+        await pilot.pause()
+        assert app.area.input.text == "go on"
+        assert [one.message for one in app._notifications] == ["claude has ended · R in Agents restarts it."]
+        app.area.input.address(Addressee("main"))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert [event.text for event in app.events if isinstance(event, PromptSubmitted)] == ["go on"]

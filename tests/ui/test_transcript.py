@@ -718,6 +718,9 @@ async def test_calls_that_only_look_take_one_row_together() -> None:
     app = TranscriptHost()
     async with app.run_test(size=(100, 40)) as pilot:
         view = app.transcript
+        view.feed.apply([Put(looked(0, status="running", output="")), Put(looked(0))])
+        await wait_until_drawn(pilot, view)
+        assert screen_rows(view)[0].startswith("✓ read src/m0.py"), "one call that has ended is one call"
         view.feed.apply(Put(looked(n, status="running", output="")) for n in range(3))
         view.feed.apply([*(Put(looked(n)) for n in range(3)), Put(looked(3, "grep"))])
         await wait_until_drawn(pilot, view)

@@ -21,3 +21,5 @@ def test_the_placeholder_says_how_it_gets_there() -> None:
     assert Addressee("0001", "fix", mail=True).placeholder().startswith("Ask fix for anything")
     program = Addressee("0002", "claude", mail=True, program=True).placeholder()
     assert program.startswith("Message claude (typed into its terminal)")
+    gone = Addressee("0002", "claude", mail=True, program=True, ended=True).placeholder()
+    assert gone.startswith("claude has ended · R in Agents restarts it")

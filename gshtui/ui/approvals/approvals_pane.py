@@ -48,7 +48,7 @@ from gshtui.ui.approvals.approvals_state import (
     turned_to_agent,
     without_question,
 )
-from gshtui.ui.approvals.question_view import Answers, QuestionView
+from gshtui.ui.approvals.question_view import Answers, QuestionView, wrapped_question
 from gshtui.ui.approvals.rule_form import VOID as RULE_VOID
 from gshtui.ui.approvals.rule_form import RuleForm
 from gshtui.ui.kit.bound_keys import BoundKeys, key_of
@@ -176,6 +176,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         yield Static(id="approval-title", markup=False)
         yield QuestionView(self.draw)
         yield Answers()
+        yield Static(id="approval-note", markup=False)
 
     def on_mount(self) -> None:
         self.watch(self.screen, "focused", self._noticed)
@@ -298,6 +299,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.set_class(opened, "-open")
         view, answers = self.query_one(QuestionView), self.query_one(Answers)
         view.display = answers.display = opened and request is not None and not self._keys.in_rule
+        self.query_one("#approval-note", Static).display = False
         if request is None:
             self.query_one("#approval-title", Static).update(f"◆ {self.said}")
         elif opened:
@@ -345,7 +347,14 @@ class ApprovalsPane(Vertical, can_focus=True):
         room = width - 4 - len(tail)
         most = max(1, height // 2 - 1 - frame - rows)
         named = request.effect == "write" and subject == request.subject and cell_len(heading) <= room
-        view.fit(inner, most, named=named)
+        note = [text for _, text in wrapped_question(question_parts(request).tail, inner)]
+        beside = view.fit(inner, most, named=named, tail=False) + len(note) <= most and not (view.above or view.hidden)
+        if beside:  # behind the answers, where all of it has room
+            shown = self.query_one("#approval-note", Static)
+            shown.display = bool(note) and view.display
+            shown.update(Content("\n".join(note)))
+        else:
+            view.fit(inner, most, named=named)
         if named and (view.above or view.hidden) and cell_len(heading) > room - _MORE:
             view.fit(inner, most)  # the title will shorten it
         more = f" · ↑ {view.above}" if view.above and view.display else ""

@@ -46,6 +46,7 @@ _EMPTY = (
     "No messages yet.\n\n"
     "Ask a question or describe a task: {prompt.submit} sends it.\n? shows the keys, {app.palette} finds any action."
 )
+_LOADING = "Loading the conversation…"
 _OFFLINE = (
     "No model connected. Quit, export ANTHROPIC_API_KEY=…, and restart.\n"
     "Plain requests work without one: run make test, read README.md, find TODO."
@@ -75,6 +76,7 @@ class ConversationPane(Vertical):
         agent: str = "main",
         elsewhere: bool = False,
         empty: str = _EMPTY,
+        coming: bool = False,
         id: str | None = None,
     ) -> None:
         """
@@ -86,14 +88,17 @@ class ConversationPane(Vertical):
             agent: whose conversation it is.
             elsewhere: another process writes it, so that a turn may be in progress when it is opened here.
             empty: what it says before the first message.
+            coming: a conversation that exists already is about to be opened.
         """
         super().__init__(id=id)
         self._load_older = load_older
         self._load_ran = load_ran
         self._load_cuts = load_cuts
-        self.transcript = Transcript(empty=empty, load_picture=load_picture)
+        self.transcript = Transcript(empty=_LOADING if coming else empty, load_picture=load_picture)
         self._state = ConversationState(agent)
-        self._empty = empty
+        self._empty = self._hint = empty
+        self._coming = -1 if coming else 0
+        """Messages that are being loaded; -1: nobody knows how many."""
         self._held: list[Event] | None = None
         """Events that belong behind messages which are still being loaded; `None`: none are."""
         self._elsewhere = elsewhere
@@ -143,7 +148,8 @@ class ConversationPane(Vertical):
                 self._held.append(event)
                 continue
             if isinstance(event, ModelChanged) and event.agent == self._state.agent:
-                transcript.show_empty(_OFFLINE if event.provider == "offline" else self._empty)
+                self._hint = _OFFLINE if event.provider == "offline" else self._empty
+                self._show_hint()
             transcript.feed.apply(self._state.apply_event(event))
             if isinstance(event, InputCommandStarted) and event.agent == self._state.agent:
                 self.post_message(self.CommandBegan())
@@ -151,7 +157,9 @@ class ConversationPane(Vertical):
                 self._oldest, self._oldest_at, self._complete = None, math.inf, not event.messages
                 self.newest = 0
                 self._loading = self._in_turn = False
+                self._coming = event.messages
                 self._load()
+                self._show_hint()
                 self._held = [] if self._elsewhere and self._loading else None
 
     def show_outcome(self, line: str, text: str, *, failed: bool = False) -> None:
@@ -204,6 +212,7 @@ class ConversationPane(Vertical):
             report_unexpected("the older messages", error)
             if session == self._state.session:
                 self._complete, self._loading = True, False
+                self._coming = 0
                 words = f"Can't load older messages: {error}"
                 self.transcript.feed.put(NoticeEntry("older messages", "error", words, "Try `gsh-tui doctor`."))
                 self._release()
@@ -211,6 +220,7 @@ class ConversationPane(Vertical):
         if session != self._state.session:
             return
         self._loading = False
+        self._coming = 0
         self._complete = len(stored) < PAGE
         if stored:
             self.newest = max(self.newest, stored[-1].seq)
@@ -220,6 +230,12 @@ class ConversationPane(Vertical):
             in_turn = self._held is not None and (self._in_turn or any(isinstance(e, TurnStarted) for e in self._held))
             self.transcript.feed.apply(older_operations(self._state, messages, ran, cuts, in_turn=in_turn))
         self._release()
+        self._show_hint()
+
+    def _show_hint(self) -> None:
+        """Say what an empty conversation is for, or that one is being loaded."""
+        loading = _LOADING if self._coming < 0 else f"Loading {self._coming:,} messages…"
+        self.transcript.show_empty(loading if self._coming else self._hint)
 
     def _release(self) -> None:
         """Take the events that had to wait for the messages before them."""

@@ -27,6 +27,8 @@ class Addressee(msgspec.Struct, frozen=True):
     """Its own process gets the prompts: it is not the agent of this window."""
     program: bool = False
     """It is another vendor's program."""
+    ended: bool = False
+    """It has ended, so nothing can be sent to it."""
     call: str = ""
     """What is typed is said in this call, not to the agent."""
     commands: tuple[ProgramCommand, ...] = ()
@@ -49,9 +51,16 @@ class Addressee(msgspec.Struct, frozen=True):
             return "Say something here · @name asks an agent, @all all · / command"
         if not self.mail:
             return f"Ask for anything · {MEANS}"
+        if self.ended:
+            return f"{self.gone} · / command · ! shell"
         if self.program:
             return f"Message {self._name()} (typed into its terminal) · {MEANS}"
         return f"Ask {self._name()} for anything · {MEANS}"
+
+    @property
+    def gone(self) -> str:
+        """Why nothing can be sent to it, and what helps."""
+        return f"{self._name()} has ended · R in Agents restarts it"
 
     def _name(self) -> str:
         return _line(self.name or self.agent, 40)

@@ -31,7 +31,7 @@ from gshtui.ui.prompt.key_hints import KeyUse
 from gshtui.ui.prompt.line_editing import LineEdit, LineEditing
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup, CompletionSource, WordCompletion
 from gshtui.ui.prompt.prompt_history import PromptHistory
-from gshtui.ui.prompt.prompt_routing import Commands, NothingToSend, route, sent_as
+from gshtui.ui.prompt.prompt_routing import Commands, NothingToSend, ToAgent, route, sent_as
 from gshtui.ui.prompt.quick_keys import QuickKeys
 from gshtui.ui.prompt.sent_history import SentHistory
 
@@ -489,6 +489,8 @@ class PromptInput(FoldingArea):
     def _send(self) -> None:
         text = self.value
         target = route(text, self.commands, self.addressee.offers)
+        if isinstance(target, ToAgent) and self.addressee.ended and not self.addressee.call:
+            target = NothingToSend(f"{self.addressee.gone}.")  # what was written stays
         if isinstance(target, NothingToSend):
             if target.why:
                 self.complain(target.why)

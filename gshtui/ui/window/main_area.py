@@ -355,7 +355,8 @@ def make_main_area(bridge: Bridge, now: Callable[[], float]) -> MainArea:
     def chat() -> Widget:
         from gshtui.ui.conversation.conversation_pane import ConversationPane
 
-        return ConversationPane(bridge.messages, bridge.ran, bridge.cuts, bridge.output, agent=agent)
+        coming = bool(bridge.opening.session)
+        return ConversationPane(bridge.messages, bridge.ran, bridge.cuts, bridge.output, agent=agent, coming=coming)
 
     return MainArea(
         chat=chat,

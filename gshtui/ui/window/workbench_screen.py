@@ -188,6 +188,7 @@ class WorkbenchScreen(Screen[None]):
             view.row.mode_words or view.mode or "" if view is not None else "",
             mail=agent != front,
             program=view is not None and not view.row.speaks_events,
+            ended=view is not None and view.ended,
             call=pane.call if pane is not None else "",
             commands=view.row.commands if view is not None else (),
         )

@@ -110,7 +110,7 @@ def joined(before: Entry | None, entry: Entry) -> ToolGroup | None:
         return None
     if isinstance(before, ToolGroup) and any(call.id == entry.id for call in before.calls):
         return group_of(tuple(entry if call.id == entry.id else call for call in before.calls))
-    if not (isinstance(before, ToolGroup) or only_looks(before)) or not only_looks(entry):
+    if before.id == entry.id or not (isinstance(before, ToolGroup) or only_looks(before)) or not only_looks(entry):
         return None
     return group_of((*(before.calls if isinstance(before, ToolGroup) else (before,)), entry))
 
