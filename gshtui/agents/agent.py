@@ -142,6 +142,10 @@ class Agent:
         """Start answering prompts."""
         self._life = keep_on(self._run, f"the agent {self.name}")
 
+    def hold(self, why: str) -> None:
+        """Have every prompt that waits wait for a person."""
+        self._inbox.hold(why)
+
     def cease(self) -> None:
         """Start nothing from now on: no request, no tool. The turn in progress ends; what waits stays in the record."""
         self._inbox.close()
@@ -578,6 +582,11 @@ class LocalRoster:
         async with self._sessions.open_beside(session, agent.name) as conversation:
             with agent.beside(conversation):
                 yield conversation
+
+    def hold(self, why: str) -> None:
+        """Have every prompt that waits wait for a person."""
+        for agent in self:
+            agent.hold(why)
 
     def cease(self) -> None:
         """Have no agent start anything from now on."""

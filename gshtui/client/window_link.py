@@ -84,6 +84,8 @@ class WindowLink:
         self.bus = LinkedBus(self._publish, lambda: self._ask("drained"))
         self.settings = settings
         self.commands: Mapping[str, CommandEntry] = {}
+        self.goes_on = False
+        """Whether a turn goes on there after this was stopped."""
         self._lost = asyncio.Event()
         self._reader = reader
         self._writer = writer
@@ -138,8 +140,9 @@ class WindowLink:
 
     async def stop(self) -> None:
         """Stop the hub in order, and hang up."""
+        self._fail_calls()
         with suppress(HubLost):
-            await self._ask("stop")
+            self.goes_on = await self._ask("stop")
         await cancel_and_wait(self._reading)
         self._writer.close()
         await self.bus.close()
@@ -293,6 +296,9 @@ class WindowLink:
                 except Exception as error:  # of this message alone
                     report("the connection to the hub", error)
         self._lost.set()
+        self._fail_calls()
+
+    def _fail_calls(self) -> None:
         for waiting in self._calls.values():
             if not waiting.done():
                 waiting.set_exception(HubLost())

@@ -1,14 +1,15 @@
 """Hubs for windows in other processes: each window has one of its own in here, on the host's record.
 
 It has the folder, the settings and the variables of its window, which starts it, calls it and stops it as one in its
-own process, and is told all events. A window that hangs up without a word has left. One that reads slowly gets what
-came meanwhile merged; one that does not read is given up, as if it had left.
+own process, and is told all events. One that hangs up without a word has left. A turn that is then in progress goes on,
+and the next window in its folder comes to it; nothing else starts. A window that reads slowly gets what came meanwhile
+merged; one that does not read is given up, as if it had left.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from gshtui.commands.declaration import Question
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.surroundings import difference
+from gshtui.hub.window_history import WindowHistory
 from gshtui.hub.window_hub import WindowHub
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
@@ -52,14 +54,15 @@ class AskedWindows(NoHost):
     def __init__(self, host: Hub) -> None:
         self._host = host
         self._umask = process_limits.umask()
-        self._windows: dict[HubConnection, _HostedWindow] = {}
-        self._none = asyncio.Event()
-        self._none.set()
+        self._faces: dict[HubConnection, _Face] = {}
+        self._windows: list[_HostedWindow] = []
+        self._changed = asyncio.Event()
+        """A window was opened or has ended."""
 
     @property
-    def open(self) -> list[str]:
-        """What is open here: each window's place and folder."""
-        return [window.what for window in self._windows.values()]
+    def open(self) -> bool:
+        """Whether there are windows, or turns that they have left behind."""
+        return bool(self._windows)
 
     def admit(self, connection: HubConnection) -> dict[str, Any]:
         """Say which version this is."""
@@ -67,55 +70,64 @@ class AskedWindows(NoHost):
 
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Open a window, or handle what an open one says."""
-        window = self._windows.get(connection)
-        if window is not None:
-            window.handle_message(fields)
+        face = self._faces.get(connection)
+        if face is not None:
+            face.handle_message(fields)
             return
         try:
             opening = msgspec.convert(fields, learned(WindowOpening))
         except msgspec.ValidationError as error:
             raise BadLine(str(error)) from error
-        window = self._windows[connection] = _HostedWindow(self._host, connection, opening)
-        self._none.clear()
-        start_job(self._serve(connection, window), "a window in another process")
+        face = self._faces[connection] = _Face(connection)
+        start_job(self._serve(connection, face, opening), "a window in another process")
 
     def disconnected(self, connection: HubConnection) -> None:
         """It has left."""
-        if (window := self._windows.get(connection)) is not None:
-            window.leave()
+        if (face := self._faces.pop(connection, None)) is None:
+            return
+        if face.window is not None:
+            face.window.leave(face)
+        else:
+            start_job(face.close(), "the end of a connection")
 
     async def finish(self) -> None:
-        """Wait until no window is open."""
-        await self._none.wait()
+        """Wait until no window is open, and no turn of one goes on."""
+        while self._windows:
+            self._changed.clear()
+            await self._changed.wait()
 
     async def rest(self) -> None:
         """Wait until no turn is in progress in any window."""
-        while working := [window for window in self._windows.values() if window.working]:
+        while working := [window for window in self._windows if window.working]:
             await working[0].turned()
 
     async def close(self) -> None:
         """Stop the hubs of all windows, and wait until they have recorded what they have."""
-        for window in self._windows.values():
-            window.leave()
+        for window in self._windows:
+            window.end()
         await self.finish()
 
-    async def _serve(self, connection: HubConnection, window: _HostedWindow) -> None:
+    async def _serve(self, connection: HubConnection, face: _Face, opening: WindowOpening) -> None:
+        if not sees_the_same(connection.peer):
+            face.send(declined="it is in other namespaces")
+            return
+        loaded = await asyncio.to_thread(load, Path(opening.cwd), environ=opening.environ)
+        if why := difference(self._host, self._umask, opening, loaded):
+            face.send(declined=why)
+            return
+        if connection not in self._faces:
+            return  # it has left meanwhile
+        if (left := next((window for window in self._windows if window.is_for(opening)), None)) is not None:
+            left.attach(face)
+            return
+        window = _HostedWindow(self._host, opening, loaded)
+        self._windows.append(window)
         try:
-            if not sees_the_same(connection.peer):
-                window.send(declined="it is in other namespaces")
-                return
-            opening = window.opening
-            loaded = await asyncio.to_thread(load, Path(opening.cwd), environ=opening.environ)
-            if why := difference(self._host, self._umask, opening, loaded):
-                window.send(declined=why)
-                return
             with working_for(opening.environ):
-                await window.serve(loaded)
+                await window.serve(face)
         finally:
-            await window.close()
-            del self._windows[connection]
-            if not self._windows:
-                self._none.set()
+            self._windows.remove(window)
+            self._changed.set()
 
 
 class _Outbox:
@@ -165,97 +177,41 @@ def _folded(items: list[Event | bytes]) -> list[Event | bytes]:
     return out
 
 
-class _HostedWindow:
-    """A window's hub, and the window at the other end of the connection."""
+class _Face:
+    """A window at the other end of a connection."""
 
-    def __init__(self, host: Hub, connection: HubConnection, opening: WindowOpening) -> None:
-        self.opening = opening
-        self._host = host
-        self._outbox = _Outbox(connection)
-        self._bus = Bus()
-        self._hub: Hub | None = None
-        self._door: WindowHub | None = None
-        self._left = asyncio.Event()
+    def __init__(self, connection: HubConnection) -> None:
+        self.window: _HostedWindow | None = None
+        self.outbox = _Outbox(connection)
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._answers: dict[int, asyncio.Future[bool]] = {}
         self._asked = 0
         self._commands: tuple[str, ...] = ()
-        """Those that the window was told of."""
-
-    @property
-    def what(self) -> str:
-        """For people."""
-        return f"{self.opening.where} in {self.opening.cwd}"
-
-    @property
-    def working(self) -> bool:
-        """Whether a turn is in progress."""
-        return self._hub is not None and any(agent.working for agent in self._hub.roster or ())
-
-    async def turned(self) -> None:
-        """Wait for the end of a turn, or of the window."""
-        turned = self._bus.wait_for(TurnFinished)
-        left = asyncio.ensure_future(self._left.wait())
-        try:
-            await asyncio.wait((turned, left), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            turned.cancel()
-            left.cancel()
-
-    def leave(self) -> None:
-        """Nothing starts any more, and the hub stops."""
-        if self._door is not None:
-            self._door.cease()
-        self._left.set()
+        """Those that it was told of."""
 
     def send(self, **fields: Any) -> None:
         """Send one line."""
-        self._outbox.put(_encoder.encode(fields) + b"\n")
+        self.outbox.put(_encoder.encode(fields) + b"\n")
 
     async def close(self) -> None:
-        """Send what waits."""
-        await self._outbox.close()
-
-    async def serve(self, loaded: Loaded) -> None:
-        """Take it, until it has left."""
-        from gshtui.hub.composition import build_hub
-
-        opening = self.opening
-        options = HubOptions(
-            cwd=loaded.cwd,
-            loaded=loaded,
-            session=opening.session,
-            agent=opening.agent,
-            provider=opening.provider,
-            model=opening.model,
-            mode=opening.mode,
-            where=opening.where,
-        )
-        hub = self._hub = build_hub(options, self._bus, self._host)
-        door = self._door = WindowHub(hub)
-        self._bus.subscribe(lambda batch: self._outbox.put(*batch), name="window")
-        self._bus.subscribe(lambda _: door.cease(), QuitRequested, name="leaving")
-        self.send(begins=True)
-        try:
-            await self._left.wait()
-        finally:
-            await cancel_and_wait(*self._calls.values())
-            await end_all("the end of a window", door.stop, self._bus.close)
+        """Send what waits, and do no more for it."""
+        await cancel_and_wait(*self._calls.values())
+        await self.outbox.close()
 
     def handle_message(self, fields: dict[str, Any]) -> None:
-        """What the window says. Raises `BadLine`."""
-        if self._door is None:
+        """What it says. Raises `BadLine`."""
+        if self.window is None:
             raise BadLine("it is not open yet")
         try:
             match fields:
                 case {"event": event}:
-                    self._publish(wire.from_plain(msgspec.convert(event, dict[str, Any])))
+                    self.window.publish(wire.from_plain(msgspec.convert(event, dict[str, Any])))
                 case {"do": "cease"}:
-                    self._door.cease()
+                    self.window.cease()
                 case {"id": int() as number, "do": str() as name, "with": given} if name in CALLS:
                     arguments = from_plain(msgspec.convert(given, dict[str, Any]))
-                    with working_for(self.opening.environ):
-                        task = start_job(self._call(self._door, number, name, arguments), f"the window's {name}")
+                    with working_for(self.window.opening.environ):
+                        task = start_job(self._call(self.window, number, name, arguments), f"the window's {name}")
                     self._calls[number] = task
                 case {"cancel": int() as number}:
                     if number in self._calls:
@@ -268,19 +224,20 @@ class _HostedWindow:
         except (wire.WireError, PlainValueError, msgspec.ValidationError) as error:
             raise BadLine(str(error)) from error
 
-    def _publish(self, event: Event) -> None:
-        if not may_publish(event):
-            raise BadLine(f"a window may not send {type(event).__name__}")
-        self._bus.publish(event)
-
-    async def _call(self, door: WindowHub, number: int, name: str, given: dict[str, Any]) -> None:
+    async def _call(self, window: _HostedWindow, number: int, name: str, given: dict[str, Any]) -> None:
         try:
-            if name == "run":
-                given["ask"] = self._asker(number) if given.pop("asks") else None
-            method: Callable[..., Any] = getattr(door, name)
-            result = to_plain(await method(**given))
-            self._tell_commands(door)
-            self.send(id=number, value=result)
+            match name:
+                case "start":
+                    result = await window.start(self)
+                case "stop":
+                    result = await window.stop(self)
+                case _:
+                    if name == "run":
+                        given["ask"] = self._asker(number) if given.pop("asks") else None
+                    method: Callable[..., Any] = getattr(window.door, name)
+                    result = await method(**given)
+            self._tell_commands(window.door)
+            self.send(id=number, value=to_plain(result))
         except ExpectedError as error:
             self.send(id=number, failed=plain_error(error))
         except Exception as error:
@@ -289,7 +246,7 @@ class _HostedWindow:
         finally:
             self._calls.pop(number, None)
         if name == "stop":
-            self._left.set()
+            window.leave(self)
 
     def _asker(self, call: int) -> Callable[[Question], Any]:
         async def ask(question: Question) -> bool:
@@ -307,3 +264,143 @@ class _HostedWindow:
         if names != self._commands:
             self._commands = names
             self.send(commands=to_plain(dict(door.commands)))
+
+
+class _HostedWindow:
+    """A window's hub; its window may leave it in the middle of a turn, and another one come to it."""
+
+    def __init__(self, host: Hub, opening: WindowOpening, loaded: Loaded) -> None:
+        from gshtui.hub.composition import build_hub
+
+        self.opening = opening
+        self._bus = Bus()
+        options = HubOptions(
+            cwd=loaded.cwd,
+            loaded=loaded,
+            session=opening.session,
+            agent=opening.agent,
+            provider=opening.provider,
+            model=opening.model,
+            mode=opening.mode,
+            where=opening.where,
+        )
+        self._hub = build_hub(options, self._bus, host)
+        self.door = WindowHub(self._hub)
+        self._history = WindowHistory()
+        self._face: _Face | None = None
+        """Whom events are sent to."""
+        self._taken = False
+        """A window is there, or coming."""
+        self._started = False
+        self._over = asyncio.Event()
+        self._left: set[asyncio.Task[None]] = set()
+
+    @property
+    def working(self) -> bool:
+        """Whether a turn is in progress."""
+        return any(agent.working for agent in self._hub.roster or ())
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether it goes on without its window."""
+        return self._started and self.working and self._hub.settings.hub.closing == "finish"
+
+    async def turned(self) -> None:
+        """Wait for the end of a turn, or of all."""
+        turned = self._bus.wait_for(TurnFinished)
+        over = asyncio.ensure_future(self._over.wait())
+        try:
+            await asyncio.wait((turned, over), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            turned.cancel()
+            over.cancel()
+
+    def is_for(self, opening: WindowOpening) -> bool:
+        """Whether its window has left it, and this one wants its conversation, or whatever goes on in its folder."""
+        if self._taken or self._over.is_set() or (opening.cwd, opening.agent) != (self.opening.cwd, self.opening.agent):
+            return False
+        session = self._hub.session_of(opening.agent)
+        anything = opening.session == "latest" or (
+            opening.session == "new" and not (opening.provider or opening.model or opening.mode)
+        )
+        return anything or (bool(session) and session.startswith(opening.session))
+
+    def attach(self, face: _Face) -> None:
+        """Take another window: it is told what there is once it starts."""
+        self._taken = True
+        face.window = self
+        face.send(begins=True)
+
+    async def serve(self, face: _Face) -> None:
+        """Take its first window, and be there until nothing goes on any more."""
+        self._bus.subscribe(self._pass_on, name="window")
+        self._bus.subscribe(lambda _: self.cease(), QuitRequested, name="leaving")
+        self.attach(face)
+        try:
+            await self._over.wait()
+        finally:
+            await cancel_and_wait(*self._left)
+            await end_all("the end of a window", self.door.stop, self._bus.close)
+
+    async def start(self, face: _Face) -> None:
+        """Start the hub for its first window; another one is told what there is."""
+        if not self._started:
+            self._started, self._face = True, face
+            await self.door.start()
+            return
+        face.outbox.put(*self._history.events())
+        self._face = face
+
+    def publish(self, event: Event) -> None:
+        """Say what its window says. Raises `BadLine`."""
+        if not may_publish(event):
+            raise BadLine(f"a window may not send {type(event).__name__}")
+        self._bus.publish(event)
+
+    def cease(self) -> None:
+        """Start nothing from now on; a turn in progress may go on."""
+        if self._goes_on and self._hub.roster is not None:
+            self._hub.roster.hold("The window was closed, so what was queued waits.")
+        else:
+            self.door.cease()
+
+    async def stop(self, face: _Face) -> bool:
+        """Its window leaves in order. Whether its turn goes on."""
+        if self._goes_on:
+            return True
+        await self.door.stop()
+        return False
+
+    def leave(self, face: _Face) -> None:
+        """Its window is not there any more."""
+        if face.window is not self:
+            return
+        face.window = None
+        self._keep(start_job(face.close(), "the end of a connection"))
+        self._face, self._taken = None, False
+        self.cease()
+        if self._goes_on:
+            self._keep(start_job(self._end_after_turn(), "the turn of a closed window"))
+        else:
+            self.end()
+
+    def end(self) -> None:
+        """Stop the hub, whoever is there."""
+        self.door.cease()
+        self._over.set()
+
+    async def _end_after_turn(self) -> None:
+        while self.working and not self._taken:
+            await self.turned()
+        if not self._taken:
+            self.end()
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self._left.add(task)
+        task.add_done_callback(self._left.discard)
+
+    def _pass_on(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            self._history.note(event)
+        if self._face is not None:
+            self._face.outbox.put(*batch)

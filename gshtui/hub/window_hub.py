@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 class WindowHub:
     """See the module's text. The methods that are coroutines can be called from another process."""
 
+    goes_on = False
+    """Whether a turn goes on after this was stopped."""
+
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self.bus = hub.bus

@@ -146,6 +146,74 @@ async def test_what_is_no_word_of_a_window_is_refused_and_the_rest_goes_on(proje
         assert await link_of(app).split_line("help; agent ls") == ["help", "agent ls"]
 
 
+TURN = [
+    [Call("bash", {"command": "touch begun; until test -e go; do sleep 0.05; done; echo went on"})],
+    [Say("and done")],
+]
+
+
+@pytest.mark.parametrize("way", ["quit", "killed"])
+async def test_a_turn_outlives_its_window_and_the_next_window_comes_to_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    async with loopback("anthropic", TURN) as server:
+        keyed(monkeypatch, server)
+        async with window(project, mode="yolo") as app:
+            session = app.bridge.conversation
+            app.publish(PromptSubmitted(prompt="p", agent="main", text="the first question"))
+            await eventually(lambda: asyncio.to_thread((project / "begun").exists))
+            app.publish(PromptSubmitted(prompt="q", agent="main", text="a queued one"))
+            await eventually(lambda: screen(app), until=lambda text: "1 queued" in text)
+            if way == "killed":
+                reading = link_of(app)._reading
+                assert reading is not None and reading.cancel()  # it is not to look for another hub
+                link_of(app)._writer.transport.abort()
+        assert held_in(session) == keeper_pid()
+        async with window(project) as again:
+            text = await eventually(lambda: screen(again), until=lambda text: "the first question" in text)
+            assert again.bridge.conversation == session and "1 held" in text and "touch begun" in text
+            assert "Working" in text
+            (project / "go").touch()
+            text = await eventually(lambda: screen(again), until=lambda text: "and done" in text)
+            assert text.count("❯ the first question") == text.count("bash touch begun") == 1
+            assert len(server.requests) == 2, "what was queued waits for a person"
+
+
+async def test_a_turn_that_ends_without_a_window_gives_its_conversation_free(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with loopback("anthropic", TURN) as server:
+        keyed(monkeypatch, server)
+        async with window(project, mode="yolo") as app:
+            session = app.bridge.conversation
+            app.publish(PromptSubmitted(prompt="p", agent="main", text="the first question"))
+            await eventually(lambda: asyncio.to_thread((project / "begun").exists))
+            app.publish(PromptSubmitted(prompt="q", agent="main", text="a queued one"))
+            await eventually(lambda: screen(app), until=lambda text: "1 queued" in text)
+        (project / "go").touch()
+        await eventually(lambda: asyncio.to_thread(held_in, session), until=lambda pid: not pid)
+        assert len(server.requests) == 2
+        async with window(project) as again:
+            await eventually(lambda: screen(again), until=lambda text: "Continue" in text or "alt+c" in text)
+            assert again.bridge.conversation != session
+        assert len(server.requests) == 2
+
+
+async def test_a_window_whose_connection_breaks_comes_back_to_its_turn(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with loopback("anthropic", TURN) as server:
+        keyed(monkeypatch, server)
+        async with window(project, mode="yolo") as app:
+            app.publish(PromptSubmitted(prompt="p", agent="main", text="the first question"))
+            await eventually(lambda: asyncio.to_thread((project / "begun").exists))
+            link_of(app)._writer.transport.abort()
+            (project / "go").touch()
+            text = await eventually(lambda: screen(app), until=lambda text: "and done" in text)
+            assert text.count("❯ the first question") == text.count("bash touch begun") == 1
+        assert len(server.requests) == 2
+
+
 async def test_a_hub_killed_in_mid_turn_is_followed_by_another_in_the_same_conversation(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

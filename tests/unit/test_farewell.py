@@ -34,3 +34,8 @@ def test_a_window_without_a_turn_says_nothing() -> None:
 
 def test_a_window_that_is_left_in_the_midst_of_its_first_turn_says_how_to_come_back() -> None:
     assert said(tokens=0, turn="1m8y") == ["To come back to this conversation: gsh-tui --resume 1m8x"]
+
+
+def test_a_turn_that_goes_on_is_said_first() -> None:
+    view = AgentView(AgentRow(id="main", name="main", session="1m8x", tokens=5), turn="t")
+    assert farewell(view, goes_on=True).splitlines()[0] == "Its turn goes on: `gsh-tui` in this folder shows it again."

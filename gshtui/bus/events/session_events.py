@@ -19,6 +19,8 @@ class SessionOpened(Event, frozen=True, kw_only=True):
     """Where it is open for writing, if it is open here only for reading."""
     follows: str = ""
     """The conversation that the person put aside for this new one, which now receives its reports and messages."""
+    joined: bool = False
+    """It was open before this face came; a turn of its agent may be in progress."""
 
 
 class SessionTitled(Event, frozen=True, kw_only=True):

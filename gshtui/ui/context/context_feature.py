@@ -231,7 +231,8 @@ class ContextFeature(Feature):
         except (NotReady, CommandError):
             return
         mine = [one for one in iterations if one.session == session]
-        bench.query_one(TimelinePane).restore(mine, receipts, session)
+        for pane in bench.query(TimelinePane):
+            pane.restore(mine, receipts, session)
         bench.query_one(ContextPane).restore(mine, session)
         self._app.show_restored(front, mine)
         if mine and (cut := _cut_since(mine[-1], receipts)) is not None:
@@ -291,7 +292,8 @@ class ContextFeature(Feature):
             found = await self.call(ForecastContext(agent=self._app.front))
         except (NotReady, CommandError):
             return
-        self._app.bench.query_one(TimelinePane).foretell(found.turns, found.per_turn, found.trigger)
+        for pane in self._app.bench.query(TimelinePane):  # none, where the person has left meanwhile
+            pane.foretell(found.turns, found.per_turn, found.trigger)
 
     async def _show_summaries(self, events: Sequence[Event]) -> None:
         """Create the panel when the first summary waits; from then on the bridge feeds it."""

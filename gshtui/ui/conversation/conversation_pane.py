@@ -160,7 +160,7 @@ class ConversationPane(Vertical):
                 self._coming = event.messages
                 self._load()
                 self._show_hint()
-                self._held = [] if self._elsewhere and self._loading else None
+                self._held = [] if (self._elsewhere or event.joined) and self._loading else None
 
     def show_outcome(self, line: str, text: str, *, failed: bool = False) -> None:
         """Show what a command that the person typed has answered.

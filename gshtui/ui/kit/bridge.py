@@ -187,8 +187,8 @@ class Bridge:
         unheard, self._waiting = self._waiting, []
         return unheard
 
-    async def stop(self) -> None:
-        """Stop the hub in order, within `STOP_WITHIN` seconds."""
+    async def stop(self) -> bool:
+        """Stop the hub in order, within `STOP_WITHIN` seconds. Returns whether a turn goes on without this window."""
         hub, self.hub = self.hub, None
         self._garbage.end()
         if self._replacing is not None:
@@ -199,6 +199,8 @@ class Bridge:
         if hub is not None:
             async with time_limit(STOP_WITHIN):
                 await hub.stop()
+            return hub.goes_on
+        return False
 
     def publish(self, event: Event) -> bool:
         """Publish an intent, now or as soon as the hub is up. False: there is no hub and will be none."""

@@ -211,9 +211,9 @@ class Workbench(ThemedApp[int], AppBase):
         self.bench.header.stopping()
         self.upkeep.keep_layout()
         self.upkeep.keep_frame()
-        self.farewell = farewell(self.bench.header.state.agent)
+        agent = self.bench.header.state.agent
         await self._end_parts()
-        await self.bridge.stop()
+        self.farewell = farewell(agent, goes_on=await self.bridge.stop())
         self.exit(0)
 
     async def _end_parts(self) -> None:

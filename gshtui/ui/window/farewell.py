@@ -6,12 +6,18 @@ from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.kit import figures
 
 
-def farewell(agent: AgentView | None) -> str:
-    """One row or two, each with its line break; empty if no turn was begun in this window."""
+def farewell(agent: AgentView | None, *, goes_on: bool = False) -> str:
+    """One row or two, each with its line break; empty if no turn was begun in this window.
+
+    Args:
+        goes_on: its turn does without the window.
+    """
     if agent is None or not agent.row.session or not (agent.row.tokens or agent.turn):
         return ""
     row = agent.row
     back = f"To come back to this conversation: gsh-tui --resume {row.session}\n"
+    if goes_on:
+        return f"Its turn goes on: `gsh-tui` in this folder shows it again.\n{back}"
     if row.provider == "offline" or not row.tokens:
         return back
     cost = figures.dollars(agent.known_cost, known=agent.cost_known)
