@@ -565,9 +565,9 @@ class HubSettings(SettingsTable):
         description="A running keeper is the hub of windows, and takes the turns of `gsh`: both then begin at once.",
     )
     closing: Literal["finish", "stop"] = Field(
-        default="finish",
-        description="A turn in progress when its window is closed: finish: it goes on where a keeper is the hub, and"
-        " gsh-tui in its folder shows it again. stop: it is interrupted.",
+        default="stop",
+        description="A turn in progress when its window is closed: stop: it is interrupted. finish: it goes on where a"
+        " keeper is the hub, and gsh-tui in its folder shows it again.",
     )
 
 

@@ -156,6 +156,7 @@ TURN = [
 async def test_a_turn_outlives_its_window_and_the_next_window_comes_to_it(
     project: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
+    monkeypatch.setenv("GSH_HUB__CLOSING", "finish")
     async with loopback("anthropic", TURN) as server:
         keyed(monkeypatch, server)
         async with window(project, mode="yolo") as app:
@@ -182,6 +183,7 @@ async def test_a_turn_outlives_its_window_and_the_next_window_comes_to_it(
 async def test_a_turn_that_ends_without_a_window_gives_its_conversation_free(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("GSH_HUB__CLOSING", "finish")
     async with loopback("anthropic", TURN) as server:
         keyed(monkeypatch, server)
         async with window(project, mode="yolo") as app:
@@ -199,9 +201,26 @@ async def test_a_turn_that_ends_without_a_window_gives_its_conversation_free(
         assert len(server.requests) == 2
 
 
+async def test_a_turn_ends_with_its_window_unless_it_is_to_go_on(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with loopback("anthropic", TURN) as server:
+        keyed(monkeypatch, server)
+        async with window(project, mode="yolo") as app:
+            session = app.bridge.conversation
+            app.publish(PromptSubmitted(prompt="p", agent="main", text="the first question"))
+            await eventually(lambda: asyncio.to_thread((project / "begun").exists))
+        assert not held_in(session)
+        (project / "go").touch()
+        async with window(project) as again:
+            assert again.bridge.conversation != session
+        assert len(server.requests) == 1
+
+
 async def test_a_window_whose_connection_breaks_comes_back_to_its_turn(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("GSH_HUB__CLOSING", "finish")
     async with loopback("anthropic", TURN) as server:
         keyed(monkeypatch, server)
         async with window(project, mode="yolo") as app:

@@ -436,7 +436,6 @@ async def test_a_window_that_ends_sends_nothing_more_and_its_queue_is_in_the_nex
 ) -> None:
     folder = home.path / "project"
     folder.mkdir()
-    monkeypatch.setenv("GSH_HUB__CLOSING", "stop")
     async with loopback("anthropic", choose=_answer("streaming")) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
