@@ -426,8 +426,8 @@ class CliStatus:
         Called before a look, so that nothing between the two is missed."""
         self._listening()
         over = self._facts.dead or self._facts.gone
-        # That a text is typed and entered, its screen shows first.
-        told = self._told() and not (self.known.status == "idle" and self._profile.ai)
+        # That a text was entered, its screen shows first.
+        told = self._told() and not (self.known.status == "idle" and self._has_draft())
         quiet = told or over or (self._moving_without_a_word() and not self._is_entering())
         self._listening = _nothing if quiet else self._server.watcher.next_output(self._row.pane, self._stirred.set)
         return not quiet

@@ -16,7 +16,7 @@ from gshtui.programs import profile as profiles
 from gshtui.programs.foreground import Foreground
 from gshtui.programs.look_pace import Pacer, uneven
 from gshtui.programs.screen_reading import without_styles
-from gshtui.programs.status import TYPED, WORKING, HookEvent, KnownStatus
+from gshtui.programs.status import WORKING, HookEvent, KnownStatus
 from gshtui.programs.status_watcher import CliStatus
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.watcher import PaneChange
@@ -281,32 +281,6 @@ async def test_an_enter_is_seen_before_the_program_reports_it(monkeypatch: pytes
         await eventually(lambda: status_of(status), until=lambda status: status == "thinking")
         status._on_hook(HookEvent(time.time(), "UserPromptSubmit", "thinking"))  # pyright: ignore[reportPrivateUsage]
         assert (status.known.status, status.known.source) == ("thinking", "hook")
-    finally:
-        await status.stop()
-
-
-async def test_a_text_that_is_typed_makes_a_reported_rest_unsure_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before it is entered; that its terminal prints, tmux tells once a second only."""
-    monkeypatch.setattr("gshtui.programs.status_watcher._SETTLED", 3600.0)
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
-    server = SilentServer()
-    status = CliStatus(server, row, profiles.load(Path("/nonexistent")).get("claude"), lambda _: None)
-    server.looks = 9
-    await status.start()
-    try:
-        await status.looked.wait()
-        status._on_hook(HookEvent(time.time(), "Stop", "idle"))  # pyright: ignore[reportPrivateUsage]
-        assert (status.known.status, status.known.source, status.known.sure) == ("idle", "hook", True)
-        seen = server.looks
-        await eventually(lambda: look(server), until=lambda looks: looks > seen)
-        server.show(DRAFT, 16, 14)
-
-        async def typed() -> str:
-            server.printed()  # to whom it listens to
-            return status.known.doing
-
-        await eventually(typed, until=lambda doing: doing == TYPED)
-        assert (status.known.status, status.known.source, status.known.sure) == ("idle", "hook", False)
     finally:
         await status.stop()
 
