@@ -242,14 +242,14 @@ class AgentFollower:
         self._start_count(key, row)
         if (status := self._statuses.get(key)) is not None and status.version:
             self._take_version(key, row, status.profile, status.version)  # as its own record has it
-        rests = known.status == "idle" and known.sure
+        rests = known.rests
         if rests or known.status == QUIET:  # by its transcript it may be known that it rests
             self._start_answer(self._bind(row), row)
         if rests:
             self._rested.add(key)
         if known.status in WORKING and (known.sure or known.source != "screen"):  # not only about to take up a text
             self._worked.setdefault(row.id, time.time() if key in self._rested else 0.0)
-        elif known.status == "idle" and known.sure and row.id in self._worked:
+        elif known.rests and row.id in self._worked:
             began = self._worked.pop(row.id)
             status = self._statuses.get(key)
             if status is not None and status.takes_code:
@@ -333,7 +333,7 @@ class AgentFollower:
             if status.hooked or row.id in self._worked or self._statuses.get(key) is not status:
                 return  # it says so itself, or the end of its work will be seen
             now = ""
-            if status.known.status == "idle" and status.known.sure:
+            if status.known.rests:
                 turn = await self._new_turn(row, began)
                 if turn is not None and turn.over and turn.answer.strip():
                     self._start_count(key, row)

@@ -27,6 +27,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.programs import profile as profiles
 from gshtui.programs.acp.acp_commands import command_for
 from gshtui.programs.screen_reading import read_screen, without_styles
+from gshtui.programs.status import TYPED
 from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.providers.port import Capabilities
 from gshtui.settings.loader import load
@@ -164,7 +165,8 @@ class Stage:
         """Wait until its status is one of these, and is sure."""
 
         def right(row: AgentRow) -> bool:
-            return row.status in wanted and not row.status_source.endswith("?") and row.status_source != "process"
+            sure = not row.status_source.endswith("?") or row.doing == TYPED  # some put an interrupted prompt back
+            return row.status in wanted and sure and row.status_source != "process"
 
         return await self.until(self.look, right)
 
