@@ -180,8 +180,8 @@ class _Socket:
         await self.shut()
         await self._listener.stop()
 
-    async def _listen(self) -> None:
-        """Listen at the first path that no other keeper has, if there is one."""
+    async def _listen(self) -> bool:
+        """Listen at the first path that no other keeper has. Whether there was one."""
         try:
             await self._listener.listen(*await asyncio.to_thread(_claimed))
             self._unwatch()
@@ -189,12 +189,14 @@ class _Socket:
             self._watch.on_change(self._changed.set)
         except (HubRegistryError, OSError) as error:
             complain(f"commands cannot ask the keeper: {error}")
+            return False
+        return True
 
     async def _keep(self) -> None:
         while True:
             self._changed.clear()
-            if not await asyncio.to_thread(self._listener.is_in_place):
-                await self._listen()
+            if not await asyncio.to_thread(self._listener.is_in_place) and await self._listen():
+                continue  # it may have gone again before its folder was watched
             with contextlib.suppress(TimeoutError):
                 async with time_limit(until_calm_look()):
                     await self._changed.wait()

@@ -78,9 +78,9 @@ async def answered_twice(outer: TmuxServer, pane: str, program: Program, folder:
     for refuses in (True, False):
         labels = await choices_of(folder)
         label = next(one for one in reversed(labels) if one.startswith(REFUSALS)) if refuses else labels[0]
-        seen = await shows(outer, pane, *labels, "touch made.txt")
+        await shows(outer, pane, "◆ it ")  # its row
         await outer.send_keys(pane, "C-g")
-        await shows(outer, pane, "┏")  # its frame: the keys are the panel's
+        seen = await shows(outer, pane, *labels, "touch made.txt", "┏")  # with the frame, the keys are the panel's
         assert await choices_of(folder) == labels, "it still asks that"
         await press(outer, pane, digit_of(seen, label), label)
         if refuses:

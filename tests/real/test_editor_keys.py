@@ -38,7 +38,7 @@ def test_the_window_outlives_what_its_editor_is_told(window: PtyChild) -> None:
     window.write(b"first")
     for key, said, shown in ((b"\x1c", b"told to quit", b"exited with code 3"), (b"\x03", b"interrupted", b" once")):
         begun = len(window.output)
-        window.write(b"\x07")
+        window.write(b"\x1be")
         window.read_until(lambda begun=begun: b"editing" in window.output[begun:])
         window.write(key)
         window.read_until(lambda said=said: said in window.output)

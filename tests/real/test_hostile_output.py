@@ -203,15 +203,13 @@ def drive(folder: Path) -> bytes:
         since = 0
         # The block of Python runs, the command does not.
         for answer, outcome in ((b"1", "Now a question."), (b"4", "all said")):
-            child.read_until(shows("wants to run", since))
+            child.read_until(shows("ctrl+g", since))
             since = len(child.output)
+            child.write(b"\x07")
             while not shows(outcome, since)():
-                for key in (b"\x07", answer):
-                    rest(READ + PAUSE)  # no key counts before
-                    child.write(key)
+                rest(READ + PAUSE)  # no key counts before
+                child.write(answer)
                 rest(1.5)
-                if not shows("too soon", since)():
-                    child.read_until(shows(outcome, since))
         child.read_until(shows("all said"))
         for command in COMMANDS:
             pressed(b"\x1b[200~" + command.encode() + b"\x1b[201~")

@@ -266,7 +266,8 @@ async def test_one_whose_folder_is_removed_ends_and_the_next_serves_the_new_one(
     assert start_keeper(data, os.environ).started
     first = await wait_for_keeper(data)
     assert first is not None
-    shutil.rmtree(data)
+    while data.exists():  # it may be writing there
+        shutil.rmtree(data, ignore_errors=True)
 
     async def gone() -> bool:
         return not is_alive(first.process)

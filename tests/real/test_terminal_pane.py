@@ -69,10 +69,12 @@ async def test_a_shell_is_shown_and_typed_into(tmux: TmuxServer, tmp_path: Path)
         await pilot.press("enter")
         assert view.typing
         await pilot.press(*"echo hi-$((40+2)); stty size", "enter")
-        await wait_until(pilot, lambda: (now := view.picture.info) is not None and (now.width, now.height) == view.size)
+        await wait_until(
+            pilot, lambda: (now := view.picture.info) is not None and (now.width, now.height) == view.text_size
+        )
         await wait_for_text(pilot, view, "hi-42")
         await pilot.press("up", "enter")
-        await wait_for_text(pilot, view, f"{view.size.height} {view.size.width}")
+        await wait_for_text(pilot, view, f"{view.text_size.height} {view.text_size.width}")
         await pilot.press("ctrl+right_square_bracket")
         assert not view.typing
         await wait_until(pilot, lambda: "live" in words(view), lambda: words(view))

@@ -61,7 +61,7 @@ async def test_a_yes_runs_it_outside_and_a_no_leaves_what_it_was(project: Path) 
         asks(hub, "sh change.sh")
         question = await log.wait_for(ApprovalRequested)
         assert (project / "made").exists() and not changed(project)
-        assert "the sandbox refused it something: cannot write" in question.detail
+        assert "the sandbox refused it something: cannot write" in question.beside
         assert "runs once more, outside the sandbox" in question.warnings[0]
         hub.bus.publish(ApprovalAnswered(approval=question.approval, decision="deny", reason="not there"))
         done = await ended(log)

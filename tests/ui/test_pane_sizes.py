@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from textual.pilot import Pilot
 
 from gshtui.bus.event import Event
 from tests.kit import recorded, recorded_shell
+from tests.kit.command import DEADLINE
 from tests.kit.recorded_fleet import changed, row
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.scenes import ANSWERS, wait_until_drawn
@@ -65,4 +67,9 @@ async def test_a_window_that_was_resized_is_one_that_was_opened_so(seed: int, ke
         for size in sizes[1:]:
             terminal.resize(*size)
             await wait_until_drawn(app, pilot)
-        assert not differences(wanted, terminal.screenful), sizes
+        try:
+            async with asyncio.timeout(DEADLINE):
+                while differences(wanted, terminal.screenful):  # a panel may still be on its way to its place
+                    await wait_until_drawn(app, pilot)
+        except TimeoutError:
+            assert not differences(wanted, terminal.screenful), sizes
