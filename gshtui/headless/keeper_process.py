@@ -43,6 +43,8 @@ from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 from gshtui.system.time_limit import time_limit
 
+_SOON = 0.1
+"""Seconds until the socket is tried again; each time twice as many."""
 IDLE_FOR = 600.0
 """Seconds without anything to look after until it ends."""
 _SETTLED = 1.0
@@ -193,12 +195,15 @@ class _Socket:
         return True
 
     async def _keep(self) -> None:
+        soon = _SOON
         while True:
             self._changed.clear()
-            if not await asyncio.to_thread(self._listener.is_in_place) and await self._listen():
+            in_place = await asyncio.to_thread(self._listener.is_in_place)
+            if not in_place and await self._listen():
                 continue  # it may have gone again before its folder was watched
+            soon = _SOON if in_place else 2 * soon  # somebody clears the folder at this moment, or it stays unusable
             with contextlib.suppress(TimeoutError):
-                async with time_limit(until_calm_look()):
+                async with time_limit(until_calm_look() if in_place else min(soon, until_calm_look())):
                     await self._changed.wait()
 
     def _unwatch(self) -> None:

@@ -249,7 +249,7 @@ async def test_a_cleared_runtime_folder_gets_its_socket_back(data: Path) -> None
     state = await wait_for_keeper(data)
     assert state is not None
     path = paths.keeper_sockets()[0]
-    for _ in range(2):
+    for _ in range(4):
         for file in path.parent.iterdir():
             file.unlink()
         path.parent.rmdir()
