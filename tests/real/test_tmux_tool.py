@@ -46,7 +46,10 @@ async def test_a_program_is_driven_by_send_wait_and_read(terminals: TerminalTool
     assert over.data["reason"] == "dead"
     with pytest.raises(CommandError, match="has ended"):
         await terminals.run("tmux", action="send", pane=row.id, text="anyone?")
-    assert "[ended, exit status 0]" in (await terminals.run("tmux", action="read", pane=row.id)).text
+    seen = await eventually(
+        lambda: terminals.run("tmux", action="read", pane=row.id), until=lambda seen: "[ended]" not in seen.text
+    )
+    assert "[ended, exit status 0]" in seen.text
 
 
 async def test_text_without_enter_waits_and_keys_are_pressed_by_name(terminals: TerminalTools) -> None:

@@ -45,7 +45,8 @@ def screen_result(target: TerminalTarget, text: str, limit: int) -> Outcome:
     """The contents of a terminal."""
     full = plain(text)
     info = target.info
-    state = f"[ended, exit status {info.exit_status}]" if info.dead else ""
+    status = "" if info.exit_status is None else f", exit status {info.exit_status}"  # tmux knows it a moment later
+    state = f"[ended{status}]" if info.dead else ""
     seen = show_output(full, limit, state, "(nothing)")
     data = {"pane": info.pane, "command": info.command, "dead": info.dead, "text": seen.output}
     return Outcome(data, seen.text, full=full, notes=state, cut=seen.cut, bytes=original_size(full))
@@ -92,7 +93,8 @@ def panes_result(targets: list[TerminalTarget], invocation: Invocation) -> Outco
 
 def _row(target: TerminalTarget, here: bool) -> dict[str, object]:
     info, row = target.info, target.row
-    status = f"ended ({info.exit_status})" if info.dead else row.status if row is not None else "open"
+    ended = "ended" if info.exit_status is None else f"ended ({info.exit_status})"
+    status = ended if info.dead else row.status if row is not None else "open"
     return {
         "pane": info.pane,
         "agent": row.id if row is not None else "",
