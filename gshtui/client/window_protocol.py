@@ -15,7 +15,7 @@ import msgspec
 
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.event import Event
-from gshtui.bus.events import agent_events, hub_events
+from gshtui.bus.events import agent_events, approval_events, hub_events
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.plain_values import from_plain, to_plain
 
@@ -69,7 +69,8 @@ class WindowOpening(msgspec.Struct, frozen=True, kw_only=True):
 
 def may_publish(event: Event) -> bool:
     """Whether a window may say this: what a person wants, and what went wrong in the window itself."""
-    return type(event).__name__.endswith(_INTENTS) or isinstance(event, _ALSO)
+    is_intent = type(event).__name__.endswith(_INTENTS) and not isinstance(event, approval_events.ApprovalRequested)
+    return is_intent or isinstance(event, _ALSO)
 
 
 def plain_error(error: ExpectedError) -> dict[str, Any]:

@@ -58,7 +58,9 @@ class WindowHistory:
 
     def note(self, event: Event) -> None:
         """Take an event."""
-        if isinstance(event, _PASSING) or type(event).__name__.endswith(_INTENTS):
+        if isinstance(event, _PASSING):
+            return
+        if type(event).__name__.endswith(_INTENTS) and not isinstance(event, ApprovalRequested):
             return
         match event:
             case SessionOpened():

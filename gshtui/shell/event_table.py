@@ -1,7 +1,7 @@
 """What a hub's socket accepts: a fixed table of event types for each kind of connection.
 
 Data only. Incoming events are hints without authority: no kind may answer an approval, or change
-a setting, a grant or a mode.
+a setting, a grant or a mode. Kinds that ask (`asks`) say what they may in their own rooms.
 Used by the listener, which rejects and counts everything else.
 """
 

@@ -133,6 +133,7 @@ def test_failures_come_back_as_what_they_were(make: Callable[[], Any]) -> None:
 def test_a_window_says_what_a_person_wants_and_never_a_fact() -> None:
     said = {name for name, kind in wire.EVENT_TYPES.items() if may_publish(sample(cast("Any", kind)))}
     assert {"PromptSubmitted", "ApprovalAnswered", "InterruptRequested", "QuitRequested", "Noticed"} <= said
+    assert "ApprovalRequested" not in said, "a question is a fact"
     assert not said & {"TurnFinished", "MessageAppended", "AgentStatusChanged", "ApprovalSettled", "ToolFinished"}
     assert not {name for name in said if name.endswith(("Finished", "Started", "Changed", "Settled", "Appended"))}
 

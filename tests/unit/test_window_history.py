@@ -12,6 +12,7 @@ from gshtui.bus.events.agent_events import (
     TurnFinished,
     TurnStarted,
 )
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import HubStarted, Noticed
 from gshtui.bus.events.session_events import SessionOpened, SessionTitled
 from gshtui.bus.messages import Message, Text
@@ -50,6 +51,21 @@ def test_the_turn_in_progress_is_told_with_its_words_as_one() -> None:
     events = told(STARTED, OPENED, *turn(1), *turn(2, ends=False), AgentStatusChanged(agent="main", status="thinking"))
     assert [type(event) for event in events] == [HubStarted, SessionOpened, TurnStarted, TextDelta, AgentStatusChanged]
     assert isinstance(events[3], TextDelta) and events[3].text == "ab"
+
+
+def test_an_open_question_is_told_and_an_answered_one_is_not() -> None:
+    asked = [
+        ApprovalRequested(
+            approval=name, agent="main", session="s", call=name, tool="bash", effect="execute", subject="make"
+        )
+        for name in "ab"
+    ]
+    answered = ApprovalSettled(approval="a", agent="main", call="a", decision="once")
+    events = told(
+        STARTED, OPENED, *turn(1, ends=False), *asked, answered, ApprovalAnswered(approval="a", decision="once")
+    )
+    assert [event.approval for event in events if isinstance(event, ApprovalRequested)] == ["b"]
+    assert not any(isinstance(event, ApprovalAnswered) for event in events)
 
 
 def test_what_waits_is_told_until_it_has_begun_or_was_withdrawn() -> None:

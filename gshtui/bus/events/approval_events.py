@@ -66,7 +66,7 @@ class ApprovalSettled(Event, frozen=True, kw_only=True):
 
 
 class ModeChangeRequested(Event, frozen=True, kw_only=True):
-    """Intent: a person gives an agent another mode. No socket of a hub accepts it."""
+    """Intent: a person gives an agent another mode. Of those who connect to a hub, only a window may."""
 
     agent: str
     mode: GuardMode
