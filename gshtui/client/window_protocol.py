@@ -21,11 +21,32 @@ from gshtui.system.plain_values import from_plain, to_plain
 
 CALLS = frozenset(
     {
-        "start", "stop", "drained", "run", "call", "question", "split_line", "bound", "opens", "for_row", "complete",
-        "stop_command", "messages", "newer_messages", "ran", "shell_rows", "output", "note", "prompts", "keep_prompt",
-        "connected", "agent_row", "open_shared_shell", "shared_shell_rests",
+        "start",
+        "stop",
+        "drained",
+        "run",
+        "call",
+        "question",
+        "split_line",
+        "bound",
+        "opens",
+        "for_row",
+        "complete",
+        "stop_command",
+        "messages",
+        "newer_messages",
+        "ran",
+        "shell_rows",
+        "output",
+        "note",
+        "prompts",
+        "keep_prompt",
+        "connected",
+        "agent_row",
+        "open_shared_shell",
+        "shared_shell_rests",
     }
-)  # fmt: skip
+)
 """The methods of `gshtui.hub.window_hub.WindowHub` that a window calls."""
 _INTENTS = ("Requested", "Submitted", "Answered")
 _ALSO: tuple[type[Event], ...] = (

@@ -37,10 +37,23 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.subscription import merged
 
 _OF_AGENTS = (
-    AgentAdded, AgentModeChanged, AgentStatusChanged, ApprovalRequested, ApprovalSettled, IterationStarted,
-    MessageAppended, ModelChanged, ProgramSessionChanged, SessionOpened, TextDelta, ThinkingDelta, ToolFinished,
-    ToolStarted, TurnFinished, TurnStarted,
-)  # fmt: skip
+    AgentAdded,
+    AgentModeChanged,
+    AgentStatusChanged,
+    ApprovalRequested,
+    ApprovalSettled,
+    IterationStarted,
+    MessageAppended,
+    ModelChanged,
+    ProgramSessionChanged,
+    SessionOpened,
+    TextDelta,
+    ThinkingDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
 """What snapshots of agents are made of."""
 _PASSING = (FaultReported, Noticed, ProviderRetried, SubscriberFailed, ToolOutput)
 _INTENTS = ("Requested", "Submitted", "Answered", "Begun")
