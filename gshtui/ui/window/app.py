@@ -175,13 +175,14 @@ class Workbench(ThemedApp[int], AppBase):
 
     async def offer_last(self) -> None:
         """Offer the last conversation of this folder that is open nowhere and not an agent's own, if there is one."""
+        offer = self.bench.query_one(SessionOffer)  # the window may be closed while they are listed
         listed = await self.part(ConversationFeature).sessions()
         found = [one for one in listed if (one.messages or one.queued) and not one.held_by and not one.parent]
         if found:
             from gshtui.ui.conversation.pickers import session_choice  # with its dialogs
 
             choice = session_choice(found[0], self.clock())
-            self.bench.query_one(SessionOffer).offer(choice.id, choice.name, choice.detail)
+            offer.offer(choice.id, choice.name, choice.detail)
 
     async def on_unmount(self) -> None:
         """However the window ends, the hub stops in order."""
