@@ -31,10 +31,12 @@ async def settled(pilot: Pilot[int]) -> None:
         await pilot.app.workers.wait_for_complete()  # pyright: ignore[reportUnknownMemberType]
 
 
-async def pressed(pilot: Pilot[int], *keys: str) -> None:
-    """Press keys, one after the other, each settled."""
+async def pressed(app: Workbench, pilot: Pilot[int], *keys: str) -> None:
+    """Press keys, one after the other; wait each time until what the hub said to it is shown."""
     for key in keys:
         await pilot.press(key)
+        await settled(pilot)
+        await app.bridge.shown()
         await settled(pilot)
 
 
@@ -87,14 +89,14 @@ async def test_what_was_sent_is_what_is_shown(folder: Path, monkeypatch: pytest.
         app = Workbench(OpenRequest(folder))
         async with app.run_test(size=SIZE) as pilot:
             await asked(app, pilot)
-            await pressed(pilot, "f7", "[", "r")
+            await pressed(app, pilot, "f7", "[", "r")
             pane = app.part(ContextFeature).inspectors.find("main")
             assert pane is not None and pane.state.request is not None and pane.state.request.exact
             assert json.loads(pane.state.request.text) == server.requests[-1].body
-            await pressed(pilot, "r", ".", "o")
+            await pressed(app, pilot, "r", ".", "o")
             assert "the only line" in lines(pane) and "It has one line." in lines(pane)
             pane.reveal(next(block for block in pane.state.blocks if block.source == "you"))
-            await pressed(pilot, "p")
+            await pressed(app, pilot, "p")
             assert "⚑ you" in lines(pane)
 
 
@@ -106,10 +108,9 @@ async def test_a_cut_is_undone_after_a_restart(folder: Path, monkeypatch: pytest
         app = Workbench(OpenRequest(folder))
         async with app.run_test(size=SIZE) as pilot:
             await asked(app, pilot)
-            await pressed(pilot, "alt+5", "C")
+            await pressed(app, pilot, "alt+5", "C")
             assert isinstance(app.screen, ReceiptScreen) and app.screen.kind == "preview"
-            await pressed(pilot, "ctrl+s")
-            await app.bridge.shown()
+            await pressed(app, pilot, "ctrl+s")
             assert [cut.sign for cut in timeline(app).state.waiting] == ["X"]
         again = Workbench(OpenRequest(folder, "latest"))
         async with again.run_test(size=SIZE) as pilot:
@@ -117,11 +118,10 @@ async def test_a_cut_is_undone_after_a_restart(folder: Path, monkeypatch: pytest
             assert len(timeline(again).state.marks) == 2 and timeline(again).state.waiting[0].sign == "X"
             undone: list[object] = []
             hub.bus.subscribe(undone.extend, CutUndone, name="test")
-            await pressed(pilot, "alt+5", "enter")
+            await pressed(again, pilot, "alt+5", "enter")
             assert isinstance(again.screen, ReceiptScreen) and again.screen.receipt.kind == "clear"
-            await pressed(pilot, "U")
-            await again.bridge.shown()
+            await pressed(again, pilot, "U")
             assert len(undone) == 1
-            await pressed(pilot, "f7", "o")
+            await pressed(again, pilot, "f7", "o")
             pane = again.part(ContextFeature).inspectors.find("main")
             assert pane is not None and "the only line" in lines(pane)
