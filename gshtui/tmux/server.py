@@ -361,6 +361,7 @@ class TmuxServer:
             enter_delay: seconds to wait before Enter, for programs that swallow one too close to a paste.
         """
         await self.version()
+        self._tell_of_keys(pane, entered=False)
         await self._typist.paste(pane, text)
         if enter:
             if enter_delay > 0:
@@ -370,17 +371,26 @@ class TmuxServer:
     async def send_keys(self, pane: str, *keys: str) -> None:
         """Press keys by name. Raises `TmuxError` (refused) for an unknown name, before anything is pressed."""
         await self.version()
+        self._tell_of_keys(pane, entered="Enter" in keys)
         await self._typist.press(pane, keys)
 
     async def press_where_shown(self, pane: str, key: str, shown: Sequence[ShownRow]) -> bool:
         """Press a key by name only if all of these rows are on the screen at that moment; whether it was pressed."""
         await self.version()
-        return await self._typist.press_where_shown(pane, key, shown)
+        pressed = await self._typist.press_where_shown(pane, key, shown)
+        if pressed:
+            self._tell_of_keys(pane, entered=key == "Enter")
+        return pressed
 
     async def type_bytes(self, pane: str, data: bytes) -> None:
         """Send bytes to a program's terminal as its input, as a keyboard or mouse would, control characters too."""
         await self.version()
+        self._tell_of_keys(pane, entered=b"\r" in data)
         await self._typist.write(pane, data)
+
+    def _tell_of_keys(self, pane: str, *, entered: bool) -> None:
+        if self._watcher is not None:
+            self._watcher.keys_pressed(pane, entered=entered)
 
     # -- below -----------------------------------------------------------------------------------------------------
 

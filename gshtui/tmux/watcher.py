@@ -56,6 +56,7 @@ class ChangeSource(Protocol):
 
 
 OnChange = Callable[[PaneChange], None]
+OnKeys = Callable[[bool], None]
 
 
 class Watcher:
@@ -64,6 +65,7 @@ class Watcher:
     def __init__(self, server: ChangeSource) -> None:
         self._server = server
         self._watched: dict[str, list[OnChange]] = {}
+        self._keys: dict[str, list[OnKeys]] = {}
         self._infos: dict[str, PaneInfo] = {}
         self._gone: set[str] = set()
         """Panes already reported as gone."""
@@ -113,6 +115,25 @@ class Watcher:
 
         end = self._server.connection.on_output(pane, printed)
         return end
+
+    def watch_keys(self, pane: str, callback: OnKeys) -> Callable[[], None]:
+        """Call `callback` when something is typed into the pane from here, with whether Enter is among it.
+        Returns a function that ends it. What is typed elsewhere, tmux does not tell."""
+        callbacks = self._keys.setdefault(pane, [])
+        callbacks.append(callback)
+
+        def end() -> None:
+            if callback in callbacks:
+                callbacks.remove(callback)
+            if not callbacks and self._keys.get(pane) is callbacks:
+                del self._keys[pane]
+
+        return end
+
+    def keys_pressed(self, pane: str, *, entered: bool) -> None:
+        """Something is typed into the pane."""
+        for callback in tuple(self._keys.get(pane, ())):
+            callback(entered)
 
     def info(self, pane: str) -> PaneInfo | None:
         """How a watched pane was when last looked at."""

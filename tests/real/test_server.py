@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
 from gshtui.system.processes import running_processes
+from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
@@ -312,6 +314,31 @@ def clients_of(server: TmuxServer) -> list[int]:
     return [client.pid for client, _ in clients(server)]
 
 
+async def test_who_watches_a_panes_keys_hears_of_all_that_is_typed_into_it_from_here(tmux: TmuxServer) -> None:
+    one = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    other = await tmux.spawn("gsh-agent-0002", ["cat"], cwd=Path("/tmp"), env=ENV)
+    heard = list[bool]()
+    end = tmux.watcher.watch_keys(one.pane, heard.append)
+    ways: tuple[tuple[Callable[[str], Awaitable[object]], bool | None], ...] = (
+        (lambda pane: tmux.type_bytes(pane, b"a"), False),
+        (lambda pane: tmux.type_bytes(pane, b"b\r"), True),
+        (lambda pane: wait_for_text(tmux, pane, "ab"), None),
+        (lambda pane: tmux.send_keys(pane, "c", "Enter"), True),
+        (lambda pane: tmux.send_keys(pane, "Left"), False),
+        (lambda pane: tmux.send_text(pane, "two\nlines"), False),
+        (lambda pane: tmux.press_where_shown(pane, "Enter", [ShownRow("ab")]), True),
+        (lambda pane: tmux.press_where_shown(pane, "Enter", [ShownRow("what is not there")]), None),
+    )
+    for way, entered in ways:
+        await way(one.pane)
+        assert heard == ([] if entered is None else [entered])
+        heard.clear()
+    await tmux.send_keys(other.pane, "Enter")
+    end()
+    await tmux.send_keys(one.pane, "Enter")
+    assert not heard
+
+
 async def test_a_cancelled_call_leaves_no_process(tmux: TmuxServer) -> None:
     await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
     (told,) = await tmux.connection.ask(["display-message -p '#{pid}'"])
@@ -343,7 +370,8 @@ def test_a_server_left_by_a_crash_is_reaped(server: str) -> None:
         f"""
         import asyncio, os, signal
         from pathlib import Path
-        from gshtui.tmux.server import TmuxServer
+        from gshtui.tmux.quoting import ShownRow
+from gshtui.tmux.server import TmuxServer
         from tests.kit.tmux import short_folder
 
         async def main():
