@@ -76,7 +76,7 @@ _REMEMBERED = 8192
 """A cache of lines and patterns: most lines stay from one look at a screen to the next."""
 _FEW, _MARK = 2, 24
 """Characters that are not gone by one press of a key, and by how many an entered text is known again."""
-_COMMANDS = ("/", "!")
+COMMANDS = ("/", "!")
 """How what is no text for the program's model begins: its own commands, and those of a shell."""
 _ASKED = 16
 """Most lines of the screen returned for a question."""
@@ -359,7 +359,7 @@ def conversation(profile: Profile, lines: Sequence[str]) -> list[str]:
 def is_command(profile: Profile, row: str) -> bool:
     """Whether the row of an entered text has a command of the program's own, which is no text for its model."""
     found = search(profile.input.line, row) if compile_linear(profile.input.line).groups else None
-    return found is not None and (found.group(1) or "").lstrip().startswith(_COMMANDS)
+    return found is not None and (found.group(1) or "").lstrip().startswith(COMMANDS)
 
 
 def was_entered(profile: Profile, draft: str, before: Sequence[str], now: Sequence[str]) -> bool:
@@ -371,7 +371,7 @@ def was_entered(profile: Profile, draft: str, before: Sequence[str], now: Sequen
         now: the screen without it. A command of the program's own is no text for its model.
     """
     words = draft.partition("\n")[0][:_MARK].strip()
-    if len(words) < _FEW or words.startswith(_COMMANDS):
+    if len(words) < _FEW or words.startswith(COMMANDS):
         return False
     if profile.input.late:
         return True

@@ -36,6 +36,10 @@ _WRITTEN_EARLIER = 2.0
 """Seconds by which a transcript's time may be before the prompt was seen."""
 TYPED = "a text stands in its input"
 """Why the rest of a program is not sure: at any moment an Enter may put it to work, which is seen a moment later."""
+PRINTED = "its screen has just changed"
+"""Why else it is not sure: what it shows now, the next look tells."""
+_READ_WITHIN = {"idle": 3.0, QUIET: 3.0, "waiting": 1.5}
+"""Seconds for which an Enter below a text, or at a question, counts, where its screen shows nothing that came of it."""
 _COUNTS = 3.0
 """Seconds within which a row with a time that passes has to change."""
 
@@ -87,6 +91,14 @@ class StatusFacts:
     """When it was last given a prompt."""
     written: float = 0.0
     """The time of the rest that its transcript told of when it was given that prompt: it is no rest of its turn."""
+    pressed: float = 0.0
+    """When Enter was pressed below a text in its input or at a question, while its screen shows nothing of that.
+    0: it was not."""
+    doubted: float = 0.0
+    """When something last happened at rest that may begin a turn: it printed after a while, or a text was gone from its
+    input; 0: not since it last showed anything but rest."""
+    printed: bool = False
+    """It has printed something, or was typed something, since the last look."""
     worked: float = 0.0
     """When it last began to work, as far as was seen."""
     fresh: bool = False
@@ -127,7 +139,7 @@ class KnownStatus:
     @property
     def rests(self) -> bool:
         """There is evidence that it rests, whatever stands in its input."""
-        return self.status == "idle" and (self.sure or self.doing == TYPED)
+        return self.status == "idle" and (self.sure or self.doing in (TYPED, PRINTED))
 
     def label(self, now: float) -> str:
         """For the sidebar: `thinking · hook · 4 s`, `quiet? · screen · 40 s`."""
@@ -161,9 +173,26 @@ def decide(profile: Profile, evidences: Sequence[Evidence], facts: StatusFacts, 
     every = (*told, *((_as_evidence(seen, Rank.SCREEN, facts, now),) if seen is not None else ()))
     every = (*every, _as_evidence(moves, Rank.MOVEMENT, facts, now))
     known = _weighed(profile, told, seen, moves, facts, now)
-    if known.status == "idle" and known.sure and facts.reading.draft and profile.ai:
-        known = dataclasses.replace(known, sure=False, doing=TYPED)
+    if profile.ai and known.status in _READ_WITHIN:
+        known = _pressed(known, facts, now) or _unsure(known, facts, now)
     return dataclasses.replace(known, evidences=every)
+
+
+def _pressed(known: KnownStatus, facts: StatusFacts, now: float) -> KnownStatus | None:
+    """That it is about to take up a text or an answer, by the Enter that was pressed for that; `None`: it is not."""
+    left = _READ_WITHIN[known.status] - (now - facts.pressed)
+    if left <= 0 or known.at > facts.pressed:
+        return None
+    return KnownStatus("thinking", "screen", facts.pressed, sure=False, again=left)
+
+
+def _unsure(rest: KnownStatus, facts: StatusFacts, now: float) -> KnownStatus:
+    """Its rest, with what makes that unsure."""
+    left = _TAKEN_UP - (now - facts.doubted) if rest.at < facts.doubted else 0.0
+    why = TYPED if facts.reading.draft else PRINTED if facts.printed or left > 0 else ""
+    if not why or rest.status != "idle" or not rest.sure:
+        return rest
+    return dataclasses.replace(rest, sure=False, doing=why, again=max(0.0, left) or rest.again)
 
 
 def _as_evidence(known: KnownStatus, rank: Rank, facts: StatusFacts, now: float) -> Evidence:

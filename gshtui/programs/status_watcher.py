@@ -20,7 +20,7 @@ from gshtui.programs.look_pace import Pacer, uneven
 from gshtui.programs.pane_view import unless_loading
 from gshtui.programs.profile import Profile, takes_code
 from gshtui.programs.screen_news import ScreenNews
-from gshtui.programs.screen_reading import ScreenReading, is_command, read_screen, was_entered
+from gshtui.programs.screen_reading import COMMANDS, ScreenReading, is_command, read_screen, was_entered
 from gshtui.programs.status import HookEvent, KnownStatus, StatusFacts, decide, hook_evidence
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.tasks import cancel_and_wait, keep_on
@@ -64,6 +64,7 @@ class PaneWatcher(Protocol):
 
     def watch(self, pane: str, callback: Callable[[PaneChange], None]) -> Callable[[], None]: ...
     def next_output(self, pane: str, callback: Callable[[], None]) -> Callable[[], None]: ...
+    def watch_keys(self, pane: str, callback: Callable[[bool], None]) -> Callable[[], None]: ...
 
 
 class ScreenServer(Protocol):
@@ -154,6 +155,10 @@ class CliStatus:
         """When its screen changed last."""
         self._drafted = float("-inf")
         """When the draft in its input was last seen to change, by the monotonic clock."""
+        self._idles = deque[float](maxlen=_MOVES)
+        """When it last printed something that changed nothing about its rest, by the monotonic clock."""
+        self._outputs = 0
+        """How often it printed or was typed something, as far as that was told."""
         self._typed = float("-inf")
         """The last look that saw a draft in its input, in seconds since 1970. A rest that is reported after it is the
         end of the turn to which the draft has led."""
@@ -220,6 +225,7 @@ class CliStatus:
         if self._feed is not None and self._profile.hooks.kind:
             self._ends.append(await self._feed.subscribe(self._row.id, self._profile, self._on_hook))
         self._ends.append(self._server.watcher.watch(self._row.pane, self._on_change))
+        self._ends.append(self._server.watcher.watch_keys(self._row.pane, self._on_keys))
         for source in self._sources:
             await source.start(self._on_source)
         self._stirred.set()
@@ -302,6 +308,29 @@ class CliStatus:
         if change.what & _NEWS:
             self._at_once.set()
 
+    def _on_output(self) -> None:
+        """It prints: what its rest is worth, the next look tells; what comes of a text, maybe only a later one."""
+        now = self._now()
+        ticks = len(self._idles) == _MOVES and self._idles[0] > time.monotonic() - _MOVES * _STIRRED
+        if self.known.rests and self.known.at < now - _STIRRED and not ticks:
+            self._facts = dataclasses.replace(self._facts, doubted=now)
+        self._doubt()
+
+    def _on_keys(self, entered: bool) -> None:
+        """Something is typed from here, and maybe entered; its screen shows that later, the later the busier it is."""
+        prompts = self._has_draft() and not self._facts.reading.draft.lstrip().startswith(COMMANDS)
+        if entered and (prompts or self.known.status == "waiting"):
+            self._facts = dataclasses.replace(self._facts, pressed=self._now())
+        self._doubt()
+
+    def _doubt(self) -> None:
+        """Its rest is not sure until the next look."""
+        self._outputs += 1
+        self._facts = dataclasses.replace(self._facts, printed=True)
+        if self._task is not None:
+            self._judge()
+        self._stirred.set()
+
     def _handle_event(self, info: PaneInfo, gone: bool) -> None:
         now = self._now()
         ended = (info.dead or gone) and not (self._facts.dead or self._facts.gone)
@@ -342,6 +371,8 @@ class CliStatus:
                 "since",
                 "asked",
                 "entered",
+                "pressed",
+                "doubted",
                 "prompted",
                 "written",
                 "worked",
@@ -414,22 +445,25 @@ class CliStatus:
                 self._answers.append(self._looked)
             self._stirred.clear()
             self._at_once.clear()
-            deaf = not self._listen()
-            await self._check_screen()
-            self._judge()
-            self.looked.set()
-            if deaf and self._listen():  # by what was just seen; what came between the two, another look shows
-                self._stirred.set()
+            await self._look()
+
+    async def _look(self) -> None:
+        deaf = not self._listen()
+        await self._check_screen()
+        self._judge()
+        self.looked.set()
+        if deaf and self._listen():  # by what was just seen; what came between the two, another look shows
+            self._stirred.set()
 
     def _listen(self) -> bool:
         """Look again at its next output, where nothing else tells in time that it does something else; whether it does.
         Called before a look, so that nothing between the two is missed."""
         self._listening()
         over = self._facts.dead or self._facts.gone
-        # That a text was entered, its screen shows first.
-        told = self._told() and not (self.known.status == "idle" and self._has_draft())
+        # That a text is typed and entered, its screen shows first.
+        told = self._told() and not (self.known.status == "idle" and self._profile.ai)
         quiet = told or over or (self._moving_without_a_word() and not self._is_entering())
-        self._listening = _nothing if quiet else self._server.watcher.next_output(self._row.pane, self._stirred.set)
+        self._listening = _nothing if quiet else self._server.watcher.next_output(self._row.pane, self._on_output)
         return not quiet
 
     def _written(self) -> float:
@@ -504,7 +538,7 @@ class CliStatus:
         self._moving = False
         if self._facts.dead or self._facts.gone:
             return
-        looked, written = self._now(), self._written()
+        looked, written, outputs = self._now(), self._written(), self._outputs
         try:
             info, lines = await self._server.capture_screen(self._row.pane)
         except TmuxError as error:
@@ -540,11 +574,17 @@ class CliStatus:
             self._drafted = time.monotonic()
         entered = facts.entered if reading.status == "idle" else 0.0
         over = reading.status == "idle" and self._rests_since(self._typed)
+        doubted = facts.doubted if reading.status == "idle" else 0.0
         if self._has_draft() and not reading.draft and not over:
+            doubted = now if reading.status == "idle" else 0.0
             if reading.status == "idle":
                 entered = now if was_entered(self._profile, facts.reading.draft, self._lines, lines) else 0.0
             if (entered or reading.status in WORKING) and self._hook is not None and self._hook.status == "idle":
                 self._hook = dataclasses.replace(self._hook, status="")  # its rest is over, and it says so later
+        rests_on = reading.status == "idle" and says == said_before and reading.draft in ("", facts.reading.draft)
+        unread = reading.status == "waiting" and lines == self._lines
+        if rests_on and not self._has_draft() and lines != self._lines:
+            self._idles.append(time.monotonic())
         if reading.draft:
             self._typed = looked
         told = bool(reading.echo) and not is_command(self._profile, reading.echo)
@@ -563,6 +603,9 @@ class CliStatus:
             since=since,
             asked=asked,
             entered=entered,
+            pressed=facts.pressed if rests_on or unread or facts.pressed >= looked else 0.0,
+            doubted=doubted,
+            printed=facts.printed and self._outputs != outputs,
             prompted=prompted,
             written=written if begun else facts.written,
             fresh=facts.fresh and not prompted and not reading.echo,

@@ -55,6 +55,10 @@ class SilentServer:
 
         return end
 
+    def watch_keys(self, pane: str, callback: Callable[[bool], None]) -> Callable[[], None]:
+        self.pressed = callback
+        return lambda: None
+
     async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
         self.looks += 1
         shown = self.shown

@@ -1,0 +1,149 @@
+"""No rest is called sure between what is typed into a program and the first sign of what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.programs import profile as profiles
+from gshtui.programs.evidence import Evidence, LiveSource, Rank
+from gshtui.programs.status import HookEvent
+from gshtui.programs.status_watcher import CliStatus
+from tests.unit.test_status_watcher import DRAFT, IDLE, SilentServer
+
+COVERS = ("gshtui.programs.status",)
+
+CLAUDE = profiles.load(Path("/nonexistent")).get("claude")
+TEXT = "half a thought"
+Step = Literal["type here", "type there", "clear", "enter here", "enter there", "paint", "look", "begin", "end", "tick"]
+STEPS: tuple[Step, ...] = (
+    *("type here", "type there", "clear", "enter here", "enter there", "paint", "look", "begin", "end"),
+)
+RANKS = (Rank.PROTOCOL, Rank.RECORD, Rank.HOOK)
+
+
+class Told(LiveSource):
+    """A source that is told what to say."""
+
+    told: Evidence | None = None
+
+    @property
+    def evidence(self) -> Evidence | None:
+        return self.told
+
+    async def start(self, changed: Callable[[], None]) -> None: ...
+    async def stop(self) -> None: ...
+
+
+class Desk:
+    """A program at rest, what its person does, and what its source says of that, each in its own time.
+
+    "Here" is typed through our own connection to tmux; "there", in another terminal, is seen by what is printed.
+    """
+
+    def __init__(self, rank: Rank) -> None:
+        self.server, self.source, self.rank = SilentServer(), Told(), rank
+        self.server.looks = 9
+        self.now = time.time()
+        row = AgentRow(id="0001", name="it", kind="cli", pane="%0", created=self.now - 60)
+        self.status = CliStatus(
+            self.server, row, CLAUDE, lambda _: None, sources=(self.source,), clock=lambda: self.now
+        )
+        self.status._task = asyncio.current_task()  # pyright: ignore[reportPrivateUsage]  # it is followed
+        self.server.watch_keys("%0", self.status._on_keys)  # pyright: ignore[reportPrivateUsage]
+        self.typed = self.works = self.begun = False
+        self.changed = self.now
+
+    async def settle(self) -> None:
+        """It rests, and has been looked at."""
+        self.say("idle")
+        for _ in range(3):
+            await self.status._look()  # pyright: ignore[reportPrivateUsage]
+            self.now += 5
+        self.status._judge()  # pyright: ignore[reportPrivateUsage]
+        known = self.status.known
+        assert (known.status, known.sure) == ("idle", True), known
+
+    def say(self, status: str) -> None:
+        """Its source says this, of the time at which it became true."""
+        if self.rank is Rank.HOOK:
+            self.status._on_hook(HookEvent(self.changed, "X", status))  # pyright: ignore[reportPrivateUsage]
+        else:
+            self.source.told = Evidence(self.rank, self.rank.name.lower(), status, self.changed)
+            self.status._on_source()  # pyright: ignore[reportPrivateUsage]
+
+    def show(self, screen: tuple[str, ...], column: int) -> None:
+        """Paint this; tmux tells whoever listens."""
+        self.server.show(screen, column, 14)
+        self.server.printed()
+
+    async def take(self, step: Step) -> None:
+        self.now += 0.01
+        match step:
+            case "type here" | "type there" if not (self.typed or self.works):
+                self.typed = True
+                if step == "type here":
+                    self.server.pressed(False)
+                self.show(DRAFT, 16)
+            case "clear" if self.typed:
+                self.typed = False
+                self.show(IDLE, 2)
+            case "enter here" | "enter there" if self.typed:
+                self.typed, self.works, self.begun, self.changed = False, True, False, self.now
+                if step == "enter here":
+                    self.server.pressed(True)  # whose screen goes on showing the text until it is painted
+                else:
+                    self.show(IDLE, 2)
+            case "paint" if self.works:
+                self.show((f"❯ {TEXT}", "", *IDLE[2:]), 2)
+            case "look":
+                await self.status._look()  # pyright: ignore[reportPrivateUsage]
+            case "begin" if self.works:
+                self.begun = True
+                self.say("thinking")
+            case "end" if self.works and self.begun:
+                self.works, self.changed = False, self.now
+                self.say("idle")
+                self.now += 3  # in which a person reads
+            case "tick" if not (self.typed or self.works):
+                self.show((f"{len(self.server.shown)}", *IDLE[1:]), 2)
+            case _:
+                pass
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(RANKS), st.lists(st.sampled_from(STEPS), min_size=2, max_size=25))
+def test_no_rest_is_sure_once_a_text_may_have_been_entered(rank: Rank, steps: list[Step]) -> None:
+    async def live() -> None:
+        desk = Desk(rank)
+        await desk.settle()
+        for step in steps:
+            await desk.take(step)
+            known = desk.status.known
+            assert not (desk.works and known.status == "idle" and known.sure), (step, known)
+
+    asyncio.run(live())
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(RANKS), st.lists(st.sampled_from(("type here", "type there", "clear", "tick")), max_size=12))
+def test_what_was_typed_and_taken_back_leaves_a_rest_as_sure_as_it_was(rank: Rank, steps: list[Step]) -> None:
+    async def live() -> None:
+        desk = Desk(rank)
+        await desk.settle()
+        for step in (*steps, "clear"):
+            await desk.take(step)
+            await desk.status._look()  # pyright: ignore[reportPrivateUsage]
+        desk.now += 2
+        await desk.status._look()  # pyright: ignore[reportPrivateUsage]
+        known = desk.status.known
+        assert (known.status, known.sure) == ("idle", True), known
+
+    asyncio.run(live())
