@@ -3,6 +3,7 @@
 The truth is what the provider behind a program has sent, when its person pressed a key, and when a command of a shell
 began and ended by the machine's own clock. `BENCH_MINUTES` is how long they work (10 by default), and
 `BENCH_PACE` the average pause between two tasks in seconds (40), and `BENCH_HOOKS=no` or `yes` leaves out one half.
+`BENCH_TRACE=1` prints what each row said for how long, `BENCH_ONLY=claude,qwen` leaves out the others.
 Programs that `.ci/programs` has not installed are left out.
 """
 
@@ -38,7 +39,8 @@ from tests.kit.loopback.server import Asked, Loopback
 from tests.kit.real_programs import FOLDER, FOUND, MISSING, Program
 from tests.kit.tmux import end_folder, short_folder
 
-NAMES = ("claude", "codex", "opencode", "qwen")
+ONLY = os.environ.get("BENCH_ONLY", "").split(",") if os.environ.get("BENCH_ONLY") else None
+NAMES = [name for name in ("claude", "codex", "opencode", "qwen") if ONLY is None or name in ONLY]
 MINUTES = float(os.environ.get("BENCH_MINUTES", "10"))
 PACE = float(os.environ.get("BENCH_PACE", "40"))
 HOOKED = {"yes": (True,), "no": (False,)}.get(os.environ.get("BENCH_HOOKS", ""), (False, True))
@@ -83,6 +85,11 @@ class Watched:
     _right: bool = True
     _longest: float = 0.0
     _said: str = ""
+    _shown: tuple[str, str, str] = ("", "", "")
+    """What the row said, what was true, and whether that was right, at the last look."""
+    _shown_at: float = 0.0
+    _lying: float = 0.0
+    """Since when it has been called idle, for sure, while its model was asked; 0: it is not."""
 
     def becomes(self, truth: str) -> None:
         """The truth from here on."""
@@ -94,22 +101,38 @@ class Watched:
             self.truth, self._since, self._right = truth, time.monotonic(), known
         self.next = ""
 
-    def look(self, status: str, source: str, elapsed: float) -> None:
+    def look(self, status: str, source: str, doing: str, elapsed: float) -> None:
         """What the row has said for `elapsed` seconds."""
-        self.lied += elapsed if status == "idle" and not source.endswith("?") and self.asks_model() else 0.0
+        lies = status == "idle" and not source.endswith("?") and self.asks_model()
+        self.lied += elapsed if lies else 0.0
         right = _KINDS.get(status, status) in (self.truth, self.next)
+        if TRACE:
+            self._trace(f"{status} by {source}{f', {doing}' if doing else ''}", lies=lies, right=right)
         self.watched += elapsed
         self.wrong += 0.0 if right else elapsed
         self.unshown += elapsed if self.blank and not right else 0.0
         if status != self._said:
             self._said = status
-            if TRACE:
-                print(f"{time.monotonic():.2f} {self.name} says {status}; it is {self.truth}")
         if right and not self._right:
             self._ended(False, status)
             self._right = True
         elif not right and self._right:
             self._since, self._right = time.monotonic(), False  # it left a truth that stayed
+
+    def _trace(self, shown: str, *, lies: bool, right: bool) -> None:
+        """Print each interval: what the row has said for how long, and what was true when it changed."""
+        now = time.monotonic()
+        if lies != bool(self._lying):
+            print(f"{now:.2f} {self.name} LIES" if lies else f"{now:.2f} {self.name} lied {now - self._lying:.2f} s")
+            self._lying = now if lies else 0.0
+        mark = f"{'right' if right else 'WRONG'}{', blank' if self.blank else ''}"
+        if (shown, self.truth, mark) != self._shown:
+            lasted = now - self._shown_at
+            was, truth, before = self._shown
+            print(
+                f"{now:.2f} {self.name} {before} {lasted:.2f} s: {was}; it was {truth}. Now {shown}, it is {self.truth}"
+            )
+            self._shown, self._shown_at = (shown, self.truth, mark), now
 
     def _ended(self, right: bool, what: str) -> None:
         if right or not self._since:
@@ -264,7 +287,7 @@ async def _work(place: Place, hooked: bool) -> list[Watched]:
             agent = await desk.spawn(program.name, program.argv)
             agents.append(agent)
             lives.append(_program_life(desk, agent, program, server))
-        if not hooked:  # these have none
+        if not hooked and ONLY is None:  # these have none
             agents.append(await desk.spawn("bash", ("bash", "--norc")))
             lives.append(_shell_life(desk, agents[-1]))
             agents.append(await desk.spawn("python", ("python3", "-i")))
@@ -303,7 +326,8 @@ async def _watch(desk: Desk, agents: list[Watched]) -> None:
         for agent in agents:
             if not agent.stuck:
                 row = desk.fleet.get(agent.id)
-                agent.look(row.status if row else "none", row.status_source if row else "", now - before)
+                said = (row.status, row.status_source, row.doing) if row is not None else ("none", "", "")
+                agent.look(*said, now - before)
         before = now
 
 
@@ -323,7 +347,10 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
         return [*before, last]
 
     def finished(asked: Asked, answer: Answer) -> None:
-        if is_turn(asked) and isinstance(last := answer[-1], Say):
+        if not is_turn(asked):
+            return
+        agent.next = "idle" if isinstance(answer[-1], Say) else "waiting"
+        if isinstance(last := answer[-1], Say):
             shown.put_nowait(last.text.rpartition("\n")[2])
 
     server.choose, server.finished = choose, finished
