@@ -33,8 +33,9 @@ async def test_the_window_is_drawn_typed_into_and_watched(tmp_path: Path, chromi
             )
             await viewer.wait_for(DRAWN)
             await viewer.wait_for("window.wanted === undefined && wanted && cells && wanted.width === cells.width")
-            stranger: Page = await open_page(links["url"].split("?")[0] + "?token=wrong")
-            await stranger.wait_for("document.body && document.body.innerText.includes('not valid')")
+            for wrong in ("link.wrong", "link.wrong?of=another program", ""):
+                stranger: Page = await open_page(f"{links['url'].partition('#')[0]}#{wrong}")
+                await stranger.wait_for("document.body && document.body.innerText.includes('not valid')")
             before = await owner.picture(tmp_path / "before.png")
             await owner.type("hello")
             assert await owner.picture(tmp_path / "after.png") != before
