@@ -20,7 +20,7 @@ from typing import Any
 
 LONG, AT_ONCE = 1_000, 0.25
 """Characters of a first look at each attack, and the seconds of processor time after which it is given up."""
-LONGEST, WITHIN = 200_000, 0.5
+LONGEST, WITHIN = 50_000, 0.25
 """The same of the look that decides."""
 WORST = 3
 """Attacks that get it: those that took longest at first."""
