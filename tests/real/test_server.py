@@ -370,8 +370,7 @@ def test_a_server_left_by_a_crash_is_reaped(server: str) -> None:
         f"""
         import asyncio, os, signal
         from pathlib import Path
-        from gshtui.tmux.quoting import ShownRow
-from gshtui.tmux.server import TmuxServer
+        from gshtui.tmux.server import TmuxServer
         from tests.kit.tmux import short_folder
 
         async def main():

@@ -18,8 +18,6 @@ from gshtui.programs.status import HookEvent
 from gshtui.programs.status_watcher import CliStatus
 from tests.unit.test_status_watcher import DRAFT, IDLE, SilentServer
 
-COVERS = ("gshtui.programs.status",)
-
 CLAUDE = profiles.load(Path("/nonexistent")).get("claude")
 TEXT = "half a thought"
 Step = Literal["type here", "type there", "clear", "enter here", "enter there", "paint", "look", "begin", "end", "tick"]
