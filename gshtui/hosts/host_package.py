@@ -32,7 +32,7 @@ from gshtui.text.sanitise import literal, one_line
 
 DISTRIBUTIONS = (
     *("pydantic", "pydantic-core", "pydantic-settings", "annotated-types", "typing-extensions", "typing-inspection"),
-    *("python-dotenv", "msgspec", "psutil", "PyYAML", "pathspec", "google-re2", "tree-sitter", "tree-sitter-bash"),
+    *("python-dotenv", "msgspec", "psutil", "PyYAML", "regex", "tree-sitter", "tree-sitter-bash"),
 )
 """What the tools load of others, with what those need."""
 _NOT_NEEDED = frozenset({"ui", "web", "ssh", "acp_server", "mcp_server", "styles"})

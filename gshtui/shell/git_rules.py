@@ -1,7 +1,7 @@
 """What git ignores: the rules of `.gitignore` (and `.ignore`) files; the innermost matching rule decides.
 
-Skips unreadable files and invalid rules. RE2 matches the rules, because a repository's files are untrusted and must not
-take forever. Called by the tools and by the file watcher.
+Skips unreadable files and invalid rules. A repository's files are untrusted: no rule takes forever
+(`text/glob_pattern.py`). Called by the tools and by the file watcher.
 """
 
 from __future__ import annotations
@@ -11,12 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gshtui.text import linear_regex
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from gshtui.text.glob_pattern import compile_ignore_rule
 
 FILES = (".gitignore", ".ignore")
 _LARGEST_RULES = 256 * 1024
@@ -27,19 +23,17 @@ class IgnoreRules:
     """Ignore rules and the folder that they are relative to."""
 
     base: str
-    spec: GitIgnoreSpec
+    rules: tuple[tuple[re.Pattern[str], bool], ...]
+    """The last one first, each with whether it ignores."""
 
 
 def ignored(path: str, is_folder: bool, rules: tuple[IgnoreRules, ...]) -> bool:
     """Whether git would pass the path by; the innermost rules that say anything decide."""
     for rule in reversed(rules):
         relative = path[len(rule.base) :] + ("/" if is_folder else "")
-        try:
-            verdict = rule.spec.check_file(relative).include
-        except UnicodeEncodeError:  # a name that is no UTF-8
-            verdict = rule.spec.check_file(relative.encode("utf-8", "replace").decode()).include
-        if verdict is not None:
-            return verdict
+        for pattern, ignores in rule.rules:
+            if pattern.match(relative) is not None:
+                return ignores
     return False
 
 
@@ -75,25 +69,5 @@ def _load(file: str, base: str) -> IgnoreRules | None:
             lines = opened.read().split("\n")
     except OSError:
         return None
-    if not any(line.strip() and not line.startswith("#") for line in lines):
-        return None  # as of most .git/info/exclude: nothing to load a parser for
-    return IgnoreRules(base.rstrip("/") + "/", _spec(lines))
-
-
-def _spec(lines: list[str]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec  # many modules, and many folders have no rules
-
-    try:
-        return GitIgnoreSpec.from_lines(lines, backend="re2")
-    except (ValueError, re.error, linear_regex.refusal()):  # a rule that is no pattern; git would pass by that one only
-        return GitIgnoreSpec.from_lines((line for line in lines if _is_rule(line)), backend="re2")
-
-
-def _is_rule(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line], backend="re2")
-    except (ValueError, re.error, linear_regex.refusal()):
-        return False
-    return True
+    rules = tuple(rule for line in reversed(lines) if (rule := compile_ignore_rule(line)) is not None)
+    return IgnoreRules(base.rstrip("/") + "/", rules) if rules else None

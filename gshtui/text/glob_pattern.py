@@ -1,6 +1,8 @@
-"""Glob patterns as people write them, `**`, `*`, `?`, `[a-z]`, `{a,b}`, as linear expressions over relative paths.
+"""Glob patterns as people write them, `**`, `*`, `?`, `[a-z]`, `{a,b}`, as expressions over relative paths.
 
-Pure. `wcmatch` makes expressions with look-arounds, which RE2 rejects and Python's `re` may backtrack in for minutes.
+Pure. Python's `re` could backtrack in an expression with many wildcards for minutes. Here each wildcard is an atomic
+group with what follows it up to the next one: as the next one takes whatever comes, the first place that fits is as
+good as any later one, and none is ever gone back to.
 """
 
 from __future__ import annotations
@@ -8,18 +10,27 @@ from __future__ import annotations
 import itertools
 import re
 
-from gshtui.text import linear_regex
-from gshtui.text.linear_regex import Linear, LinearError
-
 _MOST_CHOICES = 256
 _LONGEST = 4_096
+_SEGMENT_ENDS = r"(?=/|\Z)"
+_POSIX = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "blank": r"\x20\t",
+    "digit": "0-9",
+    "lower": "a-z",
+    "punct": r"!-/:-@\[-`{-~",
+    "space": r"\s",
+    "upper": "A-Z",
+    "xdigit": "0-9A-Fa-f",
+}
 
 
 class PatternError(ValueError):
     """The pattern is not a glob; the text says why."""
 
 
-def compile_glob(pattern: str, *, anywhere: bool = False) -> Linear:
+def compile_glob(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
     """Compile an expression whose `match` covers whole relative paths.
 
     Args:
@@ -33,10 +44,10 @@ def compile_glob(pattern: str, *, anywhere: bool = False) -> Linear:
         raise PatternError(f"the pattern has {len(pattern):,} characters, more than {_LONGEST:,}")
     if anywhere and "/" not in pattern.rstrip("/"):
         pattern = f"**/{pattern}"
-    choices = "|".join(_translated(choice) for choice in _choices(pattern))
+    choices = "|".join(_translated(choice, r"\Z") for choice in _choices(pattern))
     try:
-        return linear_regex.compile_linear(rf"(?s:{choices})\z")
-    except LinearError as error:
+        return re.compile(choices, re.DOTALL | re.ASCII)
+    except (re.error, OverflowError, RecursionError) as error:
         raise PatternError(f"{pattern} is not a valid pattern: {error}") from error
 
 
@@ -89,42 +100,99 @@ def _braces(pattern: str) -> tuple[int, list[int], int] | None:
     return first
 
 
-def _translated(pattern: str) -> str:
+def compile_ignore_rule(line: str) -> tuple[re.Pattern[str], bool] | None:
+    """A line of a `.gitignore`: what matches relative paths (folders with a slash at the end), and whether it ignores.
+
+    `None`: it is empty, a comment, or no pattern.
+    """
+    rule = line if line.endswith("\\ ") else line.rstrip()
+    if not rule or rule.startswith("#") or len(rule) > _LONGEST:
+        return None
+    ignores = not rule.startswith("!")
+    rule = rule if ignores else rule[1:]
+    only_folders = rule.endswith("/")
+    rule = rule.rstrip("/") if only_folders else rule
+    anchored = "/" in rule
+    rule = rule.removeprefix("/")
+    if not rule:
+        return None
+    if not anchored:
+        rule = f"**/{rule}"
+    try:
+        return re.compile(_translated(rule, "/" if only_folders else r"(?:/|\Z)"), re.DOTALL | re.ASCII), ignores
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+
+def _translated(pattern: str, end: str) -> str:
+    """The expression of a glob without braces that ends in the expression `end`."""
     out: list[str] = []
+    opened = False
+    """A `**/` is, and ends where the next one begins."""
     at = 0
     while at < len(pattern):
-        character = pattern[at]
         if pattern.startswith("**/", at) and (at == 0 or pattern[at - 1] == "/"):
             # Repeated `**/` means the same as one, and one is cheaper to match.
             while pattern.startswith("**/", at):
                 at += 3
-            out.append("(?:[^/]+/)*")
-        elif character == "*":
-            everything = pattern[at:] == "**" and (at == 0 or pattern[at - 1] == "/")
-            while at < len(pattern) and pattern[at] == "*":
-                at += 1
-            out.append(".+" if everything else "[^/]*")
-        elif character == "[":
-            text, at = _bracket(pattern, at)
-            out.append(text)
+            out.append(f"{')' if opened else ''}(?>(?:[^/]+/)*?")
+            opened = True
+        elif pattern[at:] == "**" and (at == 0 or pattern[at - 1] == "/"):
+            out.append(".+")
+            at += 2
+        elif pattern[at] == "*":
+            at = _star(pattern, at, out)
         else:
-            if character == "\\" and at + 1 < len(pattern):
-                at += 1
-                character = pattern[at]
-                out.append(re.escape(character))
-            else:
-                out.append("[^/]" if character == "?" else re.escape(character))
-            at += 1
-    return "".join(out)
+            text, at = _character(pattern, at)
+            out.append(text)
+    return f"{''.join(out)}{end}{')' if opened else ''}"
+
+
+def _star(pattern: str, at: int, out: list[str]) -> int:
+    """Add one `*`, with what follows it up to the next one in its segment; returns where that ends."""
+    while pattern[at : at + 1] == "*":
+        at += 1
+    fixed: list[str] = []
+    while at < len(pattern) and pattern[at] not in "*/":
+        text, at = _character(pattern, at)
+        fixed.append(text)
+    rest = "".join(fixed)
+    if pattern[at : at + 1] == "*":
+        out.append(f"(?>[^/]*?{rest})")
+    else:
+        out.append(f"(?>[^/]*?{rest}{_SEGMENT_ENDS})" if rest else "(?>[^/]*)")
+    return at
+
+
+def _character(pattern: str, at: int) -> tuple[str, int]:
+    """What stands for one character, and where it ends."""
+    character = pattern[at]
+    if character == "[":
+        return _bracket(pattern, at)
+    if character == "?":
+        return "[^/]", at + 1
+    if character == "\\" and at + 1 < len(pattern):
+        return re.escape(pattern[at + 1]), at + 2
+    return re.escape(character), at + 1
 
 
 def _bracket(pattern: str, at: int) -> tuple[str, int]:
-    """A set of characters, and where it ends."""
-    end = pattern.find("]", at + 2 + (pattern[at + 1 : at + 2] in ("!", "^")))
-    if end < 0:
+    """A set of characters, which never has the slash in it, and where it ends."""
+    negated = pattern[at + 1 : at + 2] in ("!", "^")
+    begin = end = at + 1 + negated
+    parts: list[str] = []
+    while end < len(pattern) and (pattern[end] != "]" or end == begin):
+        name = re.match(r"\[:(\w+):\]", pattern[end:])
+        if name is not None and name[1] in _POSIX:
+            parts.append(_POSIX[name[1]])
+            end += name.end()
+            continue
+        if pattern[end] == "\\" and end + 1 < len(pattern):
+            end += 1
+        parts.append("-" if pattern[end] == "-" else re.escape(pattern[end]))
+        end += 1
+    if end >= len(pattern):
         return re.escape("["), at + 1
-    inside = pattern[at + 1 : end]
-    negated = inside[:1] in ("!", "^")
-    inside = inside[negated:].replace("\\", "\\\\").replace("[", "\\[").replace("&&", "&\\&").replace("~~", "~\\~")
-    inside = inside.replace("||", "|\\|").replace("--", "-\\-") if inside else inside
-    return f"[{'^/' if negated else ''}{inside}]", end + 1
+    for place in (0, len(parts) - 1):
+        parts[place] = r"\-" if parts[place] == "-" else parts[place]
+    return f"(?!/)[{'^' if negated else ''}{''.join(parts)}]", end + 1

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
+from gshtui.text.glob_pattern import compile_ignore_rule
 from gshtui.text.sanitise import one_line
 from gshtui.vfs.virtual_path import VirtualPath
 
@@ -30,10 +31,8 @@ class AllowedPaths:
         ]
         real = [path.removeprefix("./").strip("/") for path in listed if not path.startswith("/")]
         self._all = any(path in ("", ".") for path in real)
-        from pathspec import GitIgnoreSpec  # few agents have such a list
-
-        lines = [f"/{path}" for path in real if path not in ("", ".")]
-        self._spec = GitIgnoreSpec.from_lines(lines, backend="re2")
+        rules = (compile_ignore_rule(f"/{path}") for path in real if path not in ("", "."))
+        self._patterns = [rule[0] for rule in rules if rule is not None]
 
     def check_real(self, project: Path, path: Path) -> None:
         """Refuse a real path that is not one of them. Raises `CommandError`."""
@@ -41,7 +40,7 @@ class AllowedPaths:
         relative = os.path.relpath(found, root)
         if relative == os.pardir or relative.startswith(os.pardir + os.sep):
             raise self._refused(str(path))
-        if self._all or (relative != os.curdir and self._spec.match_file(relative)):
+        if self._all or (relative != os.curdir and any(one.match(relative) for one in self._patterns)):
             return
         raise self._refused(relative)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import re
 import shutil
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -25,7 +26,6 @@ from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.system.time_limit import time_limit
 from gshtui.text.glob_pattern import PatternError, compile_glob
-from gshtui.text.linear_regex import Linear
 from gshtui.text.sanitise import literal, one_line, plain
 from gshtui.tools import path_location
 from gshtui.tools.path_location import shown
@@ -73,7 +73,9 @@ _decode = msgspec.json.Decoder(learned(_Line)).decode
 class Matches:
     """Collects matches until there are enough."""
 
-    def __init__(self, root: Path, project: Path, limit: int, wanted: Linear | None = None, *, name: str = "") -> None:
+    def __init__(
+        self, root: Path, project: Path, limit: int, wanted: re.Pattern[str] | None = None, *, name: str = ""
+    ) -> None:
         """Args:
         limit: bytes of text, always at least one match; 0: unlimited.
         wanted: pattern that a file's path must match.
@@ -293,7 +295,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: GrepPara
     return Outcome(data=matches.data(), text=matches.text() or nothing)
 
 
-def _wanted(file_pattern: str) -> Linear | None:
+def _wanted(file_pattern: str) -> re.Pattern[str] | None:
     if not file_pattern:
         return None
     try:

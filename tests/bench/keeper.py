@@ -95,7 +95,7 @@ def _measure(report: Report, place: Place, environ: dict[str, str]) -> None:
 def _floors() -> list[tuple[float, float]]:
     """(resident, proportional) MB of bare Pythons: what no keeper could do without, and what ours is made of."""
     found: list[tuple[float, float]] = []
-    for modules in ("asyncio, sqlite3", "asyncio, aiosqlite, msgspec, psutil, pydantic_settings, re2"):
+    for modules in ("asyncio, sqlite3", "asyncio, aiosqlite, msgspec, psutil, pydantic_settings, regex"):
         code = f"import {modules}; asyncio.run(asyncio.sleep(0)); print(1, flush=True); input()"
         with subprocess.Popen(
             [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

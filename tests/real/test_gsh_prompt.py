@@ -91,5 +91,5 @@ async def test_a_question_loads_no_more_than_it_needs(project: Path) -> None:
     answer, modules = said.decode().splitlines()
     loaded = set(modules.split())
     assert answer == "Because it was" and "anthropic._client" in loaded
-    assert not loaded & {"textual", "rich", "openai", "google", "mcp", "re2", "aiohttp", "PIL", "tree_sitter"}
+    assert not loaded & {"textual", "rich", "openai", "google", "mcp", "regex", "aiohttp", "PIL", "tree_sitter"}
     assert not [name for name in loaded if name.startswith(("anthropic.types", "anthropic.resources", "gshtui.ui"))]

@@ -10,8 +10,6 @@ import pytest
 
 from tests.kit import source
 
-COVERS = ("gshtui.text.linear_regex",)
-
 CHILD = """
 import asyncio, json, pathlib, sys
 from tests.kit.tool_harness import ToolHarness

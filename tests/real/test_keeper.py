@@ -167,7 +167,7 @@ async def test_it_loads_only_what_it_works_with(place: Place) -> None:
         await asyncio.to_thread(place.run, "hub", "stop")
         said, _ = await process.communicate()
     loaded = set(json.loads(said))
-    assert {"gshtui.fleet.follower", "gshtui.shell.log.shell_log", "re2"} <= loaded, "it has done something"
+    assert {"gshtui.fleet.follower", "gshtui.shell.log.shell_log", "regex"} <= loaded, "it has done something"
     assert loaded & NOT_IN_KEEPER == set()
 
 

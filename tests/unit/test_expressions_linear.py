@@ -13,6 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from gshtui.hosts.host_errors import SSH_MESSAGES
+from gshtui.text.glob_pattern import compile_glob, compile_ignore_rule
 from tests.kit import attacks, source
 
 MADE = {
@@ -36,6 +37,14 @@ MADE = {
         shows
         for setup in sorted((source.ROOT / "gshtui/programs/check/setups").glob("*.toml"))
         for shows in re.findall(r'\bshows = "([^"]*)"', setup.read_text("utf-8"))
+    ],
+    ("gshtui/text/glob_pattern.py", "choices"): [
+        compile_glob(pattern, anywhere=True).pattern for pattern in ("*a*a*a*b", "**/a*/**/*b", "{*a,a*}*{a,b}", "a/**")
+    ],
+    ("gshtui/text/glob_pattern.py", "_translated(rule, '/' if only_folders else '(?:/|\\\\Z)')"): [
+        rule[0].pattern
+        for line in ("*a*a*a*b", "/a*/**/*b/", "a/**", "*[!b]a/", "**/a?/**/a*/**/b")
+        if (rule := compile_ignore_rule(line)) is not None
     ],
     ("gshtui/code/code_queries.py", "f'(?<!\\\\w){re.escape(word)}(?!\\\\w)'"): [r"(?<!\w)aaaa(?!\w)"],
     ("gshtui/code/source_files.py", "b'(?<!\\\\w)%b(?!\\\\w)' % re.escape(word.encode('utf-8', 'replace'))"): [

@@ -91,7 +91,9 @@ class Hook:
         """Whether it is for this tool, trigger or source."""
         if self.matcher in ("", "*"):
             return True
-        return _expression(self.matcher).fullmatch(subject) is not None
+        expression = _expression(self.matcher)
+        # A hook may be there to refuse: where nobody can tell in time whether it is meant, it is.
+        return expression.fullmatch(subject) is not None or expression.slow
 
 
 @dataclass(slots=True)
