@@ -8,15 +8,16 @@ from gshtui.cli.options import json_option, yes_option
 
 
 @click.command()
+@click.option("--data", is_flag=True, help="Remove your conversations, logs and configuration, too.")
 @yes_option("Do not ask, even in a terminal.")
 @json_option
-def uninstall(yes: bool, as_json: bool) -> int:
+def uninstall(data: bool, yes: bool, as_json: bool) -> int:
     """Remove what gsh-tui has set up: the lines in your shells' files, the unit of the keeper; and stop the keeper.
 
-    Agents that run go on until you kill them. Your conversations and your configuration stay; it says where they are,
-    and how the program itself is removed.
+    Agents that run go on until you kill them. Your conversations and your configuration stay unless `--data` is given;
+    it says where they are, and how the program itself is removed.
     """
     from gshtui.cli.root import run
     from gshtui.headless.own_removal import uninstall as do
 
-    return do(run, yes=yes, as_json=as_json)
+    return do(run, data=data, yes=yes, as_json=as_json)

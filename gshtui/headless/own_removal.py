@@ -1,12 +1,16 @@
-"""Takes away what the program has set up outside its folder, after one question; never conversations or settings."""
+"""Takes away what the program has set up outside its folder, after one question; its data only where that is wanted."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+import msgspec
 
 from gshtui.fleet import keeper_unit
 from gshtui.headless import exits, streams
@@ -16,8 +20,20 @@ from gshtui.shell import plugin, startup_file
 from gshtui.shell.startup_file import StartupError
 
 
-def uninstall(run: Callable[[list[str]], int], *, yes: bool, as_json: bool) -> int:
-    """Show what goes, ask, and remove it; returns the exit code. `run`: runs a command line of ours."""
+def uninstall(run: Callable[[list[str]], int], *, data: bool, yes: bool, as_json: bool) -> int:
+    """Show what goes, ask, and remove it; returns the exit code.
+
+    Args:
+        run: runs a command line of ours.
+        data: conversations, logs and configuration go, too. Refused while agents run, whose record they are.
+        yes: it was asked for already.
+        as_json: the result as JSON.
+    """
+    folders = list(dict.fromkeys((paths.data_dir(create=False), paths.state_dir(create=False), paths.config_dir())))
+    folders = [folder for folder in folders if folder.is_dir()]
+    if data and (running := _running()):
+        streams.complain(f"{running}; their conversations are in what would be removed.", "End them: `agent kill ID`.")
+        return exits.ERROR
     lines: dict[str, Path] = {}
     for shell in plugin.SHELLS:
         with contextlib.suppress(StartupError, paths.FolderError):
@@ -27,6 +43,9 @@ def uninstall(run: Callable[[list[str]], int], *, yes: bool, as_json: bool) -> i
     has_unit = keeper_unit.is_there(unit)
     plan = [f"the line in {file}" for file in lines.values()]
     plan += [f"the keeper's unit {unit.file}"] if has_unit else []
+    links = _links()
+    plan += [f"the link {link}" for link in links]
+    plan += [f"all that is in {folder}" for folder in folders] if data else []
     if not yes and not (streams.is_terminal(0) and streams.is_terminal(2)):
         streams.show_question("\n  ".join(["This would be removed, and the keeper stopped:", *plan]))
         streams.complain("nobody is there to ask.", streams.ANYWAY)
@@ -44,12 +63,51 @@ def uninstall(run: Callable[[list[str]], int], *, yes: bool, as_json: bool) -> i
     if has_unit:
         code = run(["hub", "install", "--remove", "--yes"]) or code
     code = run(["hub", "stop"]) or code
-    kept = [str(paths.data_dir(create=False)), str(paths.state_dir(create=False)), str(paths.config_dir())]
+    for link in links:
+        code = _removed(link.unlink) or code
+    for folder in folders if data else ():
+        code = _removed(lambda folder=folder: shutil.rmtree(folder)) or code
+    kept = [] if data else [str(folder) for folder in folders]
     if as_json:
         streams.result_json({"removed": plan, "kept": kept, "program": removal()})
         return code
-    streams.result(
-        f"Your conversations, logs and configuration stay in {', '.join(kept)}. Agents that run go on; `agent ls` lists"
-        f" them.\nThe program itself: {removal()}"
+    stays = (
+        f"Your conversations, logs and configuration stay in {', '.join(kept)} (`--data` removes them, too). "
+        if kept
+        else ""
     )
+    on = "" if data else "Agents that run go on; `agent ls` lists them."
+    streams.result(f"{stays}{on}\nThe program itself: {removal()}".strip())
     return code
+
+
+def _running() -> str:
+    """Which agents of this data folder run, as a clause; empty: none does."""
+    listed = subprocess.run(
+        [sys.executable, "-m", "gshtui", "agent", "ls", "--json"],
+        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    try:
+        rows: list[dict[str, object]] = msgspec.json.decode(listed.stdout, type=list[dict[str, object]])
+    except msgspec.DecodeError:
+        return "it cannot be told whether agents run"
+    names = [str(row.get("name")) for row in rows if row.get("status") not in ("done", "failed", "lost")]
+    return f"agents run ({', '.join(names[:5])})" if names else ""
+
+
+def _links() -> list[Path]:
+    """The names in ~/.local/bin that lead to this very program, as setting up a clone makes them."""
+    programs = Path(sys.prefix) / "bin"
+    places = [Path.home() / ".local/bin" / name for name in ("gsh-tui", "gsh")]
+    return [one for one in places if one.is_symlink() and one.readlink().parent == programs]
+
+
+def _removed(remove: Callable[[], None]) -> int:
+    try:
+        remove()
+    except OSError as error:
+        streams.complain(f"{error.filename}: {error.strerror}.")
+        return exits.ERROR
+    return exits.DONE
