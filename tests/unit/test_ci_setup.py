@@ -21,7 +21,7 @@ esac""",
     "sudo": 'shift; exec "$@"',
     "uname": "echo Linux",
 }
-USED = ("bash", "cat", "chmod", "cksum", "dirname", "env", "mkdir", "rm", "sh")
+USED = ("bash", "cat", "chmod", "cksum", "dirname", "env", "ln", "mkdir", "rm", "sh")
 
 
 @pytest.fixture
@@ -48,9 +48,15 @@ def clone(tmp_path: Path) -> Path:
 
 
 def set_up(clone: Path, *arguments: str, **variables: str) -> str:
+    """What it had installed."""
+    return ran(clone, *arguments, **variables)[0]
+
+
+def ran(clone: Path, *arguments: str, **variables: str) -> tuple[str, str]:
+    """What it had installed, and what it said."""
     installed = clone.parent / "installed"
     installed.write_text("")
-    subprocess.run(
+    done = subprocess.run(
         [clone / ".ci/setup", *arguments],
         env={
             "PATH": str(clone.parent / "machine"),
@@ -61,9 +67,10 @@ def set_up(clone: Path, *arguments: str, **variables: str) -> str:
         },
         check=True,
         capture_output=True,
+        text=True,
         timeout=60,
     )
-    return installed.read_text()
+    return installed.read_text(), done.stderr
 
 
 def test_running_takes_what_the_program_uses_and_no_server(clone: Path) -> None:
@@ -92,3 +99,39 @@ def test_services_are_held_back_while_the_server_of_the_tests_is_installed_and_n
 def test_system_packages_are_left_alone_if_so_wanted(clone: Path) -> None:
     installed = set_up(clone, "--tests", GSH_SETUP_SYSTEM="0", INTERRUPT="yes")
     assert "install -y" not in installed and "openssh" not in installed
+
+
+@pytest.mark.parametrize(
+    ("manager", "call"),
+    [
+        ("dnf", "install -y -q --setopt=install_weak_deps=False tmux"),
+        ("pacman", "-S --noconfirm --needed --quiet tmux"),
+        ("zypper", "--non-interactive --quiet install --no-recommends tmux"),
+        ("apk", "add --quiet tmux"),
+    ],
+)
+def test_the_manager_that_is_there_is_asked(clone: Path, manager: str, call: str) -> None:
+    machine = clone.parent / "machine"
+    (machine / "apt-get").unlink()
+    (machine / manager).write_text('#!/bin/sh\necho "$@" >>"$INSTALLED"\n')
+    (machine / manager).chmod(0o755)
+    installed, said = ran(clone)
+    assert f"{call} zsh ripgrep git bubblewrap\n" in installed
+    assert f"by {manager}: tmux zsh ripgrep git bubblewrap" in said
+    assert said.index("This will change:") < said.index("Installing"), "it says so before"
+
+
+def test_the_commands_are_linked_where_nothing_else_has_their_names(clone: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    names = home / ".local/bin"
+    ran(clone, HOME=str(home), GSH_SETUP_LINKS="0")
+    assert not names.exists()
+    names.mkdir(parents=True)
+    (names / "gsh").write_text("somebody else's")
+    (names / "gsh-tui").symlink_to(tmp_path / "a clone that is gone")
+    said = ran(clone, "--link", HOME=str(home))[1]
+    assert (names / "gsh").read_text() == "somebody else's"
+    assert (names / "gsh-tui").readlink() == clone / ".venv/bin/gsh-tui"
+    assert f"{names} is not on your PATH yet" in said
+    assert ran(clone, "--link", HOME=str(home))[1] == "", "there is nothing left to do"
