@@ -4,8 +4,8 @@ Python's `re` may need minutes for a short line and holds the interpreter meanwh
 fires. Patterns from models, people or files are therefore matched by `regex`, with a limit of time that grows linearly
 with the text; an expression that once needed more matches nothing from then on (`Linear.slow`). The dialect is that of
 RE2: look-around, back-references and possessive repetition are refused, `\\d`, `\\s` and `\\w` are ASCII (unless the
-pattern itself has letters beyond or `\\p`), and `^` and `$` are the ends of the text. What would take much memory to compile is refused, too. The library is loaded with the
-first pattern.
+pattern itself has letters beyond or `\\p`), and `^` and `$` are the ends of the text. What would take much memory to
+compile is refused, too. The library is loaded with the first pattern.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from gshtui.shell.log.project_files import ProjectFiles
 from gshtui.store.store import Store
 from tests.kit.home import Home
 
-COVERS = ("gshtui.shell.git_rules", "gshtui.shell.log.project_files")
+COVERS = ("gshtui.shell.log.project_files",)
 
 
 class Told:
