@@ -29,6 +29,19 @@ def open_window(opening: Opening) -> int:
         from gshtui.system import quick_dataclasses
 
         quick_dataclasses.make_quickly()
+        from gshtui.client.hub_dial import HubDial, window_opening
+        from gshtui.fleet.keeper import call_keeper
+
+        asked = window_opening(
+            cwd=cwd,
+            session=opening.session,
+            agent=opening.agent,
+            provider=opening.provider,
+            model=opening.model,
+            mode=opening.mode or None,
+            environ=os.environ,
+        )
+        hub = HubDial(asked, call_keeper(os.environ))
         from gshtui.ui.window.app import run
 
         return run(
@@ -37,8 +50,9 @@ def open_window(opening: Opening) -> int:
             agent=opening.agent,
             provider=opening.provider,
             model=opening.model,
-            mode=None if opening.mode == "" else opening.mode,
+            mode=opening.mode or None,
             pane=opening.pane,
+            hub=hub,
             first_frame=first_frame,
         )
     finally:

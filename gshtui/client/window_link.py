@@ -7,7 +7,7 @@ an event, and every call then fails.
 from __future__ import annotations
 
 import asyncio
-import os
+import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,14 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
-from gshtui import __version__
 from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.client.window_protocol import HubLost, WindowOpening, error_of
-from gshtui.settings import paths
-from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.peer import peer_of
+from gshtui.client.hub_dial import ANSWER_WITHIN
+from gshtui.client.window_protocol import HubLost, error_of
 from gshtui.system.plain_values import from_plain, to_plain
 from gshtui.system.tasks import cancel_and_wait, report, start_job
 from gshtui.system.time_limit import time_limit
@@ -40,8 +37,6 @@ if TYPE_CHECKING:
     from gshtui.tmux.server import TmuxServer
 
 R = TypeVar("R")
-ANSWER_WITHIN = 1.0
-"""Seconds for the hub to say that it takes the window."""
 _LONGEST = 256 * 1024 * 1024
 """Bytes of a line from the hub."""
 _encoder = msgspec.json.Encoder()
@@ -98,36 +93,28 @@ class WindowLink:
 
     @classmethod
     async def open(
-        cls, opening: WindowOpening, settings: Settings, terminals: Callable[[str], TmuxServer]
+        cls, connected: socket.socket, settings: Settings, terminals: Callable[[str], TmuxServer]
     ) -> WindowLink | None:
-        """A link to the hub that takes this window; `None`: none does.
+        """A link to the hub that was sent the opening; `None`: it does not take this window. Raises `TimeoutError`.
 
         Args:
+            connected: see `gshtui.client.hub_dial`.
             terminals: gives the tmux server of a socket.
         """
-        for path in paths.keeper_sockets():
-            try:
-                reader, writer = await asyncio.open_unix_connection(path, limit=_LONGEST)
-            except OSError:
-                continue
-            link = cls(reader, writer, settings, terminals)
-            try:
-                if peer_of(writer.get_extra_info("socket")).is_us:
-                    async with time_limit(ANSWER_WITHIN):
-                        if await link._accepted(opening):
-                            return link
-            except (OSError, TimeoutError, HubLost):
-                pass
+        connected.setblocking(False)
+        reader, writer = await asyncio.open_unix_connection(sock=connected, limit=_LONGEST)
+        link = cls(reader, writer, settings, terminals)
+        try:
+            async with time_limit(ANSWER_WITHIN):
+                if (await link._next()).get("begins") is True:
+                    return link
+        except TimeoutError:
             writer.close()
+            raise
+        except (OSError, HubLost):
+            pass
+        writer.close()
         return None
-
-    async def _accepted(self, opening: WindowOpening) -> bool:
-        self._send(hello="window", pid=os.getpid())
-        welcome = await self._next()
-        if (welcome.get("serves"), welcome.get("installed")) != (__version__, INSTALLED_AT):
-            return False
-        self._send(**msgspec.to_builtins(opening))
-        return (await self._next()).get("begins") is True
 
     async def start(self) -> None:
         """Start the hub. Raises nothing of the hub's: what fails there is on the bus."""

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ import msgspec
 
 from gshtui import __version__
 from gshtui.guard.child_environment import is_secret_variable
+from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.environment import without_terminal
 from gshtui.system.file_lock import try_lock
@@ -103,6 +104,7 @@ class KeeperClaim:
 
     Attributes:
         folder: the folder of the record.
+        after_logout: the last keeper was ended by a logout.
     """
 
     def __init__(self, data: Path, inherited: int | None = None) -> None:
@@ -111,6 +113,7 @@ class KeeperClaim:
             inherited: the descriptor with the lock, from the process that started this one.
         """
         self.folder = data
+        self.after_logout = False
         self._inherited = inherited
         self._descriptor: int | None = None
         self._state = KeeperState(this_process(), __version__, time.time(), INSTALLED_AT, ready=False, drains=True)
@@ -122,6 +125,8 @@ class KeeperClaim:
         self._descriptor = try_lock(self.folder / LOCK) if self._inherited is None else self._adopted(self._inherited)
         if self._descriptor is None:
             return False
+        last = _last_state(self.folder / _STATE)
+        self.after_logout = last is not None and last.logged_out
         self._write()
         return True
 
@@ -211,17 +216,7 @@ def start_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool = Fals
     try:
         last = _last_state(data / _STATE)
         more = ["--at-first", f"{BRIEF:g}"] if briefly else []
-        process = subprocess.Popen(
-            [*keeper_command(), "--lock", str(lock), *more],
-            cwd=data,
-            env=keeper_environment(environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            pass_fds=(lock,),
-        )
-        threading.Thread(target=process.wait, name="the keeper's end", daemon=True).start()
+        process = _start(["--lock", str(lock), *more], data, environ, lock)
         starting = KeeperState(
             process_of(process.pid), __version__, time.time(), INSTALLED_AT, ready=False, brief=briefly
         )
@@ -231,6 +226,36 @@ def start_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool = Fals
     finally:
         os.close(lock)
     return KeeperStart(True, last is not None and last.logged_out)
+
+
+def call_keeper(environ: Mapping[str, str]) -> Callable[[], bool]:
+    """Have the keeper that windows want come up, unless one listens. Blocks for a moment.
+
+    That process itself looks whether the settings want it, and whether it is the first.
+
+    Returns:
+        Whether it may still come.
+    """
+    with contextlib.suppress(OSError):
+        if not any(path.exists() for path in paths.keeper_sockets()):
+            process = _start(["--for-window", "--at-first", f"{BRIEF:g}"], Path("/"), environ)
+            return lambda: process.poll() is None
+    return lambda: False
+
+
+def _start(arguments: list[str], cwd: Path, environ: Mapping[str, str], *passed: int) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [*keeper_command(), *arguments],
+        cwd=cwd,
+        env=keeper_environment(environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        pass_fds=passed,
+    )
+    threading.Thread(target=process.wait, name="the keeper's end", daemon=True).start()
+    return process
 
 
 def _want_longer(data: Path) -> None:
@@ -252,7 +277,7 @@ async def ensure_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool
     """
     running = await asyncio.to_thread(running_keeper, data)
     if running is not None:
-        if (_numbers(running.version), running.installed) >= (_numbers(__version__), INSTALLED_AT):
+        if is_current(running):
             if not briefly:
                 await asyncio.to_thread(_want_longer, data)
             return KeeperStart(False)
@@ -261,6 +286,11 @@ async def ensure_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool
         elif not await _ends(running.process, 0.0 if briefly else _DRAIN_WITHIN, DRAIN, signal.SIGCONT):
             return KeeperStart(False)
     return await asyncio.to_thread(start_keeper, data, environ, briefly=briefly)
+
+
+def is_current(running: KeeperState) -> bool:
+    """Whether it is of this program, or of a newer one."""
+    return (_numbers(running.version), running.installed) >= (_numbers(__version__), INSTALLED_AT)
 
 
 async def stop_keeper(data: Path, running: KeeperState | None = None) -> bool:

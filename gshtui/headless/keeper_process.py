@@ -63,6 +63,8 @@ class KeeperTerms:
     """The same until there has been something; `None`: no difference."""
     lock: int | None = None
     """Descriptor with the lock, from the process that started this one."""
+    for_window: bool = False
+    """Only if the settings want one for windows."""
 
     @property
     def words(self) -> list[str]:
@@ -87,6 +89,8 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str]) -> int:
         again: gets the arguments by which the next program of this process keeps the right to be it.
     """
     loaded = load_settings(quiet=True)
+    if terms.for_window and not loaded.settings.hub.serves_windows:
+        return exits.DONE
     claim = KeeperClaim(loaded.settings.general.session_dir, terms.lock)
     try:
         if not claim.acquire():
@@ -106,7 +110,10 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str]) -> int:
             await hub.start()
             if hub.store is None or hub.fleet is None:
                 return exits.ERROR
-            async with _listening(hub) as asked, _following_settings(loaded, asked, stop) as settings:
+            async with (
+                _listening(hub, after_logout=claim.after_logout) as asked,
+                _following_settings(loaded, asked, stop) as settings,
+            ):
                 draining = _when_asked(asked, stop)
                 watch = FolderWatch(claim.folder, {LOCK}.__contains__)
                 watch.on_change(lambda: None if claim.is_in_place() else stop.asked.set())
@@ -141,9 +148,9 @@ class _Asked:
 
 
 @asynccontextmanager
-async def _listening(hub: Hub) -> AsyncGenerator[_Asked]:
+async def _listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
     """Run commands and take turns for those that ask; without a socket they do it themselves."""
-    commands, turns, windows = AskedCommands(hub), AskedTurns(hub), AskedWindows(hub)
+    commands, turns, windows = AskedCommands(hub), AskedTurns(hub), AskedWindows(hub, after_logout=after_logout)
     hosts: dict[str, ConnectionHost] = {COMMAND: commands, TURN: turns, WINDOW: windows}
     asked = _Asked(_Socket(HubListener(hosts, _at_once)), commands, turns, windows)
     await asked.place.open()

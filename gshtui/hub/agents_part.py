@@ -91,7 +91,13 @@ async def _open_late(hub: Hub, open_session: Callable[[], Awaitable[object]]) ->
 
 
 def _load_with_first_prompt(hub: Hub, agent: Agent) -> None:
-    """Load the SDK of the agent's provider once a prompt is being written: it takes as much memory as all the rest."""
+    """Load the SDK of the agent's provider once a prompt is being written: it takes as much memory as all the rest.
+
+    The process of many windows loads it at once, for all of them.
+    """
+    if hub.host is not None and agent.model_handle is not None and hub.models is not None:
+        hub.models.load(agent.model_handle)
+        return
 
     def listen(batch: Sequence[Event]) -> None:
         begun = any(isinstance(one, (PromptBegun, PromptSubmitted)) and one.agent == agent.name for one in batch)

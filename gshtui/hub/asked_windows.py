@@ -21,14 +21,14 @@ from gshtui.bus import wire
 from gshtui.bus.bus import Bus, merged
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished
-from gshtui.bus.events.hub_events import QuitRequested
+from gshtui.bus.events.hub_events import Noticed, QuitRequested
 from gshtui.client.window_protocol import CALLS, WindowOpening, may_publish, plain_error
 from gshtui.commands.declaration import Question
+from gshtui.fleet.keeper import LINGER, LOGGED_OUT
 from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.surroundings import difference
 from gshtui.hub.window_history import WindowHistory
-from gshtui.hub.window_hub import WindowHub
+from gshtui.hub.window_hub import WindowHub, window_options
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
@@ -51,8 +51,13 @@ _encoder = msgspec.json.Encoder()
 class AskedWindows(NoHost):
     """Handles connections of the kind `window`."""
 
-    def __init__(self, host: Hub) -> None:
+    def __init__(self, host: Hub, *, after_logout: bool = False) -> None:
+        """
+        Args:
+            after_logout: a logout ended the last process of this kind, which the first window is told.
+        """
         self._host = host
+        self._after_logout = after_logout
         self._umask = process_limits.umask()
         self._faces: dict[HubConnection, _Face] = {}
         self._windows: list[_HostedWindow] = []
@@ -120,7 +125,8 @@ class AskedWindows(NoHost):
         if (left := next((window for window in self._windows if window.is_for(opening)), None)) is not None:
             left.attach(face)
             return
-        window = _HostedWindow(self._host, opening, loaded)
+        window = _HostedWindow(self._host, opening, loaded, after_logout=self._after_logout)
+        self._after_logout = False
         self._windows.append(window)
         try:
             with working_for(opening.environ):
@@ -236,7 +242,8 @@ class _Face:
                         given["ask"] = self._asker(number) if given.pop("asks") else None
                     method: Callable[..., Any] = getattr(window.door, name)
                     result = await method(**given)
-            self._tell_commands(window.door)
+            if name != "start":
+                self._tell_commands(window.door)
             self.send(id=number, value=to_plain(result))
         except ExpectedError as error:
             self.send(id=number, failed=plain_error(error))
@@ -245,7 +252,9 @@ class _Face:
             self.send(id=number, fault=f"{type(error).__name__}: {error}")
         finally:
             self._calls.pop(number, None)
-        if name == "stop":
+        if name == "start":
+            await self._load_commands(window.door)  # a prompt that was typed meanwhile goes first
+        elif name == "stop":
             window.leave(self)
 
     def _asker(self, call: int) -> Callable[[Question], Any]:
@@ -258,6 +267,13 @@ class _Face:
 
         return ask
 
+    async def _load_commands(self, door: WindowHub) -> None:
+        """Load them one after the other, and say which there are."""
+        for name in door.commands:
+            await asyncio.sleep(0)
+            door.commands.get(name)
+        self._tell_commands(door)
+
     def _tell_commands(self, door: WindowHub) -> None:
         """Say which commands there are, where that has changed."""
         names = tuple(door.commands)
@@ -269,29 +285,21 @@ class _Face:
 class _HostedWindow:
     """A window's hub; its window may leave it in the middle of a turn, and another one come to it."""
 
-    def __init__(self, host: Hub, opening: WindowOpening, loaded: Loaded) -> None:
+    def __init__(self, host: Hub, opening: WindowOpening, loaded: Loaded, *, after_logout: bool) -> None:
         from gshtui.hub.composition import build_hub
 
         self.opening = opening
         self._bus = Bus()
-        options = HubOptions(
-            cwd=loaded.cwd,
-            loaded=loaded,
-            session=opening.session,
-            agent=opening.agent,
-            provider=opening.provider,
-            model=opening.model,
-            mode=opening.mode,
-            where=opening.where,
-        )
-        self._hub = build_hub(options, self._bus, host)
+        self._hub = build_hub(window_options(opening, loaded), self._bus, host)
         self.door = WindowHub(self._hub)
+        self._after_logout = after_logout
         self._history = WindowHistory()
         self._face: _Face | None = None
         """Whom events are sent to."""
         self._taken = False
         """A window is there, or coming."""
-        self._started = False
+        self._starting: asyncio.Task[None] | None = None
+        """Begun with its first window, which then loads meanwhile."""
         self._over = asyncio.Event()
         self._left: set[asyncio.Task[None]] = set()
 
@@ -303,7 +311,7 @@ class _HostedWindow:
     @property
     def _goes_on(self) -> bool:
         """Whether it goes on without its window."""
-        return self._started and self.working and self._hub.settings.hub.closing == "finish"
+        return self.working and self._hub.settings.hub.closing == "finish"
 
     async def turned(self) -> None:
         """Wait for the end of a turn, or of all."""
@@ -335,21 +343,27 @@ class _HostedWindow:
         """Take its first window, and be there until nothing goes on any more."""
         self._bus.subscribe(self._pass_on, name="window")
         self._bus.subscribe(lambda _: self.cease(), QuitRequested, name="leaving")
+        self._face = face
         self.attach(face)
+        self._starting = start_job(self._start(), "the start of a window")
         try:
             await self._over.wait()
         finally:
-            await cancel_and_wait(*self._left)
+            await cancel_and_wait(self._starting, *self._left)
             await end_all("the end of a window", self.door.stop, self._bus.close)
 
     async def start(self, face: _Face) -> None:
-        """Start the hub for its first window; another one is told what there is."""
-        if not self._started:
-            self._started, self._face = True, face
-            await self.door.start()
+        """Wait until the hub has started; a later window is told what there is."""
+        if self._face is face and self._starting is not None:
+            await asyncio.shield(self._starting)
             return
         face.outbox.put(*self._history.events())
         self._face = face
+
+    async def _start(self) -> None:
+        await self.door.start()
+        if self._after_logout:
+            self._bus.publish(Noticed(level="warning", text=LOGGED_OUT, hint=LINGER, about="hub"))
 
     def publish(self, event: Event) -> None:
         """Say what its window says. Raises `BadLine`."""

@@ -12,15 +12,32 @@ from gshtui.commands.completion import Completion, complete
 from gshtui.commands.declaration import Caller, Outcome, Question, R, Returns
 from gshtui.commands.evaluation import Ask
 from gshtui.hub.hub import Hub
+from gshtui.hub.hub_options import HubOptions
 from gshtui.system.expected_error import ExpectedError
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow
     from gshtui.bus.shell_data import Ran
     from gshtui.bus.shell_rows import Filter, Span
+    from gshtui.client.window_protocol import WindowOpening
+    from gshtui.settings.loader import Loaded
     from gshtui.store.message_table import StoredMessage
     from gshtui.tmux.panes import PaneInfo
     from gshtui.tmux.server import TmuxServer
+
+
+def window_options(opening: WindowOpening, loaded: Loaded) -> HubOptions:
+    """What a window's hub is asked for."""
+    return HubOptions(
+        cwd=loaded.cwd,
+        loaded=loaded,
+        session=opening.session,
+        agent=opening.agent,
+        provider=opening.provider,
+        model=opening.model,
+        mode=opening.mode,
+        where=opening.where,
+    )
 
 
 class WindowHub:

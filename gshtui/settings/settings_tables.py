@@ -558,17 +558,22 @@ class HubSettings(SettingsTable):
 
     keep: Literal["auto", "never"] = Field(
         default="auto",
-        description="auto: without a window, a keeper looks after agents, shells and mail, and runs commands.",
+        description="auto: a keeper looks after agents, shells and mail, runs commands, and is the hub of windows.",
     )
     resident: bool = Field(
         default=True,
-        description="A running keeper is the hub of windows, and takes the turns of `gsh`: both then begin at once.",
+        description="The keeper is the hub of windows, which start it, and takes the turns of `gsh`.",
     )
     closing: Literal["finish", "stop"] = Field(
         default="stop",
         description="A turn in progress when its window is closed: stop: it is interrupted. finish: it goes on where a"
         " keeper is the hub, and gsh-tui in its folder shows it again.",
     )
+
+    @property
+    def serves_windows(self) -> bool:
+        """Whether a window has its hub in the keeper, and starts one for that."""
+        return self.resident and self.keep != "never"
 
 
 class Notify(SettingsTable):

@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from gshtui.bus.context_data import Iteration
     from gshtui.bus.events.context_events import ContextCut
     from gshtui.bus.messages import Message
+    from gshtui.client.hub_dial import HubDial
     from gshtui.commands.declaration import Returns
     from gshtui.settings.model import Settings
     from gshtui.ui.conversation.conversation_pane import ConversationPane
@@ -583,6 +585,7 @@ def run(
     edited: Message | None = None,
     pane: str = "",
     first_frame: FirstFrame | None = None,
+    hub: HubDial | None = None,
 ) -> int:
     """Show the window until the person quits; returns the exit code.
 
@@ -591,13 +594,15 @@ def run(
         session: `new`, `latest`, an id or a prefix of one; empty: a new one, with the last one offered.
         edited: a prompt of the conversation to go back to, which is then in the input.
         pane: the pane to show and go to; empty: the input.
+        hub: the connection to the resident hub, which is being made.
         first_frame: the frame that `first_frame.paint` has put on the terminal; taken over, or abandoned on failure.
     """
     gc.disable()  # the bridge turns it on again once everything is loaded
     free_alt_digits()
     WorkbenchDriver.first_frame = first_frame
     try:
-        app = Workbench(OpenRequest(Path(cwd), session, agent or "main", provider, model, mode, pane))
+        opening = OpenRequest(Path(cwd), session, agent or "main", provider, model, mode, pane)
+        app = Workbench(opening, partial(lazy_imports.make_hub, dial=hub))
         app.edited = edited
         app.is_first = not (paths.config_file().exists() or (paths.data_dir(create=False) / "gsh.db").exists())
         code = app.run()

@@ -1,0 +1,142 @@
+"""The connection of a window to its hub, made while the window loads: the hub opens the conversation meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from gshtui import __version__
+from gshtui.client.window_protocol import WindowOpening
+from gshtui.settings import paths
+from gshtui.system import process_limits
+from gshtui.system.installation import INSTALLED_AT
+from gshtui.system.peer import peer_of
+
+if TYPE_CHECKING:
+    from gshtui.bus.agent_data import GuardMode
+
+ANSWER_WITHIN = 5.0
+"""Seconds for the hub to say that it takes the window: it may be loading what another one needs."""
+_COMES_WITHIN = 10.0
+"""Seconds for a hub that is being started."""
+_LOOK_EVERY = 0.02
+_LONGEST = 16 * 1024
+"""Bytes of the hub's first line."""
+
+
+def window_opening(
+    *,
+    cwd: str,
+    session: str,
+    agent: str,
+    provider: str,
+    model: str,
+    mode: GuardMode | None,
+    environ: Mapping[str, str],
+) -> WindowOpening:
+    """What this process's window asks for. Call it where no other thread makes files, see `process_limits.umask`."""
+    return WindowOpening(
+        session=session or "new",
+        agent=agent or "main",
+        provider=provider,
+        model=model,
+        mode=mode,
+        where=where(),
+        cwd=cwd,
+        environ=dict(environ),
+        umask=process_limits.umask(),
+        limits=process_limits.limits(),
+    )
+
+
+def where() -> str:
+    """This window's description, for another one that wants the same conversation."""
+    try:
+        return f"the window on {os.ttyname(0)}"
+    except OSError:
+        return "a window"
+
+
+class HubDial:
+    """Dials in a thread of its own.
+
+    Args:
+        coming: whether a hub is being started, which is waited for.
+    """
+
+    def __init__(self, opening: WindowOpening, coming: Callable[[], bool]) -> None:
+        self._connected: Future[socket.socket | None] = Future()
+        self._given = False
+        threading.Thread(target=self._run, args=(opening, coming), name="the way to the hub", daemon=True).start()
+
+    def _run(self, opening: WindowOpening, coming: Callable[[], bool]) -> None:
+        try:
+            self._connected.set_result(dial(opening, coming))
+        except Exception as error:
+            self._connected.set_exception(error)
+
+    async def connected(self) -> socket.socket | None:
+        """The connection, as of `dial`. It is given once. Raises `TimeoutError`."""
+        if self._given:
+            return None
+        self._given = True
+        return await asyncio.wrap_future(self._connected)
+
+
+def dial(opening: WindowOpening, coming: Callable[[], bool] = lambda: False) -> socket.socket | None:
+    """A connection to a hub of this program, which has been sent the opening; `None`: there is none. Blocks.
+
+    Args:
+        coming: as of `HubDial`.
+
+    Raises:
+        TimeoutError: it does not answer.
+    """
+    until = time.monotonic() + _COMES_WITHIN
+    while True:
+        for path in paths.keeper_sockets():
+            if (connected := _dialled(path, opening)) is not None:
+                return connected
+        if not coming() or time.monotonic() > until:
+            return None
+        time.sleep(_LOOK_EVERY)
+
+
+def _dialled(path: Path, opening: WindowOpening) -> socket.socket | None:
+    connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_CLOEXEC", 0))
+    try:
+        connected.settimeout(ANSWER_WITHIN)
+        connected.connect(os.fspath(path))
+        if peer_of(connected).is_us and _is_of_this_program(connected):
+            connected.sendall(msgspec.json.encode(opening) + b"\n")
+            return connected
+    except TimeoutError:
+        connected.close()
+        raise
+    except (OSError, ValueError):
+        pass
+    connected.close()
+    return None
+
+
+def _is_of_this_program(connected: socket.socket) -> bool:
+    """Say hello; what comes behind the answer stays to be read. Raises `OSError`, `ValueError`."""
+    connected.sendall(json.dumps({"hello": "window", "pid": os.getpid()}).encode() + b"\n")
+    line = b""
+    while not line.endswith(b"\n"):
+        seen = connected.recv(_LONGEST, socket.MSG_PEEK)
+        line += connected.recv(seen.find(b"\n") + 1 or len(seen))
+        if not seen or len(line) > _LONGEST:
+            return False
+    welcome: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
+    return (welcome.get("serves"), welcome.get("installed")) == (__version__, INSTALLED_AT)

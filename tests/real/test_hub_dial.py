@@ -1,0 +1,167 @@
+"""A window starts the hub that it needs, while it loads; and what it does where there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import psutil
+import pytest
+
+from gshtui import __version__
+from gshtui.client import hub_dial
+from gshtui.client.hub_dial import HubDial, dial, window_opening
+from gshtui.client.window_link import WindowLink
+from gshtui.client.window_protocol import WindowOpening
+from gshtui.fleet.keeper import running_keeper, stop_keeper
+from gshtui.hub.window_hub import WindowHub
+from gshtui.settings import paths
+from gshtui.settings.paths import data_dir
+from gshtui.system.installation import INSTALLED_AT
+from gshtui.ui.kit.hub_port import OpenRequest
+from gshtui.ui.window.app import Workbench
+from tests.kit.command import ROOT
+from tests.kit.pty_child import PtyChild
+from tests.kit.tmux import eventually, named_servers
+
+__all__ = ["named_servers"]
+
+
+@pytest.fixture
+async def data(monkeypatch: pytest.MonkeyPatch, named_servers: Path) -> AsyncIterator[Path]:
+    """The folder of a record whose hub windows may start."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("GSH_HUB__KEEP", "auto")
+    monkeypatch.setenv("GSH_HUB__RESIDENT", "true")
+    try:
+        yield data_dir()
+    finally:
+        await stop_keeper(data_dir())
+
+
+def opening() -> WindowOpening:
+    return window_opening(
+        cwd=str(Path.cwd()), session="", agent="", provider="", model="", mode=None, environ=dict(os.environ)
+    )
+
+
+@contextmanager
+def listening(answer: bytes) -> Generator[list[bytes]]:
+    """A process of this user that listens where the hub does, and answers each first line with this."""
+    heard: list[bytes] = []
+    with socket.socket(socket.AF_UNIX) as server:
+        paths.keeper_sockets()[0].parent.mkdir(parents=True, exist_ok=True)
+        server.bind(os.fspath(paths.keeper_sockets()[0]))
+        server.listen()
+
+        def serve() -> None:
+            while True:
+                try:
+                    connected, _ = server.accept()
+                except OSError:
+                    return
+                with connected, connected.makefile("rb") as lines:
+                    heard.append(lines.readline())
+                    connected.sendall(answer)
+                    heard.extend(lines)
+
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield heard
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+async def test_a_window_has_its_hub_in_the_process_that_it_starts(data: Path, tmp_path: Path) -> None:
+    app = Workbench(OpenRequest(tmp_path))
+    async with app.run_test():
+        assert isinstance(await app.bridge.running(), WindowLink)
+    assert running_keeper(data) is not None
+
+
+@pytest.mark.parametrize("name", ["GSH_HUB__KEEP=never", "GSH_HUB__RESIDENT=false"])
+async def test_a_window_starts_none_where_the_settings_want_none(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(*name.split("="))
+    app = Workbench(OpenRequest(tmp_path))
+    async with app.run_test():
+        assert isinstance(await app.bridge.running(), WindowHub)
+    assert running_keeper(data) is None
+
+
+async def test_two_that_start_at_once_share_one(data: Path, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "gshtui"]
+    children = [await asyncio.to_thread(PtyChild, words, tmp_path) for _ in range(2)]
+    try:
+        for child in children:
+            child.go()
+        for child in children:
+            await asyncio.to_thread(child.read_until, lambda child=child: b"\x1b[?2004h" in child.output)
+
+        def linked() -> list[int]:
+            found = running_keeper(data)
+            if found is None or not psutil.pid_exists(found.process.pid):
+                return []
+            inside = psutil.Process(found.process.pid).net_connections("unix")
+            return [one.fd for one in inside if one.laddr == str(paths.keeper_sockets()[0])]
+
+        # The one that listens, and one for each window.
+        await eventually(lambda: asyncio.to_thread(linked), until=lambda found: len(found) == 3)
+        for child in children:
+            child.write(b"\x11")
+            assert await asyncio.to_thread(child.wait) == 0
+    finally:
+        for child in children:
+            child.close()
+
+
+def test_a_hub_of_another_program_is_told_nothing() -> None:
+    other = {"serves": __version__, "installed": INSTALLED_AT + 1}
+    with listening(json.dumps(other).encode() + b"\n") as heard:
+        assert dial(opening()) is None
+    assert len(heard) == 1 and b"environ" not in heard[0]
+
+
+def test_what_is_no_hub_is_none() -> None:
+    for answer in (b"\n", b"[]\n", b"hello\n", b"x" * 20_000 + b"\n"):
+        with listening(answer):
+            assert dial(opening()) is None
+        paths.keeper_sockets()[0].unlink()
+
+
+def test_what_comes_behind_the_welcome_is_left_to_the_link() -> None:
+    ours = {"serves": __version__, "installed": INSTALLED_AT}
+    with listening(json.dumps(ours).encode() + b'\n{"begins":true}\n'):
+        connected = dial(opening())
+        assert connected is not None
+        with connected:
+            assert connected.recv(100) == b'{"begins":true}\n'
+
+
+async def test_one_that_does_not_answer_is_given_up_and_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_dial, "ANSWER_WITHIN", 0.05)
+    with socket.socket(socket.AF_UNIX) as server:
+        paths.keeper_sockets()[0].parent.mkdir(parents=True, exist_ok=True)
+        server.bind(os.fspath(paths.keeper_sockets()[0]))
+        server.listen()
+        call = HubDial(opening(), lambda: True)
+        with pytest.raises(TimeoutError):
+            await call.connected()
+        assert await call.connected() is None
+
+
+async def test_one_that_is_being_started_is_waited_for_until_it_ends() -> None:
+    starting = [True, True, False]
+    call = HubDial(opening(), lambda: starting.pop(0))
+    assert await call.connected() is None
+    assert starting == []
