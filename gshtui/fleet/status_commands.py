@@ -207,8 +207,7 @@ def commands(
         return Outcome({"agent": agent}, f"{agent} was asked to stop.")
 
     async def leave(_invocation: Invocation, _parameters: NoParameters) -> Outcome:
-        bus.publish(QuitRequested())
-        return Outcome(None, "")
+        return Outcome(None, "", intent=QuitRequested())  # of the window that asked, and of no other
 
     async def names(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         given = [state.row.name for state in known()]

@@ -1,9 +1,10 @@
 """Hubs for windows in other processes: each window has one of its own in here, on the host's record.
 
 It has the folder, the settings and the variables of its window, which starts it, calls it and stops it as one in its
-own process, and is told all events. One that hangs up without a word has left. A turn that is then in progress goes on,
-and the next window in its folder comes to it; nothing else starts. A window that reads slowly gets what came meanwhile
-merged; one that does not read is given up, as if it had left.
+own process, and is told all events. Another window that asks for its conversation comes to it, and both see and do the
+same. One that hangs up without a word has left. A turn that is in progress when the last has left may go on, and the
+next window in its folder comes to it; nothing else starts. A window that reads slowly gets what came meanwhile merged;
+one that does not read is given up, as if it had left.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from gshtui.hub.window_hub import WindowHub, window_options
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
+from gshtui.store.store_errors import StoreError
 from gshtui.system import process_limits
 from gshtui.system.caller_environment import working_for
 from gshtui.system.expected_error import ExpectedError
@@ -120,10 +122,11 @@ class AskedWindows(NoHost):
         if why := difference(self._host, self._umask, opening, loaded):
             face.send(declined=why)
             return
+        session = await self._named_session(opening, loaded)
         if connection not in self._faces:
             return  # it has left meanwhile
-        if (left := next((window for window in self._windows if window.is_for(opening)), None)) is not None:
-            left.attach(face)
+        if (there := next((window for window in self._windows if window.is_for(opening, session)), None)) is not None:
+            there.attach(face)
             return
         window = _HostedWindow(self._host, opening, loaded, after_logout=self._after_logout)
         self._after_logout = False
@@ -134,6 +137,15 @@ class AskedWindows(NoHost):
         finally:
             self._windows.remove(window)
             self._changed.set()
+
+    async def _named_session(self, opening: WindowOpening, loaded: Loaded) -> str:
+        """The conversation that it names; empty: a new one, or none that there is."""
+        if opening.session == "new" or self._host.store is None:
+            return ""
+        try:
+            return (await self._host.store.sessions.find(opening.session, str(loaded.cwd))).id
+        except StoreError:
+            return ""  # which its hub says
 
 
 class _Outbox:
@@ -211,9 +223,9 @@ class _Face:
         try:
             match fields:
                 case {"event": event}:
-                    self.window.publish(wire.from_plain(msgspec.convert(event, dict[str, Any])))
+                    self.window.publish(self, wire.from_plain(msgspec.convert(event, dict[str, Any])))
                 case {"do": "cease"}:
-                    self.window.cease()
+                    self.window.cease(self)
                 case {"id": int() as number, "do": str() as name, "with": given} if name in CALLS:
                     arguments = from_plain(msgspec.convert(given, dict[str, Any]))
                     with working_for(self.window.opening.environ):
@@ -283,7 +295,7 @@ class _Face:
 
 
 class _HostedWindow:
-    """A window's hub; its window may leave it in the middle of a turn, and another one come to it."""
+    """A window's hub. Windows may come to it, and leave it in the middle of a turn."""
 
     def __init__(self, host: Hub, opening: WindowOpening, loaded: Loaded, *, after_logout: bool) -> None:
         from gshtui.hub.composition import build_hub
@@ -294,10 +306,10 @@ class _HostedWindow:
         self.door = WindowHub(self._hub)
         self._after_logout = after_logout
         self._history = WindowHistory()
-        self._face: _Face | None = None
-        """Whom events are sent to."""
-        self._taken = False
-        """A window is there, or coming."""
+        self._faces: list[_Face] = []
+        """The windows that are there, or coming."""
+        self._told: list[_Face] = []
+        """Those of them that are sent events."""
         self._starting: asyncio.Task[None] | None = None
         """Begun with its first window, which then loads meanwhile."""
         self._over = asyncio.Event()
@@ -323,27 +335,29 @@ class _HostedWindow:
             turned.cancel()
             over.cancel()
 
-    def is_for(self, opening: WindowOpening) -> bool:
-        """Whether its window has left it, and this one wants its conversation, or whatever goes on in its folder."""
-        if self._taken or self._over.is_set() or (opening.cwd, opening.agent) != (self.opening.cwd, self.opening.agent):
+    def is_for(self, opening: WindowOpening, session: str) -> bool:
+        """Whether a window wants its conversation; or whatever goes on in its folder, where nobody is.
+
+        Args:
+            session: the conversation that the opening names; empty: none.
+        """
+        if self._over.is_set() or (opening.cwd, opening.agent) != (self.opening.cwd, self.opening.agent):
             return False
-        session = self._hub.session_of(opening.agent)
-        anything = opening.session == "latest" or (
-            opening.session == "new" and not (opening.provider or opening.model or opening.mode)
-        )
-        return anything or (bool(session) and session.startswith(opening.session))
+        if session and session == self._hub.session_of(opening.agent):
+            return True
+        chosen = opening.provider or opening.model or opening.mode
+        return not self._faces and (opening.session == "latest" or (opening.session == "new" and not chosen))
 
     def attach(self, face: _Face) -> None:
         """Take another window: it is told what there is once it starts."""
-        self._taken = True
+        self._faces.append(face)
         face.window = self
         face.send(begins=True)
 
     async def serve(self, face: _Face) -> None:
         """Take its first window, and be there until nothing goes on any more."""
         self._bus.subscribe(self._pass_on, name="window")
-        self._bus.subscribe(lambda _: self.cease(), QuitRequested, name="leaving")
-        self._face = face
+        self._told.append(face)
         self.attach(face)
         self._starting = start_job(self._start(), "the start of a window")
         try:
@@ -354,45 +368,59 @@ class _HostedWindow:
 
     async def start(self, face: _Face) -> None:
         """Wait until the hub has started; a later window is told what there is."""
-        if self._face is face and self._starting is not None:
+        if self._starting is not None:
             await asyncio.shield(self._starting)
-            return
-        face.outbox.put(*self._history.events())
-        self._face = face
+        if face not in self._told:
+            face.outbox.put(*self._history.events())
+            self._told.append(face)
 
     async def _start(self) -> None:
         await self.door.start()
         if self._after_logout:
             self._bus.publish(Noticed(level="warning", text=LOGGED_OUT, hint=LINGER, about="hub"))
 
-    def publish(self, event: Event) -> None:
-        """Say what its window says. Raises `BadLine`."""
+    def publish(self, face: _Face, event: Event) -> None:
+        """Say what a window says. Raises `BadLine`."""
         if not may_publish(event):
             raise BadLine(f"a window may not send {type(event).__name__}")
-        self._bus.publish(event)
+        if isinstance(event, QuitRequested):
+            self.cease(face)
+            face.outbox.put(event)
+        else:
+            self._bus.publish(event)
 
-    def cease(self) -> None:
-        """Start nothing from now on; a turn in progress may go on."""
+    def cease(self, face: _Face) -> None:
+        """Start nothing from now on, for a window that leaves, if it is the last; a turn in progress may go on."""
+        if self._faces == [face]:
+            self._cease()
+
+    def _cease(self) -> None:
         if self._goes_on and self._hub.roster is not None:
             self._hub.roster.hold("The window was closed, so what was queued waits.")
         else:
             self.door.cease()
 
     async def stop(self, face: _Face) -> bool:
-        """Its window leaves in order. Whether its turn goes on."""
+        """A window leaves in order. Whether a turn goes on."""
+        if self._faces != [face]:
+            return self.working
         if self._goes_on:
             return True
         await self.door.stop()
         return False
 
     def leave(self, face: _Face) -> None:
-        """Its window is not there any more."""
+        """A window is not there any more."""
         if face.window is not self:
             return
         face.window = None
         self._keep(start_job(face.close(), "the end of a connection"))
-        self._face, self._taken = None, False
-        self.cease()
+        self._faces.remove(face)
+        if face in self._told:
+            self._told.remove(face)
+        if self._faces:
+            return
+        self._cease()
         if self._goes_on:
             self._keep(start_job(self._end_after_turn(), "the turn of a closed window"))
         else:
@@ -404,9 +432,9 @@ class _HostedWindow:
         self._over.set()
 
     async def _end_after_turn(self) -> None:
-        while self.working and not self._taken:
+        while self.working and not self._faces:
             await self.turned()
-        if not self._taken:
+        if not self._faces:
             self.end()
 
     def _keep(self, task: asyncio.Task[None]) -> None:
@@ -416,5 +444,5 @@ class _HostedWindow:
     def _pass_on(self, batch: Sequence[Event]) -> None:
         for event in batch:
             self._history.note(event)
-        if self._face is not None:
-            self._face.outbox.put(*batch)
+        for face in self._told:
+            face.outbox.put(*batch)

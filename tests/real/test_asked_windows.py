@@ -15,6 +15,7 @@ import pytest
 
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished, TurnFinished
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.client.window_link import WindowLink
 from gshtui.fleet.keeper import running_keeper
 from gshtui.hub.window_hub import WindowHub
@@ -40,8 +41,8 @@ def project(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def window(project: Path, *, mode: GuardMode | None = None) -> AsyncGenerator[Workbench]:
-    app = Workbench(OpenRequest(project, mode=mode))
+async def window(project: Path, *, session: str = "", mode: GuardMode | None = None) -> AsyncGenerator[Workbench]:
+    app = Workbench(OpenRequest(project, session, mode=mode))
     async with app.run_test(size=SIZE):
         await app.bridge.running()
         yield app
@@ -99,6 +100,32 @@ async def test_two_windows_have_their_own_folders_and_keys_and_their_own_events(
                     assert [event.content.strip() for event in events] == [str(tmp_path / name)]
     assert {request.headers["x-api-key"] for request in first.requests} == {"key-a"}
     assert {request.headers["x-api-key"] for request in second.requests} == {"key-b"}
+
+
+async def test_two_windows_have_the_same_conversation_and_one_answer_is_enough(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [[Call("bash", {"command": "touch made"})], [Say("all made")], [Say("once more")]]
+    async with loopback("anthropic", answers) as server:
+        keyed(monkeypatch, server)
+        async with window(project, mode="ask") as first:
+            first.publish(PromptSubmitted(prompt="p", agent="main", text="the first question"))
+            await eventually(lambda: screen(first), until=lambda text: "touch made" in text)
+            async with window(project, session=first.bridge.conversation[:8]) as second:
+                await eventually(lambda: screen(second), until=lambda text: "❯ the first question" in text)
+                assert second.bridge.conversation == first.bridge.conversation
+                (question,) = (end for end in second.bridge._open_ends.values() if isinstance(end, ApprovalSettled))
+                second.publish(ApprovalAnswered(approval=question.approval, decision="once"))
+                for app in (first, second):
+                    text = await eventually(lambda app=app: screen(app), until=lambda text: "all made" in text)
+                    assert text.count("❯ the first question") == 1 and "wants to" not in text
+                await say(second, "and again?")
+                text = await eventually(lambda: screen(first), until=lambda text: "once more" in text)
+                assert "❯ and again?" in text
+                second.run_command("quit")
+                await eventually(lambda: asyncio.sleep(0, second.is_running), until=lambda running: not running)
+            assert first.is_running
+            assert held_in(first.bridge.conversation) == keeper_pid()
 
 
 async def test_a_window_that_does_not_read_holds_up_nobody(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
