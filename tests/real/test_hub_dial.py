@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Generator
@@ -81,11 +82,23 @@ def listening(answer: bytes) -> Generator[list[bytes]]:
             thread.join()
 
 
-async def test_a_window_has_its_hub_in_the_process_that_it_starts(data: Path, tmp_path: Path) -> None:
+async def test_a_window_has_its_hub_in_the_process_that_it_starts_whenever_there_is_none(
+    data: Path, tmp_path: Path
+) -> None:
     app = Workbench(OpenRequest(tmp_path))
     async with app.run_test():
         assert isinstance(await app.bridge.running(), WindowLink)
-    assert running_keeper(data) is not None
+        first = running_keeper(data)
+        assert first is not None
+        os.kill(first.process.pid, signal.SIGKILL)
+
+        async def hub() -> object:
+            return app.bridge.hub
+
+        await eventually(hub, until=lambda hub: hub is None)
+        assert isinstance(await app.bridge.running(), WindowLink)
+        second = running_keeper(data)
+        assert second is not None and second.process != first.process
 
 
 @pytest.mark.parametrize("name", ["GSH_HUB__KEEP=never", "GSH_HUB__RESIDENT=false"])
