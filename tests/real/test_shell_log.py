@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -168,6 +169,26 @@ async def test_a_spool_that_is_a_link_or_locked_is_left_alone(store: Store, tmp_
         await until(lambda: (folder / "good.jsonl").stat().st_size == 0)
         assert [note.text for note in await store.shells.notes()] == ["# yes"]
         assert elsewhere.read_text() == line + "\n"
+
+
+async def test_what_is_said_while_a_hub_takes_over_goes_to_the_other_hubs_too(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hub that reads what the one before it knew takes nothing in before it can send it on."""
+    hub, known, listened = Window(store), store.shells.known_shells, list[bool]()
+    hub.bus.subscribe(lambda batch: listened.extend(hub.log.listens for _ in batch), ShellRecorded, name="listens")
+
+    async def slowly() -> dict[str, str]:
+        await in_thread(lambda: hub.shell().run("make"))  # the socket is there already
+        await in_thread(lambda: select.select([], [], [], 0.2))  # what was heard too early is told by now
+        return await known()
+
+    monkeypatch.setattr(store.shells, "known_shells", slowly)
+    await hub.log.start()
+    await until(lambda: hub.records())
+    await hub.log.stop()
+    await hub.bus.close()
+    assert set(listened) == {True}
 
 
 async def test_a_window_that_does_not_own_the_socket_hears_everything_and_takes_over(store: Store) -> None:

@@ -210,6 +210,9 @@ class ShellLog:
                     self._intake.lines.wait_for_room,
                 )
                 try:
+                    with contextlib.suppress(StoreError):
+                        await self._intake.restore_shells()
+                    self._listener = listener  # before the first line: what shells say goes to the other hubs too
                     await listener.listen(listening, self._lease.path)
                     await self._serve(listener)
                 finally:
@@ -221,10 +224,7 @@ class ShellLog:
 
     async def _serve(self, listener: HubListener) -> None:
         """Receive shells' reports until the socket is removed."""
-        with contextlib.suppress(StoreError):
-            await self._intake.restore_shells()
         self._catching_up.compare()
-        self._listener = listener
         spooling = keep_on(self._intake.spools.run, "the spool of shells")
         place = self._lease.path
         watch = FolderWatch(place.parent, lambda name: name == place.name)
