@@ -44,12 +44,8 @@ BAD = {line.split("(")[0][4:] for line in SUITE.splitlines() if line.startswith(
 def test_each_fault_costs_its_own_test(tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text(SUITE)
     asked = [
-        "-n",
-        "4",
-        "--dist",
-        "worksteal",
-        "-p",
-        "tests.kit.worker_faults",
+        *("-n", "2", "--dist", "worksteal", "-p", "tests.kit.worker_faults"),
+        *("-p", "xdist", "-p", "pytest_timeout"),  # no other plug-in: a worker is started for each fault
         "-c",
         str(source.ROOT / "pyproject.toml"),
     ]
@@ -57,7 +53,7 @@ def test_each_fault_costs_its_own_test(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-rA", *asked, *limits, str(tmp_path)],
         env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        | {"PYTHONPATH": str(source.ROOT)},
+        | {"PYTHONPATH": str(source.ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         cwd=tmp_path,
         capture_output=True,
         text=True,
