@@ -19,11 +19,13 @@ from hypothesis import HealthCheck, settings
 
 from tests.kit.home import Home, end_servers, made_up_home, servers_left
 from tests.kit.loopback_only import loopback_only
+from tests.kit.storms import examples
 
 pytest_plugins = ["tests.kit.worker_faults"]
 
 settings.register_profile(
     "house",
+    max_examples=examples(100),
     deadline=None,  # how long an example takes says more about the machine than about the code
     derandomize=True,  # the same examples in every run: a failure is never a matter of luck
     database=None,

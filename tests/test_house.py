@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,15 +16,6 @@ from gshtui.settings.model import Settings
 from tests.kit import private_textual, source, wire_schema
 
 SDKS = {"anthropic", "openai", "google.genai", "httpx2", "mcp", "mcp_types", "uvicorn", "starlette"}
-
-
-def test_layers() -> None:
-    """A room imports only rooms below it (the contracts in `pyproject.toml`)."""
-    command = "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"
-    ran = subprocess.run(
-        [sys.executable, "-c", command], capture_output=True, text=True, cwd=source.ROOT, timeout=60, check=False
-    )
-    assert ran.returncode == 0, ran.stdout[ran.stdout.find("Contracts") :] + ran.stderr
 
 
 def test_the_hub_loads_no_face_and_no_sdk() -> None:
@@ -469,3 +458,66 @@ def test_a_modules_test_is_found_by_its_name() -> None:
     assert sorted(covered & by_name) == [], "tests are named after these"
     missed = {source.name(path): sorted(named - source.reached(path)) for path, named in covers.items()}
     assert {name: modules for name, modules in missed.items() if modules} == {}, "these files never get there"
+
+
+STARTS_TASKS = {
+    "system/tasks.py": "the one way",
+    "bus/subscription.py": "the bus serves its handlers, and reports what they raise",
+    "agents/conversation.py": "a write to the record, which is awaited where it is started",
+    "agents/side_question.py": "a question to a model, which is awaited where it is started",
+    "ui/prompt/prompt_completion.py": "a group that is awaited where it is started",
+    "agents/agent.py": "a turn, which is awaited where it is started",
+    "fleet/acp/acp_agent.py": "a turn and its prompt, which are awaited where they are started",
+    "agents/toolbox.py": "a group that is awaited where it is started",
+    "programs/check/model_server.py": "a look whether its client has gone, which is awaited where it is started",
+    "shell/hub_link.py": "a group that is awaited where it is started",
+    "workflows/workflow_run.py": "the steps of a run, which are awaited where they are started",
+    "workflows/workflow_service.py": "a run, which its caller awaits",
+}
+
+
+def test_background_tasks_are_started_in_one_way() -> None:
+    """A task that nobody waits for dies without a word; `system/tasks.py` starts those that do not."""
+    starting = {
+        str(file.relative_to(source.PACKAGE))
+        for file in source.files()
+        for node in source.nodes(file, ast.Attribute)
+        if node.attr == "create_task"
+    }
+    assert starting == STARTS_TASKS.keys()
+
+
+def test_nobody_swallows_a_cancellation_that_may_be_its_own() -> None:
+    """`suppress(CancelledError)` around an await loses the cancellation of whoever waits: see `cancel_and_wait`."""
+    swallowed = [
+        path.relative_to(source.PACKAGE).as_posix()
+        for path in source.files()
+        for node in source.nodes(path, ast.Call)
+        if "suppress" in ast.unparse(node.func)
+        and any("CancelledError" in ast.unparse(argument) for argument in node.args)
+    ]
+    assert swallowed == ["shell/hub_listener.py"], "which is cancelled by nobody but its own end"
+
+
+def test_every_type_that_is_decoded_is_learned() -> None:
+    calls = [
+        f"{source.name(file)}:{node.lineno}"
+        for file in source.files()
+        if file.name != "struct_types.py"
+        for node in source.nodes(file, ast.Call)
+        if _is_unlearned(node)
+    ]
+    assert calls == []
+
+
+def _is_unlearned(call: ast.Call) -> bool:
+    name = ast.unparse(call.func)
+    if name == "msgspec.json.Decoder":
+        kind = call.args[0]
+    elif name == "msgspec.convert":
+        kind = call.args[1]
+    elif name == "msgspec.json.decode":
+        kind = next((word.value for word in call.keywords if word.arg == "type"), None)
+    else:
+        return False
+    return kind is not None and not ast.unparse(kind).startswith(("learned(", "dict[str, Any]"))

@@ -18,6 +18,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -212,14 +213,15 @@ async def serve(options: argparse.Namespace) -> None:
         await acp.run_agent(agent)
 
 
-if __name__ == "__main__":
+def main(words: Sequence[str]) -> int:
+    """Be such an agent."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--version", type=int, default=1)
     parser.add_argument("--silent", action="store_true")
     parser.add_argument("--garbage", action="store_true")
     parser.add_argument("--stubborn", action="store_true")
     parser.add_argument("--forgetful", action="store_true")
-    given = parser.parse_args()
+    given = parser.parse_args(words)
     if given.stubborn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         helper = subprocess.Popen(["sleep", "600"])
@@ -227,3 +229,8 @@ if __name__ == "__main__":
     asyncio.run(serve(given))
     if given.stubborn:
         signal.pause()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -14,8 +14,8 @@ from typing import Any, cast
 import asyncssh
 
 from gshtui.guard.people import AuthorizedPerson, Rights, new_person, people_file, write_people
-from tests.kit.command import start_gsh
 from tests.kit.pty_child import PtyChild
+from tests.kit.warm_program import start_gsh
 
 _PROMPT = re.compile(r"[a-z][a-z0-9-]*(?:\x1b\[[0-9;]*m)?:[a-z0-9-]+(?: \([^()\n]*\))?> |\? \[y/N\] |you> ")
 """The shell's own, a question's, or that of a talk."""

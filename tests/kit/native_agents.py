@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncGenerator, Generator, Sequence
 from pathlib import Path
@@ -26,7 +25,8 @@ from gshtui.fleet.ports import LaunchTerms
 from gshtui.guard.approval import Gate
 from gshtui.settings import paths
 from gshtui.system.ids import new_id
-from tests.kit.command import environment, start_gsh
+from tests.kit.command import environment
+from tests.kit.warm_program import WarmProcess, start_gsh
 
 DEADLINE = 60.0
 AGENT = "0012"
@@ -155,19 +155,19 @@ def prepare_spec(
 
 
 @contextlib.contextmanager
-def agent_process(spec_file: Path, folder: Path) -> Generator[subprocess.Popen[bytes]]:
+def agent_process(spec_file: Path, folder: Path) -> Generator[WarmProcess]:
     """The agent as a process without a terminal."""
     with start_gsh("agent", "run", "--spec", str(spec_file), cwd=folder) as process:
         yield process
 
 
-async def wait_for_exit(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
+async def wait_for_exit(process: WarmProcess) -> tuple[int, str, str]:
     """Exit status, output and errors of a process that ends by itself."""
     out, err = await asyncio.to_thread(process.communicate, timeout=DEADLINE)
-    return process.returncode, out.decode(), err.decode()
+    return process.wait(), out.decode(), err.decode()
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
+def kill(process: WarmProcess) -> None:
     """As `kill -9` does."""
     process.send_signal(signal.SIGKILL)
     process.wait(DEADLINE)

@@ -11,8 +11,8 @@ from watchfiles import watch
 
 from gshtui.settings import paths
 from gshtui.shell.hub_registry import is_live
-from tests.kit.command import start_gsh
 from tests.kit.tmux import end_server, short_folder
+from tests.kit.warm_program import start_gsh
 
 
 @contextmanager

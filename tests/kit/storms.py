@@ -1,15 +1,31 @@
-"""How much of the storms a run of the tests goes through: a part of their seeds, or all with `GSH_TEST_STORMS=full`."""
+"""How much of the storms and properties a run of the tests goes through: a part, or all with `GSH_TEST_STORMS=full`."""
 
 from __future__ import annotations
 
+import itertools
 import os
+from collections.abc import Sequence
+from typing import Any
 
 FULL = os.environ.get("GSH_TEST_STORMS") == "full"
 
 
-def seeds(number: int, by: int = 3) -> range:
-    """The seeds of a storm that has so many: the first third of them, and two at least, unless all are asked for.
+def seeds(number: int, by: int = 6) -> range:
+    """The seeds of a storm that has so many: the first sixth of them, and one at least, unless all are asked for.
 
-    `by`: a smaller part than a third, for a storm whose seeds take long.
+    `by`: another part than a sixth, for a storm whose seeds take long or differ in kind.
     """
-    return range(number if FULL else max(2, number // by))
+    return range(number if FULL else max(1, number // by))
+
+
+def examples(number: int) -> int:
+    """How many examples of so many a property tries: a quarter, and five at least, unless all are asked for."""
+    return number if FULL else max(5, number // 4)
+
+
+def combined(*values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Each of these values once at least, with others in turn; with all others, if all is asked for."""
+    if FULL:
+        return list(itertools.product(*values))
+    most = max(map(len, values))
+    return [tuple(some[number % len(some)] for some in values) for number in range(most)]

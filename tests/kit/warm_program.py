@@ -14,6 +14,7 @@ import importlib
 import json
 import os
 import pkgutil
+import select
 import shutil
 import signal
 import socket
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -65,6 +66,10 @@ class WarmCommand:
         with os.fdopen(self._ended, "rb") as told:
             return int(told.read())
 
+    def ends_within(self, seconds: float | None) -> bool:
+        """Whether it ends, or has ended, in this time. It is read by `wait` alone."""
+        return bool(select.select([self._ended], [], [], seconds)[0])
+
     def finish(self) -> CommandResult:
         """All that it printed, and its exit code. One that runs for too long is killed."""
         late = threading.Timer(DEADLINE, self.kill)
@@ -76,6 +81,75 @@ class WarmCommand:
                 return CommandResult(self.wait(), said.decode(), complained.result().decode())
         finally:
             late.cancel()
+
+
+class WarmProcess:
+    """A fork as `subprocess.Popen` has a process. Wait for it, or end it."""
+
+    def __init__(self, fork: WarmCommand, stdin: int | None = None) -> None:
+        """`stdin`: our end of its standard input."""
+        self.pid = fork.pid
+        self.returncode: int | None = None
+        self.stdin = None if stdin is None else os.fdopen(stdin, "wb", buffering=0)
+        self.stdout = os.fdopen(fork.output, "rb")
+        self.stderr = os.fdopen(fork.errors, "rb")
+        self._fork = fork
+
+    def poll(self) -> int | None:
+        """Its exit code, if it has ended."""
+        return self._ended(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code, once it has ended. Raises `subprocess.TimeoutExpired`."""
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+        return code
+
+    def communicate(self, given: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
+        """Give it this, and read all that it prints until it has ended."""
+        with ThreadPoolExecutor(2) as reader:
+            complained, printed = reader.submit(self.stderr.read), reader.submit(self.stdout.read)
+            if self.stdin is not None:
+                with contextlib.suppress(BrokenPipeError), self.stdin as stdin:
+                    stdin.write(given or b"")
+            try:
+                return printed.result(timeout), complained.result(timeout)
+            except TimeoutError:
+                self.kill()
+                raise
+            finally:
+                self.wait(DEADLINE)
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it still runs."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        """End it with its process group, if it still runs, and close its streams."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+        for stream in (self.stdin, self.stdout, self.stderr):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+        self.wait(DEADLINE)
+
+    def _ended(self, within: float | None) -> int | None:
+        if self.returncode is None and self._fork.ends_within(within):
+            self.returncode = self._fork.wait()
+        return self.returncode
 
 
 class WarmProgram:
@@ -201,6 +275,24 @@ def run_gsh(
 ) -> CommandResult:
     """As `tests.kit.command.run_gsh`, by a warm program that all tests of this process share."""
     return shared(*SDKS).run(*arguments, stdin=stdin, cwd=cwd, env=env)
+
+
+@contextlib.contextmanager
+def start_gsh(
+    *arguments: str, stdin: int = subprocess.DEVNULL, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> Generator[WarmProcess]:
+    """As `tests.kit.command.start_gsh`, by a warm program that all tests of this process share."""
+    theirs, ours = os.pipe() if stdin == subprocess.PIPE else (stdin, None)
+    try:
+        fork = shared(*SDKS).start(*arguments, stdin=theirs, cwd=cwd, env=env)
+    finally:
+        if ours is not None:
+            os.close(theirs)
+    process = WarmProcess(fork, ours)
+    try:
+        yield process
+    finally:
+        process.close()
 
 
 @cache

@@ -43,6 +43,7 @@ from gshtui.store.store import Store
 from gshtui.system import process_identity
 from tests.kit.native_agents import AGENT, RelayWindow, agent_process, kill, prepare_spec, relay_window, wait_for_exit
 from tests.kit.tmux import eventually
+from tests.kit.warm_program import shared
 
 COVERS = (
     "gshtui.fleet.acp.acp_files",
@@ -57,6 +58,7 @@ COVERS = (
     "gshtui.agents.prompt_inbox",
 )
 CHILD = (sys.executable, "-m", "tests.kit.acp_agent_child")
+FORKED = "tests.kit.acp_agent_child"
 pytestmark = pytest.mark.timeout(180)
 
 
@@ -99,7 +101,9 @@ async def running(folder: Path, *arguments: str, **request: Any) -> AsyncGenerat
     """The agent, connected, with the example's options."""
     folder.joinpath("notes.txt").write_text("one\n", "utf-8")
     async with relay_window(folder) as window:
-        _, file = prepare_spec(folder, hub=window.relay.socket, acp=(*CHILD, *arguments), **request)
+        # One that is killed is a process from its start: a fork would not be ended with what asked for it.
+        child = CHILD if "--stubborn" in arguments else shared(FORKED, rooms=()).argv(f"{FORKED}:main")
+        _, file = prepare_spec(folder, hub=window.relay.socket, acp=(*child, *arguments), **request)
         with agent_process(file, folder) as process:
             yield Running(window, process, folder, file)
 

@@ -17,13 +17,14 @@ import pytest
 from gshtui.fleet.keeper import running_keeper
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
-from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh, start_gsh
+from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh
 from tests.kit.configuration import made_project
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.pty_child import PtyChild
 from tests.kit.resident import resident
 from tests.kit.tmux import eventually
+from tests.kit.warm_program import start_gsh
 
 COVERS = ("gshtui.hub.turn", "gshtui.headless.turn_call", "gshtui.system.process_limits")
 __all__ = ["resident"]

@@ -12,9 +12,8 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.store.store import Store
-from tests.kit.command import start_gsh
 from tests.kit.configuration import made_project
-from tests.kit.warm_program import run_gsh
+from tests.kit.warm_program import run_gsh, start_gsh
 from tests.real.test_cli_prompt import SLEEP, until
 
 COVERS = ("gshtui.context.queries", "gshtui.headless.command_lines", "gshtui.hub.agent_preview")

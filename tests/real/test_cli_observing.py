@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import DEADLINE, start_gsh
+from tests.kit.command import DEADLINE
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
-from tests.kit.warm_program import run_gsh
+from tests.kit.warm_program import run_gsh, start_gsh
 
 COVERS = (
     "gshtui.agents.usage.commands",

@@ -16,11 +16,11 @@ import pytest
 
 from gshtui.fleet.keeper import running_keeper
 from gshtui.settings.paths import data_dir
-from tests.kit.command import DEADLINE, command, environment, start_gsh
+from tests.kit.command import DEADLINE, command, environment
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.resident import beside
-from tests.kit.warm_program import run_gsh
+from tests.kit.warm_program import run_gsh, start_gsh
 
 COVERS = ("gshtui.agents.sessions", "gshtui.guard.commands")
 

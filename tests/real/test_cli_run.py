@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from gshtui.guard.sandbox.sandbox import find_bubblewrap
-from tests.kit.command import DEADLINE, start_gsh
+from tests.kit.command import DEADLINE
 from tests.kit.configuration import made_project
-from tests.kit.warm_program import run_gsh
+from tests.kit.warm_program import run_gsh, start_gsh
 from tests.real.test_cli_prompt import SLEEP, until
 
 COVERS = ("gshtui.store.session_calls",)

@@ -78,7 +78,7 @@ def changed_lines(diff: str) -> list[str]:
     return [line for line in diff.split("\n") if line[:1] in "+-" and not line.startswith(("+++", "---"))]
 
 
-@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("seed", seeds(4, by=2))
 async def test_each_change_by_itself_and_all_of_them_together(project: Path, seed: int) -> None:
     dice = random.Random(seed)
     end, last = (b"\r\n", b"") if seed % 2 else (b"\n", b"\n")

@@ -24,6 +24,7 @@ from gshtui.python.interpreter import (
     start_interpreter,
 )
 from tests.kit.python_interpreters import answer_nothing, run, started, value
+from tests.kit.storms import examples
 from tests.kit.tmux import eventually
 from tests.kit.tool_harness import processes_mentioning
 
@@ -441,7 +442,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_variables_persist_whatever_the_blocks_do(tmp_path: Path, steps: list[tuple[str, str, int]]) -> None:
     async def play() -> None:

@@ -27,9 +27,9 @@ from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
 from gshtui.shell.hub_registry import is_live
 from gshtui.system.installation import INSTALLED_AT
-from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh, start_gsh
+from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh
 from tests.kit.tmux import eventually
-from tests.kit.warm_program import WarmProgram
+from tests.kit.warm_program import WarmProgram, start_gsh
 from tests.real.test_keeper import CLAUDE, Place, place
 
 COVERS = ("gshtui.hub.asked_commands",)

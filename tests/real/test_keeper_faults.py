@@ -29,11 +29,12 @@ from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.settings.paths import data_dir
 from gshtui.shell.hub_registry import is_live
-from tests.kit.command import command, environment, run_gsh, start_gsh
+from tests.kit.command import command, environment, run_gsh
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.shells import Shell
 from tests.kit.tmux import eventually
+from tests.kit.warm_program import start_gsh
 from tests.real.test_keeper import CLAUDE, Place, place
 
 pytestmark = pytest.mark.tmux

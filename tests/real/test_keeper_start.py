@@ -37,8 +37,9 @@ from gshtui.store.store import Store
 from gshtui.system.file_lock import try_lock
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.process_identity import is_alive, process_of, this_process
-from tests.kit.command import ROOT, command, environment, run_gsh, start_gsh
+from tests.kit.command import ROOT, command, environment, run_gsh
 from tests.kit.tmux import eventually, named_servers
+from tests.kit.warm_program import start_gsh
 from tests.real.test_asked_turns import events_until
 
 __all__ = ["named_servers"]

@@ -16,10 +16,9 @@ import pytest
 from gshtui.guard.sandbox import open_run
 from gshtui.guard.sandbox.nested_files import NestedFiles
 from gshtui.guard.sandbox.open_run import NOTES, OpenRun, RunNote, clean_cut_off_runs
-from tests.kit.command import start_gsh
 from tests.kit.home import Home
 from tests.kit.tmux import eventually
-from tests.kit.warm_program import run_gsh
+from tests.kit.warm_program import run_gsh, start_gsh
 
 MAKES = (
     "mkdir -p .vscode sub/.husky deep/er/.claude kept/.idea; echo evil >.vscode/tasks.json; echo x >.envrc;"

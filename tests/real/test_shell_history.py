@@ -16,6 +16,7 @@ from gshtui.store import command_history
 from gshtui.store.command_history import HistoryQuery, find_commands
 from gshtui.store.migrations import MIGRATIONS
 from gshtui.store.store import Store
+from tests.kit.storms import examples
 
 COVERS = ("gshtui.store.command_history",)
 
@@ -203,7 +204,7 @@ def memory() -> sqlite3.Connection:
 _words = st.text(alphabet="abAB -\"'*é日\0", min_size=0, max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     commands=st.lists(_words.filter(bool), max_size=12),
     query=_words,

@@ -29,6 +29,7 @@ from gshtui.shell import plugin_files
 from tests.kit.home import Home
 from tests.kit.reporting_hub import ReportingHub, spooled
 from tests.kit.shells import Shell, zsh
+from tests.kit.storms import examples
 
 COVERS = ("gshtui.shell.plugin_files",)
 
@@ -248,7 +249,7 @@ def fits(pattern: str, command: str) -> bool:
         max_size=40,
     )
 )
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 def test_a_pattern_means_the_same_in_zsh_as_in_the_hub(pairs: list[tuple[str, str]]) -> None:
     pairs = [*pairs, *((pattern, pattern) for pattern, _ in pairs)]
     script = "setopt extended_glob no_multibyte\n"

@@ -20,6 +20,7 @@ from gshtui.settings import paths
 from tests.kit.home import Home
 from tests.kit.reporting_hub import ReportingHub, spooled
 from tests.kit.shells import PLUGIN, PipedShell, Shell, zsh
+from tests.kit.storms import examples
 
 COVERS = ("gshtui.shell.event_table",)
 
@@ -123,7 +124,7 @@ def escaped(raw: bytes) -> str:
         max_size=60,
     )
 )
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_any_bytes_become_json(cases: list[tuple[bytes, int]]) -> None:
     given = "".join(f"{size} {escaped(raw)}\n" for raw, size in cases)
     ran = subprocess.run([zsh(), "-f", "-c", SCRIPT], input=given.encode(), capture_output=True, timeout=30, check=True)

@@ -22,6 +22,7 @@ from tests.kit.loopback.script import Answer, Call, Say, Step
 from tests.kit.loopback.server import Loopback
 from tests.kit.loopback.speech import Frame
 from tests.kit.providers import APIS, ReceivedStream, make_provider, make_request, receive_stream
+from tests.kit.storms import combined
 
 COVERS = ("gshtui.providers.event_stream", "gshtui.providers.tagged_thoughts")
 
@@ -338,8 +339,7 @@ def chat(*chunks: Any, done: bool = True) -> Habit:
     return lambda _: [*sent, b"data: [DONE]\n\n"] if done else sent
 
 
-@pytest.mark.parametrize("shape", CALLS)
-@pytest.mark.parametrize("finish", ["tool_calls", "stop", "function_call", "never"])
+@pytest.mark.parametrize(("shape", "finish"), combined(list(CALLS), ["tool_calls", "stop", "function_call", "never"]))
 async def test_calls_of_compatible_servers(shape: str, finish: str) -> None:
     pieces, wanted = CALLS[shape]
     chunks = [chunk(role="assistant", content=None, tool_calls=[piece]) for piece in pieces]
@@ -444,24 +444,24 @@ async def test_words_of_compatible_servers(shape: str) -> None:
 # Reasoning in the text
 
 
+REASONED = [
+    ("<think>Hm, so. </think>\n\nYes.", "Hm, so. ", "Yes."),
+    ("\n<think>\nHm < 3, </thin>, so.\n</think>Yes.", "Hm < 3, </thin>, so.\n", "Yes."),
+    ("<thinking>Hm</thinking> Yes.", "Hm", "Yes."),
+    ("[THINK]Hm[/THINK]Yes.", "Hm", "Yes."),
+    ("<think></think>Yes.", "", "Yes."),
+    ("The tag <think> begins, </think> ends.", "", "The tag <think> begins, </think> ends."),
+    ("<thin ice>", "", "<thin ice>"),
+    ("<thi", "", "<thi"),
+    ("<think>Hm", "Hm", ""),
+    ("<think>a</think><think>b</think>Yes.", "ab", "Yes."),
+]
+
+
 @EVERY
-@pytest.mark.parametrize("size", [1, 3, 7, 1000])
-@pytest.mark.parametrize(
-    ("said", "thinking", "text"),
-    [
-        ("<think>Hm, so. </think>\n\nYes.", "Hm, so. ", "Yes."),
-        ("\n<think>\nHm < 3, </thin>, so.\n</think>Yes.", "Hm < 3, </thin>, so.\n", "Yes."),
-        ("<thinking>Hm</thinking> Yes.", "Hm", "Yes."),
-        ("[THINK]Hm[/THINK]Yes.", "Hm", "Yes."),
-        ("<think></think>Yes.", "", "Yes."),
-        ("The tag <think> begins, </think> ends.", "", "The tag <think> begins, </think> ends."),
-        ("<thin ice>", "", "<thin ice>"),
-        ("<thi", "", "<thi"),
-        ("<think>Hm", "Hm", ""),
-        ("<think>a</think><think>b</think>Yes.", "ab", "Yes."),
-    ],
-)
-async def test_reasoning_between_tags_is_reasoning(api: str, size: int, said: str, thinking: str, text: str) -> None:
+@pytest.mark.parametrize(("case", "size"), combined(REASONED, [1, 3, 7, 1000]))
+async def test_reasoning_between_tags_is_reasoning(api: str, case: tuple[str, str, str], size: int) -> None:
+    said, thinking, text = case
     async with Loopback(SPEECHES[api](), script=[[Say(said), Call("read", A)]], chunk=size) as server:
         provider = make_provider(api, server.url)
         received = await receive_stream(provider, make_request(api))

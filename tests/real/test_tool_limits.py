@@ -28,6 +28,7 @@ from gshtui.tools.commands import commands
 from gshtui.tools.workspace import ToolConfig
 from tests.kit.markers import MARKER, cut_of
 from tests.kit.scripted_provider import Recorder
+from tests.kit.storms import examples
 
 COVERS = ("gshtui.system.ids", "gshtui.tools.glob", "gshtui.tools.stored_output")
 
@@ -222,7 +223,7 @@ async def test_glob_and_folders(bench: Bench, limit: int) -> None:
             assert size(head) + omitted + size(tail) == size(bench.kept[result.output]) == result.bytes
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(count=st.integers(0, 3_000), limit=st.integers(1, 40_000), end=st.sampled_from(("\n", "", "é", "\r\n")))
 async def test_whatever_the_size_and_the_limit(bench: Bench, count: int, limit: int, end: str) -> None:
     text = "".join(f"{n} ü\n" for n in range(count)) + end

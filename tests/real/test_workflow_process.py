@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
-from tests.kit.command import DEADLINE, ROOT, start_gsh
+from tests.kit.command import DEADLINE, ROOT
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.mcp_turns import agent_with
 from tests.kit.tool_harness import processes_mentioning
-from tests.kit.warm_program import run_gsh
+from tests.kit.warm_program import run_gsh, start_gsh
 
 COVERS = (
     "gshtui.bus.events.workflow_events",

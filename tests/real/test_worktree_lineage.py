@@ -17,7 +17,7 @@ from gshtui.tools import worktree_fork
 from gshtui.tools.worktree import find_worktree
 from gshtui.tools.worktree_finish import How, finish_worktree, plan_finish
 from gshtui.tools.worktree_fork import fork_worktree, free_branch
-from tests.kit.storms import seeds
+from tests.kit.storms import FULL, combined, seeds
 from tests.real.test_worktree import commit, project, run_git, write_script
 
 COVERS = ("gshtui.tools.worktree_finish", "gshtui.tools.worktree_fork")
@@ -155,8 +155,7 @@ def commits_of(folder: Path) -> set[str]:
     return set(run_git(folder, "rev-list", "--all", "--reflog").split())
 
 
-@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
-@pytest.mark.parametrize("seed", seeds(6))
+@pytest.mark.parametrize(("how", "seed"), combined(["merge", "squash", "rebase"], range(6 if FULL else 3)))
 async def test_forks_are_finished_at_random_and_nothing_is_lost(project: Path, how: How, seed: int) -> None:
     """Two forks of a dirty tree work, commit or don't, and are finished; each refusal changes nothing at all."""
     dice = random.Random(seed)

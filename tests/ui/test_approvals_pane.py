@@ -27,6 +27,7 @@ from gshtui.ui.kit.widget_messages import OpenTerminal
 from tests.kit.home import Home
 from tests.kit.keyboard import LONG, Keyboard
 from tests.kit.prompt_host import PromptHost, make_question
+from tests.kit.storms import combined, examples
 
 RULE = '[[rule]]\ndo = "allow"\ntool = "bash"\nexactly = "make x"\nproject = "/src"\n'
 
@@ -294,8 +295,7 @@ async def test_what_its_row_did_not_show_is_answered_only_after_it_was_seen(fiel
         assert app.answers == [("a1", "once", "")]
 
 
-@pytest.mark.parametrize("first", [0.0, 0.05, 0.07, 0.1, 0.2])
-@pytest.mark.parametrize("gap", [0.0, 0.05, 0.15, 0.25])
+@pytest.mark.parametrize(("first", "gap"), combined([0.0, 0.05, 0.07, 0.1, 0.2], [0.0, 0.05, 0.15, 0.25]))
 async def test_a_reason_is_never_taken_for_answers(first: float, gap: float) -> None:
     """However fast the key to the question, the one to the reason, and the reason come."""
     app = Asked()
@@ -580,7 +580,7 @@ async def test_what_else_is_shown_takes_nothing_from_the_input() -> None:
 KEYS = st.sampled_from([*"yn12345 abcXYZé", "enter", "backspace", "left", "right", "space", "ASK", "ASK", "SETTLE"])
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.lists(KEYS, min_size=5, max_size=40), st.randoms(use_true_random=False))
 async def test_typing_while_questions_come_loses_nothing_and_answers_nothing(
     keys: list[str], chance: random.Random

@@ -18,6 +18,7 @@ from gshtui.ui.kit.textual.compositor import PiecesUpdate
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.window.help import HelpScreen
 from tests.kit.seen_window import Seen, rested, whole
+from tests.kit.storms import examples
 
 TURN: dict[str, Any] = {"agent": "main", "session": "s"}
 
@@ -98,7 +99,7 @@ HOSTILE = st.text(
 WRITTEN = re.compile(r"\x1b\[[0-9;]*m|\x1b\[[0-9]+;[0-9]+H|\x1b\]8;[^\x00-\x1f\x7f-\x9f]*\x1b\\")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.tuples(HOSTILE, st.none() | HOSTILE), max_size=4))
 def test_whatever_a_part_draws_the_terminal_is_given_nothing_to_obey(parts: list[tuple[str, str | None]]) -> None:
     strip = Strip([Segment(text, None if link is None else Style(link=f"http://x/{link}")) for text, link in parts])

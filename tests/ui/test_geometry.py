@@ -42,7 +42,7 @@ async def storm(scene: Scene, seed: int, resizes: int, *, streaming: bool) -> No
 @pytest.mark.parametrize("scene", NAMES)
 async def test_a_storm_of_sizes(scene: Scene) -> None:
     at = SCENES.index(scene)
-    await storm(scene, at, 8 if FULL else 4, streaming=at % 2 == 1)
+    await storm(scene, at, 8 if FULL else 2, streaming=at % 2 == 1)
 
 
 @pytest.mark.parametrize("seed", seeds(5))

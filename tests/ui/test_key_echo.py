@@ -21,6 +21,7 @@ from gshtui.ui.kit.textual.painting import echo_now
 from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit.cells import Cells
 from tests.kit.seen_window import Seen, rested, whole
+from tests.kit.storms import examples
 
 COVERS = ("gshtui.ui.kit.textual.letter_echo", "gshtui.ui.kit.textual.painting")
 
@@ -155,7 +156,7 @@ async def session(steps: list[Step]) -> tuple[int, int]:
     return app.echoes, app.foreseen
 
 
-@settings(max_examples=3, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=examples(3), deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(steps=st.lists(STEPS, min_size=5, max_size=11))
 def test_what_a_key_writes_at_once_is_what_a_full_refresh_writes(steps: list[Step]) -> None:
     asyncio.run(session(steps))

@@ -17,6 +17,7 @@ from textual.widgets import Input
 
 from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.key_order import KeyOrder
+from tests.kit.storms import examples
 
 
 class Form(Screen[None]):
@@ -175,7 +176,7 @@ def expected(keys: list[str]) -> list[tuple[str, str]]:
     return found
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.lists(st.sampled_from(("alt+1", "alt+2", "f1", "f5", "f2", "f3", "f6", *"abcdef")), max_size=24))
 def test_a_burst_of_keys_goes_where_each_would_go_alone(keys: list[str]) -> None:
     async def burst() -> None:

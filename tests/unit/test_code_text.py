@@ -15,6 +15,7 @@ from gshtui.code.lsp_types import Encoding, characters, path_of, units, uri_of
 from gshtui.code.problems import CodeProblem, listed, new_problems
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import LanguageServerSettings
+from tests.kit.storms import examples
 
 COVERS = (
     "gshtui.code.lsp_client",
@@ -101,7 +102,7 @@ def test_an_outline_names_the_parts_of_a_file(name: str) -> None:
     assert [line.strip() for line in code_outline.drawn(code_outline.outline(name, text))] == wanted
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.text(max_size=60) | st.text("({[class def}])\n\t :\x1b\u202e", max_size=200))
 def test_any_text_has_an_outline_that_is_safe_to_show(text: str) -> None:
     for name in ("a.py", "a.ts", "a.c"):

@@ -26,6 +26,7 @@ from gshtui.context.views import ContextError
 from gshtui.providers.port import Request
 from tests.kit.context_harness import ContextHarness, SummaryModel, request_text
 from tests.kit.pairing import paired
+from tests.kit.storms import examples
 
 COVERS = (
     "gshtui.context.assembly",
@@ -198,7 +199,7 @@ def valid(request: Request) -> None:
 
 
 @given(STEPS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_every_request_is_valid_and_nothing_is_lost(steps: list[Step]) -> None:
     async def run() -> None:
         world = World()
@@ -226,7 +227,7 @@ MESSAGES = st.lists(
 
 
 @given(MESSAGES, st.integers(1, 5))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_log_that_grows_pairs_as_the_plain_rule(kinds: list[tuple[str, int]], portion: int) -> None:
     messages: list[Message] = []
     for number, (kind, count) in enumerate(kinds):
@@ -251,7 +252,7 @@ def test_the_log_that_grows_pairs_as_the_plain_rule(kinds: list[tuple[str, int]]
 
 
 @given(STEPS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_overlays_survive_their_json(steps: list[Step]) -> None:
     async def run() -> None:
         world = World()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import errno
 import os
@@ -20,12 +19,11 @@ from gshtui.store.log_records import Recorder
 from gshtui.system import faults, tasks
 from gshtui.system.expected_error import ProgramMissing
 from gshtui.system.faults import Breaker, FaultLog
-from tests.kit import scripted_provider, source
+from tests.kit import scripted_provider
 
 COVERS = ("gshtui.bus.loop_faults",)
 
 pytestmark = pytest.mark.faults
-HOUSE = Path(__file__).parent.parent.parent / "gshtui"
 
 
 def fail(text: str = "broken") -> None:
@@ -330,45 +328,3 @@ async def test_what_escapes_a_loop_is_an_event_and_a_record(tmp_path: Path) -> N
 
 async def _failing() -> None:
     fail()
-
-
-# The house
-
-
-STARTS_TASKS = {
-    "system/tasks.py": "the one way",
-    "bus/subscription.py": "the bus serves its handlers, and reports what they raise",
-    "agents/conversation.py": "a write to the record, which is awaited where it is started",
-    "agents/side_question.py": "a question to a model, which is awaited where it is started",
-    "ui/prompt/prompt_completion.py": "a group that is awaited where it is started",
-    "agents/agent.py": "a turn, which is awaited where it is started",
-    "fleet/acp/acp_agent.py": "a turn and its prompt, which are awaited where they are started",
-    "agents/toolbox.py": "a group that is awaited where it is started",
-    "programs/check/model_server.py": "a look whether its client has gone, which is awaited where it is started",
-    "shell/hub_link.py": "a group that is awaited where it is started",
-    "workflows/workflow_run.py": "the steps of a run, which are awaited where they are started",
-    "workflows/workflow_service.py": "a run, which its caller awaits",
-}
-
-
-def test_background_tasks_are_started_in_one_way() -> None:
-    """A task that nobody waits for dies without a word; `system/tasks.py` starts those that do not."""
-    starting = {
-        str(file.relative_to(HOUSE))
-        for file in source.files(HOUSE)
-        for node in source.nodes(file, ast.Attribute)
-        if node.attr == "create_task"
-    }
-    assert starting == STARTS_TASKS.keys()
-
-
-def test_nobody_swallows_a_cancellation_that_may_be_its_own() -> None:
-    """`suppress(CancelledError)` around an await loses the cancellation of whoever waits: see `cancel_and_wait`."""
-    swallowed = [
-        path.relative_to(HOUSE).as_posix()
-        for path in source.files(HOUSE)
-        for node in source.nodes(path, ast.Call)
-        if "suppress" in ast.unparse(node.func)
-        and any("CancelledError" in ast.unparse(argument) for argument in node.args)
-    ]
-    assert swallowed == ["shell/hub_listener.py"], "which is cancelled by nobody but its own end"

@@ -20,6 +20,7 @@ from gshtui.media.mentions import mentions
 from gshtui.text.file_name import read_name, written_name
 from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.prompt.completion_sources import _file_mention
+from tests.kit.storms import examples
 from tests.kit.tool_harness import ToolHarness
 
 ODD = [
@@ -58,7 +59,7 @@ def name_is_possible(name: str) -> bool:
         return False
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(NAMES)
 def test_what_is_written_is_seen_whole_and_read_back(name: str) -> None:
     written = written_name(name)
@@ -87,7 +88,7 @@ def test_a_shell_reads_it_alike(shell: str) -> None:
     assert said.split(b"\0")[:-1] == [os.fsencode(name) for name in quoted]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(NAMES)
 @example("caf\udce9.txt")
 @example("~root/tab\there.txt")

@@ -18,6 +18,7 @@ from gshtui.tools.commands import commands
 from gshtui.tools.file_paths import FilePaths, RealPath
 from gshtui.tools.workspace import ToolConfig
 from gshtui.vfs.file_system import FileSystem
+from tests.kit.storms import examples
 
 STEPS = st.sampled_from(
     ["..", ".", "", "~", "docs", "project", "in.txt", "out.txt", "up", "deep", "round", "secret.txt", "a\0", "/", "*"]
@@ -65,7 +66,7 @@ def world() -> Iterator[World]:
 
 
 @given(PATHS)
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_nothing_below_a_shared_folder_leads_out_of_it(world: World, path: str) -> None:
     async def every() -> list[str]:
         reads = [await world.run(name, path=path) for name in ("cat", "read", "head", "tail")]

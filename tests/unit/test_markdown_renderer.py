@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.kit.markdown_page import draw_chunks, make_page, parse_chunks, shown_lines
+from tests.kit.storms import examples
 
 COVERS = ("gshtui.ui.kit.highlighter", "gshtui.ui.kit.page", "gshtui.ui.kit.styled_lines")
 
@@ -97,7 +98,7 @@ def test_long_code_lines_wrap_and_are_copied_as_one() -> None:
 
 @pytest.mark.parametrize("width", [1, 8, 17, 20, 80])
 @given(text=st.text(max_size=300) | st.text("日本👩\u200d👧 aé\n|-`*#>", max_size=200))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_no_line_is_wider_than_the_page_and_no_control_character_is_left(width: int, text: str) -> None:
     on = make_page(max(8, width))
     for line in draw_chunks(parse_chunks(text), on):

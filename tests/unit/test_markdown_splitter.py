@@ -8,6 +8,7 @@ from markdown_it import MarkdownIt
 
 from gshtui.ui.kit.transcript.markdown_splitter import LINE_LIMIT, ROWS, SIZE_LIMIT, MarkdownSplitter
 from tests.kit.markdown_page import draw_chunks, make_page, parse_chunks
+from tests.kit.storms import examples
 
 LINES = st.sampled_from(
     [
@@ -60,7 +61,7 @@ def in_pieces(text: str, cuts: list[int]) -> list[str]:
     return [*pieces, text]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(DOCUMENTS | st.text(max_size=400), CUTS)
 def test_a_stream_in_any_pieces_gives_what_the_whole_text_gives(text: str, cuts: list[int]) -> None:
     splitter = MarkdownSplitter()
@@ -72,7 +73,7 @@ def test_a_stream_in_any_pieces_gives_what_the_whole_text_gives(text: str, cuts:
     assert streamed == parse_chunks(text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(DOCUMENTS, CUTS)
 def test_the_lines_of_a_stream_are_those_of_the_whole_text(text: str, cuts: list[int]) -> None:
     splitter = MarkdownSplitter()
@@ -82,7 +83,7 @@ def test_the_lines_of_a_stream_are_those_of_the_whole_text(text: str, cuts: list
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(DOCUMENTS, CUTS)
 def test_the_tail_is_what_the_text_would_give_if_it_ended_there(text: str, cuts: list[int]) -> None:
     splitter = MarkdownSplitter()
@@ -93,7 +94,7 @@ def test_the_tail_is_what_the_text_would_give_if_it_ended_there(text: str, cuts:
         assert done + splitter.tail() == parse_chunks(so_far)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(LINE_LIMIT - 3, 3 * LINE_LIMIT), st.sampled_from(["x", "ab ", "日", "- a "]), CUTS)
 def test_a_very_long_line_is_cut_at_the_same_places(length: int, unit: str, cuts: list[int]) -> None:
     text = (unit * length)[:length] + "\nafter"
@@ -103,7 +104,7 @@ def test_a_very_long_line_is_cut_at_the_same_places(length: int, unit: str, cuts
 
 
 @given(DOCUMENTS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_every_word_of_the_source_is_in_some_chunk(text: str) -> None:
     kept = "".join(
         "".join(chunk.text.split()) + chunk.language

@@ -37,6 +37,7 @@ from gshtui.programs.transcripts.program_transcript import ProgramTranscript, Tr
 from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.programs.transcripts.transcript_readers import LastTurns, conversation_state, turn_of
 from gshtui.providers.port import Capabilities
+from tests.kit.storms import examples
 
 COVERS = (
     "gshtui.programs.transcripts.aider_transcript",
@@ -680,7 +681,7 @@ junk: Any = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(150), deadline=None)
 @given(reader=READERS, cut=st.integers(0, 4_000), more=st.lists(junk, max_size=6))
 def test_whatever_is_in_the_file_is_survived(tmp_path: Path, reader: Any, cut: int, more: list[Any]) -> None:
     read, name = reader

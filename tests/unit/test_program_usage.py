@@ -24,6 +24,7 @@ from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.request_usage import UsageReader
 from gshtui.programs.transcripts.transcript_readers import LastTurns, turn_of
 from gshtui.store.store import Store
+from tests.kit.storms import examples
 
 COVERS = ("gshtui.programs.transcripts.aider_transcript", "gshtui.programs.transcripts.request_usage")
 
@@ -60,7 +61,7 @@ def reader(home: Path, program: str = "claude", id: str = ID, since: float = STA
     return UsageReader(TranscriptQuery(program, id, CWD, since), {"HOME": str(home)})
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(
         st.sampled_from(["turn", "half", "look", "shorten", "replace", "move", "other", "noise", "flood", "gone"]),

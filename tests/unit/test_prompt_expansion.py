@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from gshtui.agents.prompts.prompt_expansion import MOST_INSERTED, expand, read_arguments
 from gshtui.agents.prompts.prompt_store import KeptPrompt, PromptError
+from tests.kit.storms import examples
 
 
 @dataclass
@@ -65,7 +66,7 @@ async def test_what_the_guard_denies_is_said() -> None:
         await text_of("!{make}", tools=denies)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(st.text(st.characters(codec="ascii", exclude_characters="\0\r\n"), min_size=1, max_size=30))
 async def test_no_argument_is_ever_code(value: str) -> None:
     prompt = KeptPrompt("made", "yours", '!{printf "<%s>" "$x"}', arguments=("x",))

@@ -10,13 +10,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gshtui.hosts.remote_shell import MarkedOutput, new_mark, remote_line
+from tests.kit.storms import examples
 
 SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish", "tcsh") if shutil.which(shell)]
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(words=st.lists(TEXTS, max_size=4))
 @example(words=["it's", 'a "b" $HOME `id` !! \\n \\\\', "two\nlines", "é ✓ #{pane_id} s/[|]/!/", "-n", ""])
 def test_every_login_shell_gives_the_script_exactly_these_arguments(shell: str, words: list[str]) -> None:

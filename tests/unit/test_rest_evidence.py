@@ -17,6 +17,7 @@ from gshtui.programs.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.screen_reading import ScreenReading
 from gshtui.programs.status import TYPED, HookEvent
 from gshtui.programs.status_watcher import CliStatus
+from tests.kit.storms import examples
 from tests.unit.test_status_watcher import SilentServer
 
 LOADED = profiles.load(Path("/nonexistent"))
@@ -110,7 +111,7 @@ class Life:
         self.status._judge()  # pyright: ignore[reportPrivateUsage]
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.sampled_from(NAMES), STEPS)
 def test_a_rest_is_sure_only_by_evidence_of_this_turn(name: str, steps: list[tuple[Kind, Rank, float]]) -> None:
     life = Life(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 
@@ -44,27 +43,3 @@ for number in range(100):
 def test_two_threads_that_decode_a_type_first_crash_nothing() -> None:
     ran = subprocess.run([sys.executable, "-c", RACE], cwd=source.ROOT, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
-
-
-def test_every_type_that_is_decoded_is_learned() -> None:
-    calls = [
-        f"{source.name(file)}:{node.lineno}"
-        for file in source.files()
-        if file.name != "struct_types.py"
-        for node in source.nodes(file, ast.Call)
-        if _is_unlearned(node)
-    ]
-    assert calls == []
-
-
-def _is_unlearned(call: ast.Call) -> bool:
-    name = ast.unparse(call.func)
-    if name == "msgspec.json.Decoder":
-        kind = call.args[0]
-    elif name == "msgspec.convert":
-        kind = call.args[1]
-    elif name == "msgspec.json.decode":
-        kind = next((word.value for word in call.keywords if word.arg == "type"), None)
-    else:
-        return False
-    return kind is not None and not ast.unparse(kind).startswith(("learned(", "dict[str, Any]"))

@@ -15,6 +15,7 @@ from gshtui.bus.event import Event, Unknown
 from gshtui.bus.events.agent_events import TextDelta
 from gshtui.bus.events.hub_events import Noticed, SettingChanged
 from gshtui.bus.wire import EVENT_TYPES, WireError, decode, encode, from_plain, to_plain
+from tests.kit.storms import examples
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 plain = st.recursive(
@@ -56,7 +57,7 @@ def of_struct(kind: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("name", sorted(EVENT_TYPES))
 def test_every_event_comes_back_as_it_went(name: str) -> None:
-    @settings(max_examples=20)
+    @settings(max_examples=examples(20))
     @given(of_struct(EVENT_TYPES[name]))
     def there_and_back(event: Event) -> None:
         line = encode(event)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gshtui.guard.shell_line import quoting_at
 from gshtui.workflows.definition import Template
 from gshtui.workflows.templates import TemplateError, holds, number, references, render, shell_script
+from tests.kit.storms import examples
 
 COVERS = ("gshtui.workflows.templates", "gshtui.workflows.definition")
 
@@ -105,7 +106,7 @@ def test_a_value_where_a_shell_puts_none_is_refused(script: str) -> None:
         shell_script(Template(script), {"params": {"v": "x"}})
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=40))
 def test_no_value_is_ever_code(value: str) -> None:
     """Whatever a value holds, bash prints it as it is, quoted or not, and runs nothing of it."""
