@@ -24,7 +24,7 @@ from tests.kit.loopback.script import Call, Say
 from tests.kit.pty_child import PtyChild
 from tests.kit.resident import resident
 from tests.kit.tmux import eventually
-from tests.kit.warm_program import start_gsh
+from tests.kit.warm_program import WarmProcess, start_gsh
 
 COVERS = ("gshtui.hub.turn", "gshtui.headless.turn_call", "gshtui.system.process_limits")
 __all__ = ["resident"]
@@ -100,7 +100,7 @@ async def test_a_face_in_a_container_is_served_by_no_hub_outside(project: Path) 
         assert shown.encode() in ran.stdout
 
 
-def events_until(process: subprocess.Popen[bytes], kind: str) -> dict[str, Any]:
+def events_until(process: WarmProcess, kind: str) -> dict[str, Any]:
     """Read the process's JSON lines up to the first event of this type."""
     assert process.stdout is not None
     for line in process.stdout:

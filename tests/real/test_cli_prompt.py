@@ -20,7 +20,7 @@ from tests.kit.command import DEADLINE, command, environment
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.resident import beside
-from tests.kit.warm_program import run_gsh, start_gsh
+from tests.kit.warm_program import WarmProcess, run_gsh, start_gsh
 
 COVERS = ("gshtui.agents.sessions", "gshtui.guard.commands")
 
@@ -36,7 +36,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def until(process: subprocess.Popen[bytes], kind: str) -> dict[str, Any]:
+def until(process: WarmProcess, kind: str) -> dict[str, Any]:
     """Read the process's JSON lines up to the first event of this type."""
     assert process.stdout is not None
     for line in process.stdout:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import random
 import signal
-import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -45,6 +44,7 @@ from tests.kit.native_agents import (
 )
 from tests.kit.record import latest_session, texts_apart, texts_of
 from tests.kit.storms import FULL
+from tests.kit.warm_program import WarmProcess
 
 FIRST: dict[str, Answer] = {
     "first byte": [Fault.hang()],
@@ -89,7 +89,7 @@ async def _reach(state: str, hub: RelayWindow, server: Loopback) -> None:
             hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
 
 
-async def _end(process: subprocess.Popen[bytes], end: str) -> None:
+async def _end(process: WarmProcess, end: str) -> None:
     process.send_signal(ENDS[end])
     await wait_for_exit(process)
 

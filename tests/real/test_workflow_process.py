@@ -20,7 +20,7 @@ from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.mcp_turns import agent_with
 from tests.kit.tool_harness import processes_mentioning
-from tests.kit.warm_program import run_gsh, start_gsh
+from tests.kit.warm_program import WarmProcess, run_gsh, start_gsh
 
 COVERS = (
     "gshtui.bus.events.workflow_events",
@@ -292,7 +292,7 @@ def test_a_python_module_is_a_step(project: Path, home: Home) -> None:
     assert ran.out.startswith("__main__ x ")
 
 
-def until_begun(process: subprocess.Popen[bytes], step: int) -> str:
+def until_begun(process: WarmProcess, step: int) -> str:
     """Read events until this step begins; returns the run."""
     import json
 
