@@ -18,6 +18,7 @@ from gshtui.headless.own_update import removal
 from gshtui.settings import paths
 from gshtui.shell import plugin, startup_file
 from gshtui.shell.startup_file import StartupError
+from gshtui.system.struct_types import learned
 
 
 def uninstall(run: Callable[[list[str]], int], *, data: bool, yes: bool, as_json: bool) -> int:
@@ -90,7 +91,7 @@ def _running() -> str:
         stdin=subprocess.DEVNULL,
     )
     try:
-        rows: list[dict[str, object]] = msgspec.json.decode(listed.stdout, type=list[dict[str, object]])
+        rows: list[dict[str, object]] = msgspec.json.decode(listed.stdout, type=learned(list[dict[str, object]]))
     except msgspec.DecodeError:
         return "it cannot be told whether agents run"
     names = [str(row.get("name")) for row in rows if row.get("status") not in ("done", "failed", "lost")]
