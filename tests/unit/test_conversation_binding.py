@@ -189,6 +189,46 @@ def test_aider_has_begun_the_only_chat_of_its_folder_since_it_started(tmp_path: 
         assert found(pid) == "", "another one was begun since"
 
 
+def test_a_gemini_that_was_cleared_is_in_the_one_that_began_just_after_that(tmp_path: Path) -> None:
+    project = tmp_path / ".gemini" / "tmp" / "shop"
+    (project / "chats").mkdir(parents=True)
+    (tmp_path / ".gemini" / "projects.json").write_text(json.dumps({"projects": {CWD: "shop"}}))
+    now = time.time()
+
+    def chat(id: str, after: float) -> None:
+        began = datetime.fromtimestamp(now + after, UTC).isoformat().replace("+00:00", "Z")
+        (project / "chats" / f"session-{after:g}-{id[:8]}.jsonl").write_text(
+            json.dumps({"sessionId": id, "startTime": began}) + "\n"
+        )
+
+    def log(*said: tuple[str, float]) -> None:
+        entries = [
+            {"sessionId": FIRST, "message": text, "timestamp": datetime.fromtimestamp(now + after, UTC).isoformat()}
+            for text, after in said
+        ]
+        (project / "logs.json").write_text(json.dumps(entries))
+
+    argv = [sys.executable, "-c", "print(1, flush=True); input()", "--session-id", FIRST]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdout.readline()
+        chat(FIRST, 1)
+        assert bound(tmp_path, "gemini", process.pid) == FIRST
+        chat(SECOND, 20.3)
+        assert bound(tmp_path, "gemini", process.pid) == "", "somebody else's may be either"
+        log(("/clear", -3600), ("Good day", 1))
+        assert bound(tmp_path, "gemini", process.pid) == "", "an earlier process of that conversation was cleared"
+        log(("Good day", 1), ("/clear", 20), ("And now?", 30))
+        assert bound(tmp_path, "gemini", process.pid) == SECOND
+        assert bound(tmp_path, "gemini", process.pid, taken=[SECOND]) == ""
+        log(("/clear", 20), ("/resume", 40))
+        assert bound(tmp_path, "gemini", process.pid) == ""
+        chat("01a205b1-0000-73e1-b0c8-442737224224", 24)
+        log(("/clear", 20))
+        assert bound(tmp_path, "gemini", process.pid) == "", "two began just then"
+        process.stdin.close()
+
+
 @pytest.mark.parametrize("program", ["aider", "claude", "codex", "gemini", "opencode", "qwen", "vibe", "bash"])
 def test_where_nothing_is_known_nothing_is_said(tmp_path: Path, program: str) -> None:
     assert bound(tmp_path, program, os.getpid()) == ""

@@ -1,14 +1,15 @@
 """Which conversation a running program is in, exactly: by what its processes hold open, or by its own record of them.
 
 Claude and Qwen note the conversation of each of their processes; Codex and Vibe hold a lock of the conversation that
-they write; OpenCode shows the title of the one that is open, and its log tells those of the same title apart; Gemini's,
-an older Qwen's and aider's are the only ones of their folder since they started. Where nothing is exact nothing is
-said: never a guess, and never a conversation that belongs to another agent. Reads other programs' files, writes none.
-Called by the fleet.
+they write; OpenCode shows the title of the one that is open, and its log tells those of the same title apart; Gemini's
+log says when it was cleared; until then its own, an older Qwen's and aider's are the only ones of their folder since
+they started. Where nothing is exact nothing is said: never a guess, and never a conversation that belongs to another
+agent. Reads other programs' files, writes none. Called by the fleet.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import sqlite3
@@ -83,6 +84,11 @@ def bound_conversation(wanted: BindingQuery, environ: Mapping[str, str], home: P
     return id if safe_name(id) and id not in wanted.taken else ""
 
 
+def finds_conversation(program: str) -> bool:
+    """Whether anything is known by which the conversation of this kind of program can be told."""
+    return program in _FINDERS
+
+
 def _of_claude(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
     return _recorded(claude_transcript.root(environ, home), processes)
 
@@ -90,6 +96,17 @@ def _of_claude(wanted: BindingQuery, processes: list[psutil.Process], environ: M
 def _of_qwen(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
     """By its record, which older versions do not have: one that was begun by `/clear` has no transcript yet."""
     return _recorded(qwen_transcript.root(environ, home), processes) or _only_one(wanted, processes, environ, home)
+
+
+def _of_gemini(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
+    """One that it began by `/clear`, else the only one."""
+    since = min(process.create_time() for process in processes)
+    words = [word for process in processes for word in process.cmdline()]
+    names = [id for name, id in itertools.pairwise(words) if name in ("--session-id", "--resume", "-r")]
+    for started in dict.fromkeys(names):
+        if id := gemini_transcript.cleared_into(wanted.cwd, started, since, environ, home):
+            return id
+    return _only_one(wanted, processes, environ, home)
 
 
 def _recorded(root: Path, processes: list[psutil.Process]) -> str:
@@ -221,7 +238,7 @@ _FINDERS: Mapping[str, _Finder] = {
     "aider": _of_aider,
     "claude": _of_claude,
     "codex": _of_codex,
-    "gemini": _only_one,
+    "gemini": _of_gemini,
     "opencode": _of_opencode,
     "qwen": _of_qwen,
     "vibe": _of_vibe,

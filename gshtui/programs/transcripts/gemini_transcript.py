@@ -27,6 +27,7 @@ from gshtui.programs.transcripts.program_transcript import (
     newest_file,
     number,
     plain_json,
+    read_json,
     read_records,
     read_whole_file,
     safe_name,
@@ -37,6 +38,11 @@ from gshtui.programs.transcripts.program_transcript import (
 
 PROGRAM = "gemini"
 _LOOKED_AT = 60
+_CLEARED_WITHIN = 10.0
+"""Seconds within which a new conversation begins after the command for it."""
+_CLEAR = "/clear"
+_GOES_ELSEWHERE = ("/resume", "/chat", "/restore")
+"""Commands after which it may be in any conversation."""
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OURS = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
 
@@ -61,6 +67,40 @@ def sessions_since(cwd: str, since: float, environ: Mapping[str, str], home: Pat
     folders = [root / "tmp" / name / "chats" for name in _projects(root, cwd)]
     paths = newest_file([path for folder in folders for path in folder.glob("session-*.json*")], since)
     return {_session(path) for path in paths[:_LOOKED_AT]} - {""}
+
+
+def cleared_into(cwd: str, started: str, since: float, environ: Mapping[str, str], home: Path) -> str:
+    """The conversation that a process began when it was cleared last; empty: none, or more than one may be it.
+
+    Its log says when that was, below the id of the conversation that it was started in.
+    """
+    root = Path(environ.get("GEMINI_CLI_HOME", "").strip() or home).expanduser() / ".gemini"
+    for folder in (root / "tmp" / name for name in _projects(root, cwd)):
+        logged = [each for each in _logged(folder) if each.get("sessionId") == started]
+        own = [(seconds(each.get("timestamp")), words_of(each.get("message")).strip()) for each in logged]
+        moves = [(at, text) for at, text in own if at >= since and text.startswith((_CLEAR, *_GOES_ELSEWHERE))]
+        if moves and moves[-1][1] == _CLEAR:
+            at = moves[-1][0]
+            chats = newest_file(folder.glob("chats/session-*.jsonl"))[:_LOOKED_AT]
+            begun = {_session(path) for path in chats if 0 <= _began(path) - at < _CLEARED_WITHIN}
+            return begun.pop() if len(begun) == 1 else ""
+    return ""
+
+
+def _logged(folder: Path) -> list[Mapping[str, Any]]:
+    """What was entered in a project, in order."""
+    try:
+        return [mapping(each) for each in sequence(read_json(folder / "logs.json"))]
+    except OSError:
+        return []
+
+
+def _began(path: Path) -> float:
+    """When a conversation began; 0: unknown."""
+    try:
+        return next((seconds(record.get("startTime")) for record in read_records(path, [])), 0.0)
+    except OSError:
+        return 0.0
 
 
 def has_loaded_since(cwd: str, id: str, since: float, environ: Mapping[str, str], home: Path) -> bool:
