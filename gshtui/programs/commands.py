@@ -258,10 +258,18 @@ def _can(profile: Profile) -> list[str]:
         f"status by {', '.join(filter(sources.get, sources))}": profile.rules,
         "answers": profile.protocol or asks.choice or asks.buttons or asks.keys or asks.letters,
         "modes": profile.modes.each,
-        "resumes": profile.conversation.resume,
+        "resumes": resumes(profile),
     }
     found = [words for words, there in can.items() if there]
     return ["untested", *found] if is_untested(profile) else found
+
+
+def resumes(profile: Profile) -> bool:
+    """Whether its conversation goes on at a restart: how is known, and also which one it is."""
+    from gshtui.programs.transcripts.conversation_binding import finds_conversation
+
+    known = profile.conversation.mint or profile.hooks.kind or finds_conversation(profile.name)
+    return bool(profile.conversation.resume and known)
 
 
 def _render_list(_invocation: Invocation, found: ProfileList) -> Outcome:
@@ -270,7 +278,7 @@ def _render_list(_invocation: Invocation, found: ProfileList) -> Outcome:
             "name": one.profile.name,
             "title": one.profile.title,
             "programs": list(one.profile.programs),
-            "resumes": bool(one.profile.conversation.resume),
+            "resumes": resumes(one.profile),
             "hooks": one.hooks,
             "seen": list(one.profile.seen),
             "untested": is_untested(one.profile),

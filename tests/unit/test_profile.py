@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 
 from gshtui.programs import profile as profiles
+from gshtui.programs.commands import resumes
 from gshtui.programs.screen_reading import read_screen
 from gshtui.text.linear_regex import compile_linear
 
 LOADED = profiles.load(Path("/nonexistent"))
+
+
+def test_a_program_resumes_only_where_it_is_known_which_conversation_it_is_in() -> None:
+    listed = {name for name, profile in LOADED.profiles.items() if resumes(profile)}
+    assert listed == {"claude", "codex", "copilot", "gemini", "goose", "opencode", "pi", "qwen", "vibe"}
+    for name in {name for name, profile in LOADED.profiles.items() if profile.conversation.resume} - listed:
+        assert not LOADED.profiles[name].conversation.mint, name
 
 
 def test_what_ships_is_in_order() -> None:
