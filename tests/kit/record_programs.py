@@ -39,7 +39,8 @@ class Step:
     draft: bool = False
     """Half-typed text stands in the input."""
     after: float = 0.0
-    """Seconds to let pass first: some questions take no key in their first second."""
+    """Seconds that the screen must stand still first, as some questions take no key in their first second. Of a picture
+    that is taken at once: whatever it is, it is taken when the screen has moved once more."""
     dialog: bool = False
     """Something of the program's own is open; nobody is asked anything."""
     optional: bool = False

@@ -166,6 +166,40 @@ def _busy() -> tuple[Step, ...]:
     )
 
 
+_QWEN = Step("idle", "idle", until=r"^(?![\s\S]*Initializing)[\s\S]*Type your message", steady=1.5)
+_QWEN_BUSY = (
+    Step("busy", "thinking", text="do:long", until="esc to cancel", steady=0, after=0.5),
+    Step("interrupted", "idle", keys=("Escape",), until="ancelled"),
+)
+_GEMINI_BUSY = (
+    Step("busy", "thinking", text="do:long", until="esc to cancel", steady=0, after=0.5),
+    Step("interrupted", "idle", keys=("Escape",), until="cancelled", steady=1.0),
+)
+_OPENCODE_BUSY = (
+    Step("busy", "thinking", text="do:long", until=r"This sentence[\s\S]*esc interrupt", steady=0),
+    Step("interrupted", "idle", keys=("Escape", "Escape"), until="interrupted"),
+)
+_VIBE = Step("idle", "idle", until=r"^(?![\s\S]*Initializing)[\s\S]*tokens", steady=0)
+_VIBE_BUSY = (
+    Step("busy", "thinking", text="do:long", until=r"This sentence[\s\S]*Generating…", steady=0),
+    Step("interrupted", "idle", keys=("Escape",), until="Interrupted", steady=0),
+)
+
+
+def _codex_mode(name: str, *arguments: str) -> Scene:
+    """It works in this mode, and is interrupted."""
+    return Scene(
+        name,
+        (
+            Step("idle", "idle", until=r"Ask Codex to do anything\s+gpt-5", steady=1.5),
+            Step("busy", "thinking", text="do:long", until=r"This sentence[\s\S]*esc to interrupt", steady=0),
+            Step("interrupted", "idle", keys=("Escape",), until="interrupted"),
+            Step("answered", "idle", text="do:list", until=r"which one you want\.[\s\S]*Ask Codex"),
+        ),
+        ("--no-daemon", *arguments),
+    )
+
+
 _ASKED = Step("default-mode", "waiting", until="default permission mode", optional=True)
 """Some versions ask at the first start in another mode than theirs."""
 _KEPT = Step("idle", "idle", keys=("Down", "Enter"), until=r"\n❯")
@@ -259,6 +293,9 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             ),
             ("--no-daemon",),
         ),
+        _codex_mode("works", "-s", "workspace-write", "-a", "on-request"),
+        _codex_mode("reads", "-s", "read-only", "-a", "never"),
+        _codex_mode("full", "--dangerously-bypass-approvals-and-sandbox"),
     ),
     "qwen": (
         Scene(
@@ -291,6 +328,27 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             set_up=_qwen_mode("plan"),
         ),
         Scene(
+            "edits",
+            (
+                _QWEN,
+                *_QWEN_BUSY,
+                Step("edited", "idle", text="do:small", until=r"has run\.[\s\S]*Type your message", steady=1.0),
+                Step("command", "waiting", text="do:touch", until="allow once"),
+            ),
+            set_up=_qwen_mode("auto-edit"),
+        ),
+        Scene(
+            "yolo",
+            (
+                _QWEN,
+                *_QWEN_BUSY,
+                Step("tool", "thinking", text="do:sleep", until="esc to cancel", steady=0, after=0.5),
+                Step("ran", "idle", until=r"has run\.[\s\S]*Type your message", steady=1.0),
+                Step("one-question", "waiting", text="do:ask", until="Which colour", steady=1.0, optional=True),
+            ),
+            set_up=_qwen_mode("yolo"),
+        ),
+        Scene(
             "auto",
             (
                 Step("idle", "idle", until=r"^(?![\s\S]*Initializing)[\s\S]*Type your message", steady=1.5),
@@ -308,6 +366,78 @@ SCENES: dict[str, tuple[Scene, ...]] = {
                 Step("one-question", "waiting", text="do:ask", until="Enter a custom value", steady=1.0),
                 Step("denied", "idle", keys=("Escape",), until="Type your message", steady=1.5),
                 Step("new-file", "waiting", text="do:small", until="Apply this change", steady=1.0),
+            ),
+        ),
+        Scene(
+            "edits",
+            (
+                Step("idle", "idle", until="Type your message", steady=1.5),
+                *_GEMINI_BUSY,
+                Step("edited", "idle", text="do:small", until=r"has run\.[\s\S]*Type your message", steady=1.0),
+                Step("command", "waiting", text="do:touch", until="Allow once"),
+            ),
+            ("--approval-mode", "auto_edit"),
+        ),
+        Scene(
+            "plan",
+            (Step("idle", "idle", until="Type your message", steady=1.5), *_GEMINI_BUSY),
+            ("--approval-mode", "plan"),
+        ),
+        Scene(
+            "yolo",
+            (
+                Step("idle", "idle", until="Type your message", steady=1.5),
+                *_GEMINI_BUSY,
+                Step("tool", "thinking", text="do:sleep", until="esc to cancel", steady=0, after=0.5),
+                Step("ran", "idle", until=r"has run\.[\s\S]*Type your message", steady=1.0),
+            ),
+            ("--approval-mode", "yolo"),
+        ),
+    ),
+    "opencode": (
+        Scene(
+            "day",
+            (
+                Step("idle", "idle", until="Ask anything", steady=1.0),
+                *_OPENCODE_BUSY,
+                Step("command", "waiting", text="do:touch", until="Permission required"),
+                Step("always", "waiting", keys=("Right", "Enter"), until="Always allow", steady=1.0),
+                Step("back", "waiting", keys=("Escape",), until="Permission required", steady=1.0),
+                Step("words", "waiting", keys=("Right", "Right", "Enter"), until="Reject permission"),
+                Step("denied", "idle", keys=("Enter",), until=r"ctrl\+p", steady=1.0),
+                Step("sleep", "waiting", text="do:sleep", until="Permission required"),
+                Step("tool", "tool", keys=("Enter",), until="esc interrupt", steady=0),
+                Step("ran", "idle", until=r"slept[\s\S]*has run\.[\s\S]*ctrl\+p"),
+            ),
+        ),
+        Scene("plan", (Step("idle", "idle", until="Ask anything", steady=1.0), *_OPENCODE_BUSY), ("--agent", "plan")),
+    ),
+    "vibe": tuple(
+        Scene(
+            name,
+            (
+                _VIBE,
+                *_VIBE_BUSY,
+                Step("command", "waiting", text="do:touch", until="Esc reject", steady=0, optional=name != "ask"),
+            ),
+            arguments,
+        )
+        for name, arguments in (
+            ("ask", ("--agent", "ask")),
+            ("edits", ("--agent", "accept-edits")),
+            ("auto", ("--agent", "auto-approve")),
+        )
+    ),
+    "aider": (
+        Scene(
+            "day",
+            (
+                Step("idle", "idle", until=r"\n> *\s*\Z", steady=1.0),
+                Step("draft", "idle", text="half a thought", enter=False, until="half a thought", draft=True),
+                Step("busy", "thinking", keys=("C-u",), text="do:long", until="This sentence", steady=0),
+                Step("interrupted", "idle", keys=("C-c",), until=r"\^C[\s\S]*\n> *\s*\Z", steady=1.0),
+                Step("question", "waiting", text="/add nofile.py", until=r"\[Yes\]:\s*\Z"),
+                Step("refused", "idle", keys=("n", "Enter"), until=r"\n> *\s*\Z"),
             ),
         ),
     ),

@@ -39,10 +39,12 @@ FIXTURES = Path(__file__).parents[1] / "fixtures" / "screens"
 PATIENCE = 60.0
 _PERHAPS = 25.0
 """Seconds for what some versions do not show."""
+_STILL = 0.3
+"""Seconds for which a screen that has taken a key stands still."""
 
 
 async def pause(seconds: float) -> None:
-    """Real programs say nothing when they have drawn; they are given a moment, and looked at again."""
+    """Between two looks: real programs say nothing when they have drawn."""
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(asyncio.Event().wait(), seconds)
 
@@ -76,14 +78,22 @@ class Recording:
             await pause(0.05)
         return False
 
+    async def moved(self) -> None:
+        """Wait until its screen is another one than now."""
+        before = await self.server.capture(self.pane)
+        ends = asyncio.get_running_loop().time() + _PERHAPS
+        while await self.server.capture(self.pane) == before and asyncio.get_running_loop().time() < ends:
+            await pause(0.05)
+
     async def take(self, step: Step, number: int) -> None:
         if step.optional and not step.text and not await self.seen(step.until, step.steady, _PERHAPS):
             return
-        await pause(step.after if step.steady else 0)
+        if step.after and step.steady:
+            await self.seen("", step.after)
         for key in step.keys:
             if not (await self.server.pane(self.pane)).dead:
                 await self.server.send_keys(self.pane, key)
-                await pause(0.3)
+                await self.seen("", _STILL, _PERHAPS)  # two keys at once are another key to some
         if step.text:
             await self.server.send_text(self.pane, step.text)
             await self.seen(re.escape(step.text[:20]) + "|[Pp]asted", 0.2)  # an Enter before that is one more line
@@ -96,8 +106,8 @@ class Recording:
             print(f"  NOT {number:02}-{step.name}")
             print("\n".join(without_styles(line) for line in (await self.server.capture(self.pane))[-25:]))
             return
-        if not step.steady:
-            await pause(step.after)
+        if step.after and not step.steady:
+            await self.moved()
         lines = await self.server.capture(self.pane)
         info = await self.server.pane(self.pane)
         name = f"{number:02}-{step.name}.txt"
