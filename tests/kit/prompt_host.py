@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from textual import events
 from textual.app import ComposeResult
 from textual.widgets import Log
 
@@ -30,13 +31,14 @@ class PromptHost(ThemedApp[None]):
     CSS = "Log { height: 1fr; }"
     BINDINGS = [
         bind("approval.focus", "below('review')"),
-        bind("approval.go", "below('review')"),
+        bind("approval.allow", "below('allow')"),
         bind("queue.focus", "below('queue')"),
     ]
 
     def __init__(self, theme: str = "gsh-dark", *, real_terminal: bool = False, **area: Any) -> None:
         super().__init__(driver_class=ReadingDriver if real_terminal else None)
         self.theme = theme
+        self.pressed_at = 0.0
         self.area = PromptArea(**area)
         self.events: list[Event] = []
         self.lines: list[str] = []
@@ -44,6 +46,11 @@ class PromptHost(ThemedApp[None]):
     def compose(self) -> ComposeResult:
         yield Log()
         yield self.area
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key):
+            self.pressed_at = event.time
+        await super().on_event(event)
 
     def on_mount(self) -> None:
         self.query_one(Log).write_lines([f"line {n} of the conversation" for n in range(100)])
@@ -58,11 +65,11 @@ class PromptHost(ThemedApp[None]):
     def on_command_line(self, message: CommandLine) -> None:
         self.lines.append(message.line)
 
-    def feed(self, *events: Event) -> None:
+    def feed(self, *fed: Event) -> None:
         """Hand events to every consumer, as the bridge does."""
         for widget in self.screen.query("*"):
             if isinstance(widget, EventConsumer):
-                wanted = [event for event in events if isinstance(event, widget.CONSUMES)]
+                wanted = [event for event in fed if isinstance(event, widget.CONSUMES)]
                 if wanted:
                     widget.consume(wanted)
 

@@ -24,6 +24,7 @@ from gshtui.ui.approvals.approvals_pane import ApprovalsPane, ReasonInput
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.approvals.rule_form import RuleForm
 from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.prompt.addressee import Addressee
 from tests.kit.home import Home
 from tests.kit.keyboard import LONG, Keyboard
 from tests.kit.prompt_host import PromptHost, make_question
@@ -672,3 +673,65 @@ async def test_a_dialog_without_choices_can_only_be_looked_at() -> None:
         await app.press(pilot, "0")
         assert app.given == [("0007", "", "tab")]
         assert app.pane.display
+
+
+@pytest.mark.parametrize(
+    ("after", "fields", "size", "answered"),
+    [
+        (READ, {}, (80, 24), True),
+        (READ / 2, {}, (80, 24), False),  # before it could be read
+        (-READ, {}, (80, 24), False),  # pressed before it was on the screen, and handled late
+        (READ, {"diff": "@@ -1 +1 @@\n-a\n+b\n"}, (80, 24), False),
+        (READ, {"detail": "in /src"}, (80, 24), False),
+        (READ, {"subject": "x " * 200}, (80, 24), False),
+        (READ, {}, (18, 24), False),
+    ],
+)
+async def test_one_key_allows_what_the_waiting_row_says_in_full(
+    after: float, fields: dict[str, str], size: tuple[int, int], answered: bool
+) -> None:
+    app = Asked()
+    async with app.run_test(size=size) as pilot:
+        app.area.input.insert("half a prompt")
+        app.feed(make_question(1, **fields))
+        await pilot.pause()
+        assert ("alt+a allow" in app.heading) is (not fields and size[0] >= 80)
+        await app.press(pilot, "alt+a", after=after)
+        assert app.answers == ([("a1", "once", "")] if answered else [])
+        assert app.focused is (app.area.input if answered else app.pane), "else it is shown whole"
+        assert app.area.input.text == "half a prompt"
+
+
+async def test_one_key_allows_nothing_that_took_the_place_of_another_question() -> None:
+    app = Asked()
+    async with app.run_test(size=(120, 24)) as pilot:
+        app.feed(make_question(1), make_question(2))
+        await pilot.pause()
+        app.now.later()
+        app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
+        await pilot.pause()
+        await app.press(pilot, "alt+a")
+        assert app.answers == [] and app.focused is app.pane and "changed" in app.heading
+        await app.press(pilot, "alt+a")
+        assert app.answers == [("a2", "once", "")]
+
+
+async def test_the_question_of_the_agent_in_front_comes_first_until_the_person_is_at_another() -> None:
+    app = Asked()
+    async with app.run_test(size=(120, 24)) as pilot:
+        other = make_question(1, agent="other")
+        app.area.address(Addressee("main"))
+        app.feed(other, make_question(2))
+        await pilot.pause()
+        assert app.heading.startswith("◆ main") and "2 of 2" in app.heading
+        app.area.address(Addressee("other"))
+        await pilot.pause()
+        assert app.heading.startswith("◆ other")
+        await app.press(pilot, "alt+a")
+        assert app.answers == [("a1", "once", "")], "the person turned to it"
+        app.feed(make_question(3))
+        await app.review(pilot)
+        assert "main" in app.heading
+        app.feed(make_question(4, agent="other"))
+        await pilot.pause()
+        assert "main" in app.heading, "nothing takes the place of what is being read"

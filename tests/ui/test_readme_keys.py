@@ -1739,6 +1739,17 @@ async def question_opened(here: Real) -> None:
     assert "No question is waiting." in said and here.app.focused is here.input
 
 
+@told("hub", "| `alt+a` | allow once what the waiting row says in full, from anywhere; else open the question |")
+async def allowed_by_one_key(here: Real) -> None:
+    turns = here.turns
+    await here.asked("mkdir wanted")
+    await here.until(lambda: here.area.approvals.region.height == 1)
+    await here.press("alt+2")
+    await here.answer("alt+a")
+    await here.turned(turns + 1)
+    assert (here.project / "wanted").is_dir() and here.app.focused is not here.area.approvals
+
+
 @told(
     "hub",
     "An answer counts only for the question that you went to: when another takes its place, `ctrl+g` goes to that",

@@ -30,6 +30,7 @@ from gshtui.commands.registry import Registry
 from gshtui.fleet.agent_calls import ListAgents
 from gshtui.providers.model_command import ChangeModel, ListedModel, ModelList
 from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen, SessionsScreen
+from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.prompt.prompt_status import PromptStatus
@@ -565,6 +566,20 @@ async def test_help_shows_the_keys_that_work_here() -> None:
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
         assert "Hide this pane" in app.screen.plain.partition("Elsewhere")[0]
+
+
+async def test_no_key_of_the_window_opens_anything_behind_a_dialog() -> None:
+    keys = {key for id, one in KEYS.items() if one.priority and id != "app.quit" for key in one.keys.split(",")}
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.push_screen(TextScreen("A dialog", "its text"))
+        await settled(pilot)
+        before = (list(app.screen_stack), list(app.deck.panes), app.deck.front, app.bench.focused)
+        for key in sorted(keys):
+            await pilot.press(key)
+            await settled(pilot)
+            assert (list(app.screen_stack), list(app.deck.panes), app.deck.front, app.bench.focused) == before, key
 
 
 async def test_a_question_mark_where_one_types_is_typed() -> None:

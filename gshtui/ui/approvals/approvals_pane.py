@@ -56,7 +56,7 @@ from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.painting import always_draws_cursor
-from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.textual.typed_app import app_of, pressed_at
 from gshtui.ui.kit.widget_messages import FeatureMessage, Intent, OpenTerminal
 
 REASON_LIMIT = 2_000
@@ -106,6 +106,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         typed: receives letters typed here that were clearly meant for the input line.
         appears: told whether the panel is shown now.
         wrote: told when a reason that is being written has changed.
+        folder: where the window's own agent works: that goes without saying in the row that waits.
         clock: monotonic seconds, the clock that Textual stamps keys with.
     """
 
@@ -153,6 +154,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         appears: Callable[[bool], None] = lambda _: None,
         wrote: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
+        folder: str = "",
     ) -> None:
         super().__init__(id="approvals")
         self.state = ApprovalsState()
@@ -164,12 +166,15 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._appears = appears
         self._wrote = wrote
         self._clock = clock
+        self._folder = folder
         self._bound = BoundKeys()
         self._keys = AnswerKeys()
         self._came_from: Widget | None = None
         self._coming = False
         self._whole = False
         """Whether the row of a question that waits says all that would be decided."""
+        self._agent = ""
+        """The agent of the tab in front, whose questions come first while nobody has gone to another."""
 
     def compose(self) -> ComposeResult:
         """A title, the question, the answers."""
@@ -201,6 +206,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         state = self.state
         for event in events:
             state = reduce_approvals(state, event)
+        shown = state.shown
+        if self._agent and not self._is_open and (shown is None or shown.agent != self._agent):
+            state = turned_to_agent(state, self._agent)
         self.become(state)
 
     def become(self, state: ApprovalsState) -> None:
@@ -312,15 +320,21 @@ class ApprovalsPane(Vertical, can_focus=True):
         width = (self.size.width or self.screen.size.width) - 2
         count, place = len(self.state.waiting), self.state.place
         key = key_of(self, "approval.focus")
-        tails = (f"{key} · {place} of {count}" if count > 1 else key, key, "")
-        tail = next((one for one in tails if width - cell_len(one) >= _LEAST), "")
-        words = f"◆ {question_row(request, self.state.names.get(request.agent, ''))}"
-        room = max(8, width - cell_len(tail) - 2)
-        if cell_len(words) > room:
-            words = f"◆ {question_row(request, self.state.names.get(request.agent, ''), short=True)}"
-        row = fit(words, room)
+        of = f" · {place} of {count}" if count > 1 else ""
         head, diff, _ = question_parts(request)
-        self._whole = row == words and not diff and len(head) == 1
+        name = self.state.names.get(request.agent, "")
+        others = [line for line in head[1:] if line.text != f"in {self._folder}"]
+        all_said = not diff and all(line.kind == "warning" for line in others)
+        behind = "".join(f" · {line.text}" for line in others) if all_said else ""
+        words, short = (f"◆ {question_row(request, name, short=cut)}{behind}" for cut in (False, True))
+        allow = f"{key_of(self, 'approval.allow')} allow · " if self._once and all_said else ""
+        tails = (f"{allow}{key}{of}", f"{key}{of}", key)
+        whole = ((one, tail) for tail in tails for one in (words, short) if cell_len(f"{one}  {tail}") <= width)
+        cut = (short, next((one for one in tails[1:] if width - cell_len(one) >= _LEAST), ""))
+        words, tail = next(whole, cut)
+        room = max(8, width - cell_len(tail) - 2)
+        row = fit(words, room)
+        self._whole = row == words and all_said
         gap = " " * max(2, width - cell_len(row) - cell_len(tail))
         self.query_one("#approval-title", Static).update(Content.assemble(row, gap, (tail, "not bold $text-muted")))
 
@@ -406,6 +420,23 @@ class ApprovalsPane(Vertical, can_focus=True):
             return
         self._coming = painted
         self.screen.set_focus(self)
+
+    @property
+    def _once(self) -> str:
+        """The answer that allows once what is in front; empty: there is none."""
+        if (asked := self.state.programs.get(self.state.front)) is not None:
+            return next((one.key for one in asked.choices if one.means == "once"), "")
+        return next((offer.choice for offer in self.state.offered if offer.choice == "once"), "")
+
+    async def allow(self) -> None:
+        """Allow once what the person could read; else go to the question, and say why."""
+        outcome: Outcome = Swallowed()
+        if self._once and not self.writing:
+            at = pressed_at(self)
+            outcome = self._keys.click(self._once, self.state.front, self._clock() if at is None else at)
+        if not isinstance(outcome, KeyChosen):
+            self.review()
+        await self._take(outcome)
 
     def _noticed(self, focused: Widget | None) -> None:
         """Remember which widget outside this panel had the focus last."""
@@ -553,6 +584,14 @@ class ApprovalsPane(Vertical, can_focus=True):
     def answer_failed(self, agent: str, question: str) -> None:
         """Show a program's question again, if it is still asked: the answer did not arrive."""
         self.become(not_answered(self.state, f"{agent}/{question}"))
+
+    def attend(self, agent: str) -> None:
+        """Another agent is in front: its questions come first from now on, unless the person is at another one's."""
+        if agent == self._agent:
+            return
+        self._agent = agent
+        if self.is_mounted and not self._is_open:
+            self.show_agent(agent)
 
     def show_agent(self, agent: str) -> None:
         """Bring an agent's question to the front, if it asks one, as the person wishes."""

@@ -272,6 +272,8 @@ class Workbench(ThemedApp[int], AppBase):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self.screen_stack and takes_every_key(self.screen.focused):
             return False
+        if action in ("press", "palette") and self.screen_stack and self.screen.is_modal:
+            return False  # what it opens would be behind the dialog, and take the keys
         if parameters == ("tabs.view",):
             pane = self.bench.deck.panes.get(self.bench.deck.front)
             return pane is not None and pane.has_other_view

@@ -193,7 +193,12 @@ class PromptArea(Vertical):
             keep_drafts=keep_drafts,
         )
         self.approvals = ApprovalsPane(
-            home=self._input, typed=self._type, appears=self._ask, wrote=self.input.drafts.keep_soon, clock=clock
+            home=self._input,
+            typed=self._type,
+            appears=self._ask,
+            wrote=self.input.drafts.keep_soon,
+            clock=clock,
+            folder=str(project or ""),
         )
         self.input.drafts.beside = self._half_written
         self.tasks = TasksStrip(agent)
@@ -205,6 +210,7 @@ class PromptArea(Vertical):
     def address(self, addressee: Addressee) -> None:
         """Prompts go to this agent, and the line below says what it does."""
         self.input.address(addressee)
+        self.approvals.attend(addressee.agent)
         self.status.turn_to(addressee.agent)
 
     def scrolls(self, front: FrontScroll) -> None:
@@ -293,6 +299,13 @@ class PromptArea(Vertical):
         else:
             return False
         return True
+
+    async def action_allow(self) -> None:
+        """Allow what waits, where its row says it all; else go to the question."""
+        if self.approvals.display:
+            await self.approvals.allow()
+        else:
+            await self.action_review()
 
     def action_queue(self) -> None:
         """Go to the waiting prompts."""

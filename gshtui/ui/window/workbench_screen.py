@@ -65,7 +65,7 @@ class WorkbenchScreen(Screen[None]):
         bind("tabs.next", "tab(1)"),
         bind("tabs.previous", "tab(-1)"),
         bind("approval.focus", "below('review')"),
-        bind("approval.go", "below('review')"),
+        bind("approval.allow", "below('allow')"),
         bind("queue.focus", "below('queue')"),
     ]
 

@@ -45,6 +45,8 @@ class AppBase(IsolatingApp):
         super().__init__(**options)
         faults = FaultLog(paths.logs_dir, redact_report)
         self.isolate(faults)
+        self.pressed_at = 0.0
+        """When the key under way was pressed, by Textual's clock."""
         self.drawing = DrawingFaults(self, faults)
         self._key_order = KeyOrder(self, self.route_key)
         self._end_signals = EndSignals(self.leave, self._abandon_terminal)
@@ -101,6 +103,7 @@ class AppBase(IsolatingApp):
 
     async def route_key(self, event: Typed) -> None:
         """Hand a key to the widget that has the focus, once the keys before it are done."""
+        self.pressed_at = event.time
         await super().on_event(event)
 
     def on_load(self) -> None:

@@ -19,6 +19,11 @@ def app_of(node: MessagePump) -> App[Any]:
     return node.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
+def pressed_at(node: MessagePump) -> float | None:
+    """When the key under way was pressed, where the app keeps that."""
+    return getattr(app_of(node), "pressed_at", None)
+
+
 def copy_text(widget: Widget, text: str) -> None:
     """Copy text to the clipboard and say how much it was."""
     app_of(widget).copy_to_clipboard(text)
