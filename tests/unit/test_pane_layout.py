@@ -13,6 +13,7 @@ layouts = st.builds(
     left=st.integers(0, 300),
     right=st.integers(0, 300),
     hidden=st.frozensets(st.sampled_from([AGENTS, *RIGHT])),
+    opened=st.frozensets(st.sampled_from(RIGHT)),
     zoomed=st.sampled_from(["", "chat", AGENTS, *RIGHT]),
 )
 
@@ -23,11 +24,21 @@ def test_a_small_terminal_shows_the_centre_alone() -> None:
     assert found.header and found.footer and found.tabs and not found.compact
 
 
-def test_a_usual_terminal_shows_both_sides() -> None:
-    found = arrange(PaneLayout(), 120, 40)
-    assert found.left >= 20 and found.right >= 28
-    assert 120 - found.left - 1 - found.right - 1 >= 70  # the conversation is the stage
-    assert found.right_panes == RIGHT
+def test_a_usual_terminal_shows_chat_and_agents_and_a_strip_for_the_rest() -> None:
+    found = arrange(PaneLayout(), 120, 35)
+    assert found.left >= 28 and found.right == 0 and found.strip == RIGHT
+    assert 120 - found.left - 1 >= 85  # the conversation is the stage
+
+
+def test_a_pane_opened_in_a_usual_terminal_leaves_the_strip() -> None:
+    found = arrange(PaneLayout().toggled(CONTEXT, 120), 120, 35)
+    assert found.right_panes == (CONTEXT,) and found.strip == (SHELL, TIMELINE)
+    assert 120 - found.left - 1 - found.right - 1 >= 70
+
+
+def test_what_was_opened_in_a_narrow_terminal_hides_nothing_in_a_wide_one() -> None:
+    twice = PaneLayout().toggled(SHELL, 120).toggled(SHELL, 120)
+    assert twice == PaneLayout() and arrange(PaneLayout().toggled(SHELL, 120), 200, 50).right_panes == RIGHT
 
 
 def test_a_large_terminal_is_used() -> None:
@@ -57,18 +68,20 @@ def test_nothing_is_wider_than_the_terminal(layout: PaneLayout, width: int, heig
         assert centre >= MIN_CENTRE
     assert len(found.weights) == len(found.right_panes)
     assert bool(found.right_panes) == bool(found.right)
+    assert not set(found.strip) & set(found.right_panes) and (not found.strip or found.centre)
 
 
 @pytest.mark.parametrize("pane", [AGENTS, SHELL, CONTEXT, TIMELINE])
-def test_a_pane_is_hidden_and_shown_again(pane: str) -> None:
-    hidden = PaneLayout().toggled(pane)
-    assert not hidden.shown(pane)
-    assert hidden.toggled(pane) == PaneLayout()
-    assert hidden.with_pane(pane) == PaneLayout()
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_a_pane_is_toggled_and_back(pane: str, width: int) -> None:
+    toggled = PaneLayout().toggled(pane, width)
+    assert toggled.shown(pane, width) is not PaneLayout().shown(pane, width)
+    assert toggled.toggled(pane, width) == PaneLayout()
+    assert toggled.with_pane(pane, width).shown(pane, width)
 
 
 def test_the_conversation_is_never_hidden() -> None:
-    assert PaneLayout().toggled("chat") == PaneLayout()
+    assert PaneLayout().toggled("chat", 120) == PaneLayout()
 
 
 def test_a_zoomed_pane_has_the_whole_screen_and_gives_it_back() -> None:

@@ -190,6 +190,7 @@ class ContextPane(Pane):
 
     def _draw(self) -> None:
         if not self.display or not self.is_mounted:
+            self._unseen()
             return
         state = self.state
         if not state.sections:
@@ -201,6 +202,14 @@ class ContextPane(Pane):
         if content.plain.count("\n") >= self.rows:  # its scroll bar takes a cell
             content = draw(state, self.columns - 1)
         self.show(content)
+
+    def summary(self, width: int) -> Content:
+        state = self.state
+        if not state.window or not state.sections:
+            return self._summed(Content.styled("nothing sent yet", "$foreground-muted"))
+        warns = meter_sign(state.used, state.window, state.trigger)
+        size = f"{figures.tokens(state.used)}{warns} of {figures.tokens(state.window)}"
+        return self._summed(Content.styled(size, "bold $warning" if warns else ""))
 
     # Keys and mouse
 

@@ -185,6 +185,8 @@ def _forecast(state: TimelineState, width: int) -> list[Content]:
     return [Content.styled(at + grows if len(at + grows) <= width else at, "$foreground-muted")]
 
 
+_SPARK = 12
+"""Requests in the pane's summary."""
 EMPTY = (
     "No requests yet.\n\nEach request adds a mark, as high as its tokens; cuts appear between them. "
     "{timeline.left} and {timeline.right} move, {timeline.next_cut} finds a cut."
@@ -247,6 +249,7 @@ class TimelinePane(Pane):
 
     def _draw(self) -> None:
         if not self.display or not self.is_mounted:
+            self._unseen()
             return
         marks = self.state.marks
         self.label(str(len(marks)) if marks else "")
@@ -255,6 +258,15 @@ class TimelinePane(Pane):
             self.show(draw_timeline(self.state, self.look, self.columns, self.rows, self.has_focus))
         else:
             self.show(None)
+
+    def summary(self, width: int) -> Content:
+        marks = self.state.marks[-_SPARK:]
+        if len(marks) < 2:
+            return Content()  # it tells nothing yet
+        chart = figures.columns([mark.tokens for mark in marks], 1)[0]
+        grown = marks[-1].tokens - marks[-2].tokens
+        change = f" {'+' if grown > 0 else '−'}{figures.tokens(abs(grown))}" if grown else ""
+        return self._summed(Content.assemble((chart, "$primary"), change))
 
     def _fitting(self) -> TimelineRange:
         """By default the marks have gaps only while all of them fit."""

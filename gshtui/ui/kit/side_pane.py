@@ -5,7 +5,7 @@ Knows nothing about the content. The base of the panes, which fill it with `show
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.cells import cell_len
 from textual import events
@@ -67,6 +67,8 @@ class Pane(VerticalScroll):
         self._body = PaneBody(self._empty, classes="pane-body -empty")
         self._drag = Drag(self, pane)
         self._extra: str | None = None
+        self.changed: Callable[[], None] | None = None
+        """Called when what the pane would show has changed while it is not on the screen."""
         self.label("")
 
     def compose(self) -> ComposeResult:
@@ -104,6 +106,22 @@ class Pane(VerticalScroll):
         self._extra = extra
         words = f" {self._number} {self._title} "
         self.border_title = Content(f"{words}· {extra} " if extra else words)
+
+    def summary(self, width: int) -> Content:
+        """The pane in a few words, of at most about `width` cells, for where it is not on the screen itself.
+
+        Empty: it has nothing to tell.
+        """
+        return self._summed("")
+
+    def _summed(self, words: str | Content) -> Content:
+        name = Content.assemble((f"{self._number} ", "$primary"), (self._title.lower(), "$foreground-muted"))
+        return Content.assemble(name, " ", words) if words else name
+
+    def _unseen(self) -> None:
+        """Tell who stands for the pane that it has changed."""
+        if self.changed is not None and self.is_mounted:
+            self.changed()
 
     @property
     def columns(self) -> int:

@@ -20,10 +20,12 @@ from textual.timer import Timer
 from gshtui.bus.event import Event
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
+from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.row_actions import row_bindings
 from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import FeatureMessage
+from gshtui.ui.shell import shell_format
 from gshtui.ui.shell.shell_feed import ShellFeed
 from gshtui.ui.shell.shell_format import terminal
 from gshtui.ui.shell.shell_state import CONSUMED, LogState
@@ -187,7 +189,11 @@ class ShellPane(Pane):
         self.draw()
 
     def draw(self) -> None:
-        if not self.display or not self.is_mounted:
+        if not self.is_mounted:
+            return
+        if not self.display:
+            self._ask_for_rows()
+            self._unseen()
             return
         state = self.state
         if self.inside is None and (state.total or state.filter):
@@ -200,6 +206,20 @@ class ShellPane(Pane):
         if self._ticks is not None:
             (self._ticks.resume if state.running() else self._ticks.pause)()
         self._ask_for_rows()
+
+    def summary(self, width: int) -> Content:
+        row = self.state.last_command
+        if row is None:
+            words = "notes only" if self.state.total else "no commands yet"
+            return self._summed(Content.styled(words, "$foreground-muted"))
+        from gshtui.text.sanitise import one_line  # not before the first frame
+
+        mark = shell_format.sign(row)
+        colour = {"✗": "$error", "●": "$primary", "?": "$foreground-muted"}.get(mark, "$success")
+        tail = f"{f' {row.exit}' if row.exit else ''}"
+        tail += f" {shell_format.duration(row, 0.0)}" if row.state == "done" else ""
+        words = fit(one_line(row.command, 200), max(8, width - len("3 shell log x ") - len(tail)))
+        return self._summed(Content.assemble((mark, colour), f" {words}", (tail, "$foreground-muted")))
 
     def open_log(self) -> AwaitMount:
         from gshtui.ui.shell.shell_view import ShellLogBody  # not before the first frame

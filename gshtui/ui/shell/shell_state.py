@@ -69,6 +69,12 @@ class LogState(msgspec.Struct, frozen=True):
         """The newest row, if its page is loaded."""
         return self.row(self.total - 1) if self.total else None
 
+    @property
+    def last_command(self) -> ShellRecord | None:
+        """The newest command of the newest page."""
+        page = self.pages[max(self.pages)] if self.pages else ()
+        return next((row for row in reversed(page) if isinstance(row, ShellRecord)), None)
+
     def running(self) -> bool:
         """Whether one of the newest commands is still running."""
         pages = [self.pages[number] for number in sorted(self.pages)[-2:]]

@@ -6,6 +6,8 @@ which applies an `Arrangement`, and by `ui_state`, which keeps the `PaneLayout`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from msgspec.structs import replace
 
@@ -19,6 +21,10 @@ MIN_CENTRE = 56
 STAGE = 70
 """Columns that the conversation has before the right side is wider than its least."""
 MIN_ROWS = 5
+WIDE = 150
+"""Columns of the terminal from which on the right side is shown by itself; below, its panes are a strip of one row."""
+_STRIP = (96, 24)
+"""Columns and rows of the terminal from which on there is such a strip."""
 _WEIGHTS = {SHELL: 3, CONTEXT: 4, TIMELINE: 3}
 
 
@@ -28,22 +34,29 @@ class PaneLayout(msgspec.Struct, frozen=True):
     left: int = 0
     right: int = 0
     hidden: frozenset[str] = frozenset()
+    """The panes that the person has hidden; of the right side, where it is shown by itself."""
+    opened: frozenset[str] = frozenset()
+    """Those of the right side that the person has opened where it is not shown by itself."""
     weights: dict[str, int] = msgspec.field(default_factory=lambda: dict(_WEIGHTS))
     """Shares of the right column's height."""
     zoomed: str = ""
 
-    def shown(self, pane: str) -> bool:
-        return pane not in self.hidden
+    def shown(self, pane: str, width: int) -> bool:
+        """Whether the person wants this pane in a terminal of this width."""
+        return pane in self.opened if pane in RIGHT and width < WIDE else pane not in self.hidden
 
-    def toggled(self, pane: str) -> PaneLayout:
-        """With this pane toggled. The conversation is never hidden."""
+    def toggled(self, pane: str, width: int) -> PaneLayout:
+        """With this pane toggled in a terminal of this width. The conversation is never hidden."""
         if pane == CHAT:
             return self
-        return replace(self, hidden=self.hidden ^ {pane}, zoomed="" if self.zoomed == pane else self.zoomed)
+        now = replace(self, zoomed="" if self.zoomed == pane else self.zoomed)
+        if pane in RIGHT and width < WIDE:
+            return replace(now, opened=self.opened ^ {pane})
+        return replace(now, hidden=self.hidden ^ {pane})
 
-    def with_pane(self, pane: str) -> PaneLayout:
-        """With this pane shown."""
-        return replace(self, hidden=self.hidden - {pane})
+    def with_pane(self, pane: str, width: int) -> PaneLayout:
+        """With this pane shown in a terminal of this width."""
+        return self if self.shown(pane, width) else replace(self.toggled(pane, width), zoomed=self.zoomed)
 
     def with_zoom(self, pane: str) -> PaneLayout:
         """With this pane alone on the screen; the same pane again, or none, ends the zoom."""
@@ -52,7 +65,8 @@ class PaneLayout(msgspec.Struct, frozen=True):
     def without_sides(self) -> PaneLayout:
         """With all side panes hidden, or all shown if all are hidden."""
         sides = frozenset((*LEFT, *RIGHT))
-        return replace(self, hidden=frozenset[str]() if self.hidden >= sides else self.hidden | sides, zoomed="")
+        hidden = frozenset[str]() if self.hidden >= sides else self.hidden | sides
+        return replace(self, hidden=hidden, opened=frozenset[str](), zoomed="")
 
     def widened(self, side: str, columns: int, width: int) -> PaneLayout:
         """With the `left` or `right` column wider by some columns (negative: narrower), in a terminal this wide."""
@@ -88,19 +102,25 @@ class Arrangement(msgspec.Struct, frozen=True):
     tabs: bool = True
     compact: bool = False
     """Whether there is only room for the input and the end of the conversation."""
+    strip: tuple[str, ...] = ()
+    """The panes of the right side that are a row above the input."""
 
 
 def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
     """Fit a layout to a terminal of `width` by `height` cells; panes without room are left out, the centre last."""
     header, footer, tabs = height >= 8, height >= 10, height >= 14
     rows = height - header - footer
-    right_panes = tuple(pane for pane in RIGHT if layout.shown(pane))[: max(1, rows // MIN_ROWS)]
-    frame = {"header": header, "footer": footer, "tabs": tabs, "compact": height < 10 or width < 40}
+    right_panes = tuple(pane for pane in RIGHT if layout.shown(pane, width))[: max(1, rows // MIN_ROWS)]
+    frame: dict[str, Any] = {"header": header, "footer": footer, "tabs": tabs}
+    frame["compact"] = height < 10 or width < 40
     if layout.zoomed in RIGHT:
         return Arrangement(0, width, (layout.zoomed,), (1,), centre=False, **frame)
     if layout.zoomed in LEFT:
         return Arrangement(width, 0, (), (), centre=False, **frame)
-    left = _column(layout.left, width * 15 // 100, 20, 32) if layout.shown(AGENTS) and not layout.zoomed else 0
+    share = 15 if right_panes else 26
+    left = 0
+    if layout.shown(AGENTS, width) and not layout.zoomed:
+        left = _column(layout.left, min(width * share // 100, width - 1 - STAGE), 20, 34)
     fitting = min(width * 26 // 100, width - (left or -1) - 2 - STAGE)
     right = _column(layout.right, fitting, 28, 56) if right_panes and not layout.zoomed else 0
     if left and width - left - 1 < MIN_CENTRE + 14:
@@ -109,7 +129,11 @@ def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
     if right and right > spare:
         right = spare if spare >= MIN_SIDE + 10 else 0
     shown = right_panes if right else ()
-    return Arrangement(left, right, shown, tuple(layout.weights.get(pane, 1) for pane in shown), **frame)
+    room = width < WIDE and width >= _STRIP[0] and height >= _STRIP[1]
+    gone = layout.hidden >= frozenset((*LEFT, *RIGHT))
+    strip = tuple(pane for pane in RIGHT if pane not in shown) if room and not gone and not layout.zoomed else ()
+    weights = tuple(layout.weights.get(pane, 1) for pane in shown)
+    return Arrangement(left, right, shown, weights, strip=strip, **frame)
 
 
 def _column(chosen: int, fitting: int, least: int, most: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -96,6 +96,7 @@ def save_ui_state(remembered: UiState, folder: Path | None = None) -> None:
             "left": layout.left,
             "right": layout.right,
             "hidden": sorted(layout.hidden),
+            "opened": sorted(layout.opened),
             "weights": layout.weights,
         },
     }
@@ -103,7 +104,6 @@ def save_ui_state(remembered: UiState, folder: Path | None = None) -> None:
 
 
 def _layout(fields: dict[str, object]) -> PaneLayout:
-    hidden = fields.get("hidden")
     weights = fields.get("weights")
     fitting = PaneLayout().weights | {
         name: weight
@@ -113,11 +113,15 @@ def _layout(fields: dict[str, object]) -> PaneLayout:
     return PaneLayout(
         left=_columns(fields.get("left")),
         right=_columns(fields.get("right")),
-        hidden=frozenset(name for name in cast("list[object]", hidden) if name in PANES)
-        if isinstance(hidden, list)
-        else frozenset(),
+        hidden=_panes(fields.get("hidden"), PANES),
+        opened=_panes(fields.get("opened"), RIGHT),
         weights=fitting,
     )
+
+
+def _panes(value: object, known: Sequence[str]) -> frozenset[str]:
+    found = cast("list[object]", value) if isinstance(value, list) else []
+    return frozenset(name for name in known if name in found)
 
 
 def _columns(value: object) -> int:

@@ -33,7 +33,8 @@ from gshtui.ui.window.banner import Banner
 from gshtui.ui.window.header import HeaderBar
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.pane_frame import PaneFrame
-from gshtui.ui.window.pane_layout import CHAT, PANES, PaneLayout
+from gshtui.ui.window.pane_layout import CHAT, PANES, RIGHT, PaneLayout
+from gshtui.ui.window.pane_strip import PaneStrip
 
 ECHO = 1 / 60
 """Minimum seconds between two repaints of typed text."""
@@ -107,7 +108,8 @@ class WorkbenchScreen(Screen[None]):
             "context": ContextPane(front),
             "timeline": TimelinePane(front),
         }
-        self.middle = Vertical(self.deck, SessionOffer(front), *centre.below, id="centre")
+        self.strip = PaneStrip([self.panes[name] for name in RIGHT], self.action_pane)
+        self.middle = Vertical(self.deck, SessionOffer(front), self.strip, *centre.below, id="centre")
         self._frame = PaneFrame(self.panes, self.middle)
         self._keybar = KeyBar()
         self.header.changed = self.address
@@ -164,6 +166,7 @@ class WorkbenchScreen(Screen[None]):
         self.header.display, self._keybar.display = found.header, found.footer
         self.deck.bar.display = found.tabs
         self.set_class(found.compact, "-compact")
+        self.strip.offer(found.strip)
 
     def _focus_front(self) -> None:
         zoomed = self.panes.get(self.layout_now.zoomed)
@@ -242,7 +245,7 @@ class WorkbenchScreen(Screen[None]):
 
     @on(Pane.Hidden)
     def _hidden(self, message: Pane.Hidden) -> None:
-        self.set_layout(self.layout_now.toggled(message.pane))
+        self.set_layout(self.layout_now.toggled(message.pane, app_of(self).size.width))
 
     def on_screen(self, pane: Pane) -> bool:
         """Whether the pane is shown."""
@@ -283,13 +286,14 @@ class WorkbenchScreen(Screen[None]):
             self.deck.show(CHAT)
             self.input.focus()
             return
+        width = app_of(self).size.width
         if self.front_pane() == name:
             zoomed = self.layout_now.zoomed == name
-            self.set_layout(self.layout_now.with_zoom("") if zoomed else self.layout_now.toggled(name))
+            self.set_layout(self.layout_now.with_zoom("") if zoomed else self.layout_now.toggled(name, width))
             self.input.focus()
             return
         zoomed = self.layout_now.with_zoom("") if self.layout_now.zoomed else self.layout_now
-        self.set_layout(zoomed.with_pane(name))
+        self.set_layout(zoomed.with_pane(name, width))
         if not self.on_screen(self.panes[name]):
             self.set_layout(self.layout_now.with_zoom(name))
             self._cramped = name
