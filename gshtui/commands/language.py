@@ -67,7 +67,9 @@ def _signature(parameters: type[Parameters], positions: tuple[str, ...]) -> Sign
     verbatim = last if last and is_marked(fields[last], Mark.VERBATIM) else ""
     takes_several = bool(last) and bool({str, LineValue} & set(_bare(fields[last].annotation)))
     former = parameters.FORMER_NAMES
-    return Signature(positions, frozenset((*fields, *former)), verbatim, last if takes_several else "", former)
+    switches = frozenset(name for name, field in fields.items() if field.annotation is bool)
+    names = frozenset((*fields, *former))
+    return Signature(positions, names, verbatim, last if takes_several else "", former, switches)
 
 
 def read_line(registry: Registry, line: str) -> Script:
@@ -194,17 +196,34 @@ def _refuse_elsewhere(command: AnyCommand, stage: Stage) -> None:
             )
 
 
-def _refuse_option(signature: Signature, stage: Stage, argument: Argument) -> None:
-    """Refuse `--name` for a parameter of this name, as a shell would have it. Raises `UsageError`."""
+def _option(signature: Signature, stage: Stage, argument: Argument, behind: list[Argument]) -> Argument:
+    """An argument written as a shell's option, `--name value` or `--name=value`, as the language has it.
+
+    Takes the value from the arguments behind it. Raises `UsageError` where the text is one that a command takes whole.
+    """
     text = argument.name or (argument.value.text if isinstance(argument.value, TextNode) else "")
     word = text.split(maxsplit=1)[0] if text.strip() else ""
-    name = word.partition("=")[0].removeprefix("--").replace("-", "_")
-    if (
-        word.startswith("--")
-        and name in signature.names
-        and not (isinstance(argument.value, TextNode) and argument.value.quoted)
-    ):
-        raise _MisplacedError(f"{stage.name}: a line here has no options.", argument.span, hint=f"Write `{name}=…`.")
+    name, equals, value = word.removeprefix("--").partition("=")
+    name = name.replace("-", "_")
+    quoted = isinstance(argument.value, TextNode) and argument.value.quoted
+    if not word.startswith("--") or name not in signature.names or (quoted and not argument.name):
+        return argument
+    if argument.name:  # it was read as NAME=VALUE, with the dashes
+        return Argument(name, argument.value, argument.span)
+    if text.strip() != word:
+        written = value if equals else text.split(maxsplit=2)[1]
+        hint = f"Use {name}={written} in place of {word}."
+        raise _MisplacedError(f"{stage.name} takes all of this as one text.", argument.span, hint=hint)
+    if equals and value[:1] in ("'", '"'):
+        hint = f"Use {name}={value[0]}…{value[0]} in its place."
+        raise _MisplacedError(f"{stage.name}: {word} has a quote inside.", argument.span, hint=hint)
+    if equals:
+        return Argument(name, TextNode(value, span=argument.span), argument.span)
+    if name in signature.switches:
+        return Argument(name, TextNode("true", span=argument.span), argument.span)
+    if not behind or behind[0].name:
+        raise _MisplacedError(f"{stage.name}: {word} needs a value.", argument.span, hint=f"Use {name}=… in its place.")
+    return Argument(name, behind.pop(0).value, argument.span)
 
 
 def piped_parameter(command: AnyCommand) -> str:
@@ -245,7 +264,7 @@ def named(signature: Signature, stage: Stage, source: str) -> dict[str, Argument
     arguments = list(stage.arguments)
     while arguments:
         argument = arguments.pop(0)
-        _refuse_option(signature, stage, argument)
+        argument = _option(signature, stage, argument, arguments)
         while free and free[0] in found:
             free.pop(0)
         takes_several = free == [signature.tail]

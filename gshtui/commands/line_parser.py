@@ -77,6 +77,8 @@ class Signature:
     """The last position, if it takes several words as one text."""
     former: Mapping[str, str] = field(default_factory=dict[str, str])
     """Earlier names of parameters, which `names` has too, each with the present one."""
+    switches: frozenset[str] = frozenset()
+    """The names of those that are on or off."""
 
 
 Signatures = Callable[[str], Signature | None]

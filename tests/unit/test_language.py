@@ -114,6 +114,11 @@ def here(tmp_path: Path) -> Invocation:
         ("item", {"action": "list"}),
         ("bash ls --timeout-ms", {"command": "ls --timeout-ms"}),
         ("bash '--timeout-ms'", {"command": "--timeout-ms"}),
+        ("read --start-line 3 a.txt", {"path": "a.txt", "start_line": 3}),
+        ("read a.txt --start_line=3 --deep", {"path": "a.txt", "start_line": 3, "deep": True}),
+        ("read --path=a.txt", {"path": "a.txt"}),
+        ("item --action remove the --target rest", {"action": "remove", "target": "the --target rest"}),
+        ("item remove '--target'", {"action": "remove", "target": "--target"}),
         ("item remove the whole rest", {"action": "remove", "target": "the whole rest"}),
     ],
 )
@@ -138,8 +143,12 @@ def test_lines_bind(registry: Registry, line: str, expected: dict[str, object]) 
         ("read 'a", "not closed"),
         ("item destroy", "action"),
         ("item open a.txt", "Write `read …`"),
-        ("read a --start-line 3", "Write `start_line=…`"),
-        ("bash --timeout_ms=3 ls", "`timeout_ms=…`"),
+        ("read a --start-line", "Use start_line=… in its place"),
+        ("read a --start-line three", "start_line"),
+        ("read --path a path=b", "given twice"),
+        ("read --path='a b.txt'", "Use path='…' in its place"),
+        ("bash --timeout_ms=3 ls", "Use timeout_ms=3 in place of --timeout_ms=3"),
+        ("bash --timeout-ms 3 ls", "Use timeout_ms=3 in place of --timeout-ms"),
     ],
 )
 def test_wrong_lines_say_what_is_wrong(registry: Registry, line: str, said: str) -> None:
