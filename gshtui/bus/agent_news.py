@@ -83,7 +83,12 @@ class AgentNews:
         if event.agent in self._killed or (row is not None and row.killed):
             return None  # by the person
         words = {"done": "is done", "failed": "has failed", "lost": "is lost"}.get(event.status, event.status)
-        report = f": {event.report}" if event.report else ""
+        said = event.report
+        if event.status == "failed":
+            from gshtui.text.last_lines import last_lines  # not before the first letter
+
+            said = last_lines(said)
+        report = f": {said}" if said else ""
         name = event.name or event.agent
         return _call(f"{name} {words}{report}", name, is_good=event.status == "done")
 

@@ -196,34 +196,13 @@ def _refuse_elsewhere(command: AnyCommand, stage: Stage) -> None:
             )
 
 
-def _option(signature: Signature, stage: Stage, argument: Argument, behind: list[Argument]) -> Argument:
-    """An argument written as a shell's option, `--name value` or `--name=value`, as the language has it.
-
-    Takes the value from the arguments behind it. Raises `UsageError` where the text is one that a command takes whole.
-    """
-    text = argument.name or (argument.value.text if isinstance(argument.value, TextNode) else "")
-    word = text.split(maxsplit=1)[0] if text.strip() else ""
-    name, equals, value = word.removeprefix("--").partition("=")
-    name = name.replace("-", "_")
-    quoted = isinstance(argument.value, TextNode) and argument.value.quoted
-    if not word.startswith("--") or name not in signature.names or (quoted and not argument.name):
-        return argument
-    if argument.name:  # it was read as NAME=VALUE, with the dashes
-        return Argument(name, argument.value, argument.span)
-    if text.strip() != word:
-        written = value if equals else text.split(maxsplit=2)[1]
-        hint = f"Use {name}={written} in place of {word}."
-        raise _MisplacedError(f"{stage.name} takes all of this as one text.", argument.span, hint=hint)
-    if equals and value[:1] in ("'", '"'):
-        hint = f"Use {name}={value[0]}…{value[0]} in its place."
-        raise _MisplacedError(f"{stage.name}: {word} has a quote inside.", argument.span, hint=hint)
-    if equals:
-        return Argument(name, TextNode(value, span=argument.span), argument.span)
-    if name in signature.switches:
-        return Argument(name, TextNode("true", span=argument.span), argument.span)
-    if not behind or behind[0].name:
-        raise _MisplacedError(f"{stage.name}: {word} needs a value.", argument.span, hint=f"Use {name}=… in its place.")
-    return Argument(name, behind.pop(0).value, argument.span)
+def _refuse_option(signature: Signature, stage: Stage, argument: Argument) -> None:
+    """Refuse `--name` without a value for a parameter of this name. Raises `UsageError`."""
+    text = argument.value.text if isinstance(argument.value, TextNode) and not argument.value.quoted else ""
+    word = text.strip()
+    name = word.removeprefix("--").replace("-", "_")
+    if word.startswith("--") and name in signature.names and not argument.name:
+        raise _MisplacedError(f"{stage.name}: {word} needs a value.", argument.span, hint=f"Use {name}=….")
 
 
 def piped_parameter(command: AnyCommand) -> str:
@@ -264,7 +243,7 @@ def named(signature: Signature, stage: Stage, source: str) -> dict[str, Argument
     arguments = list(stage.arguments)
     while arguments:
         argument = arguments.pop(0)
-        argument = _option(signature, stage, argument, arguments)
+        _refuse_option(signature, stage, argument)
         while free and free[0] in found:
             free.pop(0)
         takes_several = free == [signature.tail]

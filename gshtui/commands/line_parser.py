@@ -47,6 +47,8 @@ _BEFORE_NAME = ("", " ", "\t", "=", "/", "[", ",", "(")
 _BLANK = re.compile(r"[^\S\n]*")
 _NAME = re.compile(r"[^\s|;$'\"()\[\]<>=\\/][^\s|;$'\"()\[\]<>=\\]*")
 _KEY = re.compile(r"([^\W\d]\w*)=")
+_OPTION = re.compile(r"--([^\W\d][\w-]*)(=|\s+(?=\S)|(?=\s*$))")
+"""A parameter as a shell's option has it: `--name=value`, `--name value`, and `--name` for one that is on or off."""
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _BARE = {"": re.compile(r"[^\s|;$\\]+"), ")": re.compile(r"[^\s|;$\\)]+"), "]": re.compile(r"[^\s|;$\\,\]]+")}
 """Bare text by what closes the surroundings."""
@@ -211,7 +213,10 @@ class LineParser:
             opened.word = opened.value = self._at
             takes_rest = bool(signature.verbatim) and free == [signature.verbatim]
             key = _KEY.match(self._text, self._at)
-            if takes_rest and (key is None or key[1] not in signature.names):
+            in_tail = bool(signature.tail) and signature.tail not in free and not signature.verbatim
+            if not in_tail and (option := self._option(signature, opened, closer)) is not None:
+                argument = option
+            elif takes_rest and (key is None or key[1] not in signature.names):
                 argument = self._verbatim(signature, closer)
             else:
                 argument = self._argument(opened, closer)
@@ -221,6 +226,25 @@ class LineParser:
             opened.given.append(argument)
             if self._at >= self._end:
                 return opened.given
+
+    def _option(self, signature: Signature, opened: OpenStage, closer: str) -> Argument | None:
+        """The parameter that is written as an option here; `None`: none is, or its value is missing."""
+        start = self._at
+        found = _OPTION.match(self._text, start, self._end)
+        name = found[1].replace("-", "_") if found else ""
+        if found is None or name not in signature.names:
+            return None
+        if name in signature.switches and found[2] != "=":
+            self._at = found.end(1)
+            return Argument(name, TextNode("true", span=SourceSpan(start, self._at)), SourceSpan(start, self._at))
+        if found.end() >= self._end:
+            return None
+        self._at = opened.value = found.end()
+        opened.key = name
+        if self._at_end_of_stage(closer):
+            self._at = start
+            return None
+        return Argument(name, self._value(closer, opened), SourceSpan(start, self._at))
 
     def _argument(self, opened: OpenStage, closer: str) -> Argument:
         start = self._at

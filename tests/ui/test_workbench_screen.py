@@ -6,12 +6,15 @@ import pytest
 from textual.pilot import Pilot
 
 from gshtui.ui.window.pane_layout import PaneLayout
+from gshtui.ui.window.pane_strip import PaneStrip
 from gshtui.ui.window.ui_state import UiState, load_ui_state, save_ui_state
+from tests.kit import recorded, recorded_shell
 from tests.kit.home import Home
 from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window
 
 COVERS = (
+    "gshtui.ui.window.pane_strip",
     "gshtui.ui.kit.bound_keys",
     "gshtui.ui.kit.draggable_edges",
     "gshtui.ui.kit.feature",
@@ -44,7 +47,7 @@ async def settled(pilot: Pilot[int]) -> None:
         ((20, 5), set()),
         ((80, 24), set()),
         ((100, 30), {"agents"}),
-        ((120, 40), {"agents", "shell", "context", "timeline"}),
+        ((120, 40), {"agents"}),
         ((200, 50), {"agents", "shell", "context", "timeline"}),
     ],
 )
@@ -276,3 +279,25 @@ async def test_reset_brings_the_first_layout_back() -> None:
         await pilot.press("alt+shift+z")
         await settled(pilot)
         assert len(shown(app)) == 4
+
+
+async def test_the_strip_stands_for_the_panes_that_are_not_on_the_screen_and_a_click_opens_one() -> None:
+    app = Window()
+    async with app.run_test(size=(120, 35)) as pilot:
+        await settled(pilot)
+        strip = app.query_one(PaneStrip)
+        assert str(strip.content) == "3 shell log no commands yet │ 4 context nothing sent yet"
+        app.feed(*recorded.STARTED, *recorded.TURN, *recorded_shell.SHELLS)
+        await settled(pilot)
+        words = str(strip.content)
+        assert " of " in words.partition("4 context")[2] and "nothing sent" not in words and "no commands" not in words
+        await pilot.click(strip, offset=(words.index("4 context"), 0))
+        await settled(pilot)
+        assert shown(app) == {"agents", "context"} and app.bench.front_pane() == "context"
+        assert "context" not in str(strip.content)
+        await pilot.press("alt+4")
+        await settled(pilot)
+        assert shown(app) == {"agents"} and app.focused is app.bench.input
+        await pilot.press("alt+0")
+        await settled(pilot)
+        assert shown(app) == set() and not strip.display

@@ -19,7 +19,7 @@ from gshtui.bus.events.fleet_events import (
 )
 from gshtui.bus.events.hub_events import HubStarted
 from gshtui.bus.messages import Usage
-from gshtui.ui.agents.agents_list import ENDED_SHOWN, FILTERS, draw_agents, list_agents
+from gshtui.ui.agents.agents_list import ENDED_SHOWN, KINDS, draw_agents, list_agents
 from gshtui.ui.agents.agents_state import AgentsState, AgentView, reduce
 from tests.kit import recorded
 from tests.kit.recorded_fleet import CLAUDE, DONE, HOME, LOST, MANY, SEARCH, SHELL, TESTS, changed, row
@@ -150,9 +150,9 @@ def test_agents_are_filtered_and_grouped_by_folder() -> None:
     state = after(*MANY)
     everyone = {placed.agent.id for placed in list_agents(state, everything=True).placed}
     kinds: list[set[str]] = []
-    for only in FILTERS[1:]:
-        kinds.append({placed.agent.id for placed in list_agents(state, everything=True, only=only).placed})
-        assert kinds[-1], only
+    for kind in KINDS:
+        kinds.append({placed.agent.id for placed in list_agents(state, everything=True, words=kind).placed})
+        assert kinds[-1], kind
     assert sum(map(len, kinds)) == len(set().union(*kinds)), "an agent is of one kind"
     assert set().union(*kinds) == everyone
     grouped = list_agents(state, everything=True, grouped=True).placed

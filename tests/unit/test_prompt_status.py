@@ -12,6 +12,7 @@ from gshtui.bus.events.agent_events import (
     PromptQueued,
     PromptWithdrawn,
     ProviderRetried,
+    Status,
     TextDelta,
     ThinkingDelta,
     TurnFinished,
@@ -96,3 +97,21 @@ def test_commands_of_the_person_run_beside_turns() -> None:
     assert [(one.command, one.since) for one in state.running] == [("make", 5.0), ("ls", 6.0)]
     state = reduce_status(state, InputCommandFinished(run="1", status="ok", **who))
     assert [one.command for one in state.running] == ["ls"]
+
+
+def test_a_command_is_timed_from_its_own_beginning_and_a_turn_from_its() -> None:
+    """The same figure as in the list of agents and in the shell log: what a person took to answer is in none."""
+    state = after(START)
+    seen = [state.counts_from]
+    told: list[tuple[float, Status, str]] = [
+        (101.0, "tool", "bash"),
+        (102.0, "waiting", "approval"),
+        (112.0, "tool", "bash"),
+        (113.0, "tool", "bash"),
+        (120.0, "thinking", ""),
+    ]
+    for at, status, words in told:
+        changed = AgentStatusChanged(agent="main", status=status, doing=words, at=at)
+        state = reduce_status(state, changed)
+        seen.append(state.counts_from)
+    assert seen == [100.0, 101.0, 102.0, 112.0, 112.0, 100.0]

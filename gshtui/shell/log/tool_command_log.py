@@ -93,6 +93,10 @@ class ToolCommandLog:
                     self._asked.add(event.call)
                 case ApprovalSettled(decision="once" | "session" | "always") if event.call in self._asked:
                     self._asked.discard(event.call)
+                    # It begins now: what a person took to answer is not the command's time.
+                    self._calls[event.call] = msgspec.structs.replace(
+                        self._calls[event.call], at=event.at or time.time()
+                    )
                     self._soon(event.call)
                 case ToolOutput() if event.call in self._calls and not self._calls[event.call].id:
                     await self._runs(event.call)

@@ -23,9 +23,9 @@ ENDED_SHOWN = 4
 """How many ended agents with nothing new to read are listed."""
 
 
-Only = Literal["all", "waiting", "working", "idle", "ended"]
-FILTERS: tuple[Only, ...] = get_args(Only)
-"""The kinds of agents that can be listed alone, in the order of the key."""
+Kind = Literal["waiting", "working", "idle", "ended"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""What an agent can be, as a word to filter by."""
 
 
 class AgentPlace(msgspec.Struct, frozen=True):
@@ -53,13 +53,13 @@ class AgentListing(msgspec.Struct, frozen=True):
 
 
 def list_agents(
-    state: AgentsState, *, everything: bool = False, only: Only = "all", grouped: bool = False
+    state: AgentsState, *, everything: bool = False, words: str = "", grouped: bool = False
 ) -> AgentListing:
     """The agents in order.
 
     Args:
         everything: include other folders and all ended agents.
-        only: the kind of agents to list.
+        words: list only agents that have each of these in their name, state, program, task or place.
         grouped: put the agents of one folder together, under its name.
     """
     kept = [agent for agent in state.agents.values() if everything or not agent.archived]
@@ -67,15 +67,23 @@ def list_agents(
     archived = sum(agent.archived and agent.row.home == state.home for agent in state.agents.values())
     old = [agent for agent in here if agent.ended and not agent.row.unread and not agent.waits_for_you]
     hidden = set[str]() if everything else {agent.id for agent in sorted(old, key=_since)[ENDED_SHOWN:]}
-    hidden = set[str]() if only == "ended" else hidden
-    shown = [agent for agent in here if agent.id not in hidden and _is_kind(agent, only)]
+    hidden = set[str]() if words else hidden
+    wanted = words.lower().split()
+    shown = [agent for agent in here if agent.id not in hidden and _has(agent, wanted)]
     placed = _groups(shown) if grouped else _tree(shown)
-    ended = len(hidden) if only == "all" else 0
-    return AgentListing(placed, ended, len(kept) - len(here), 0 if everything else archived)
+    return AgentListing(placed, len(hidden), len(kept) - len(here), 0 if everything else archived)
 
 
-def _is_kind(agent: AgentView, only: Only) -> bool:
-    match only:
+def _has(agent: AgentView, words: Sequence[str]) -> bool:
+    """Whether each word is part of what is known of the agent; a kind stands for the agents of this kind."""
+    row = agent.row
+    known = (row.name, row.id, row.status, row.doing, row.model, agent.made_of, row.worktree or row.cwd, row.group)
+    text = "\n".join((*known, *(kind for kind in KINDS if _is_kind(agent, kind)))).lower()
+    return all(word in text for word in words)
+
+
+def _is_kind(agent: AgentView, kind: Kind) -> bool:
+    match kind:
         case "waiting":
             return agent.waits_now
         case "working":
@@ -84,8 +92,6 @@ def _is_kind(agent: AgentView, only: Only) -> bool:
             return not agent.ended and not agent.waits_now and agent.status in ("idle", "quiet")
         case "ended":
             return agent.ended
-        case _:
-            return True
 
 
 def _groups(agents: list[AgentView]) -> tuple[AgentPlace, ...]:

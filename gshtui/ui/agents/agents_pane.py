@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import BindingType
@@ -17,7 +17,7 @@ from textual.timer import Timer
 from gshtui.bus.call_data import CallInfo
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
-from gshtui.ui.agents.agents_list import FILTERS, AgentListing, Only, draw_agents, list_agents
+from gshtui.ui.agents.agents_list import AgentListing, draw_agents, list_agents
 from gshtui.ui.agents.agents_state import CONSUMED, AgentsState, AgentView, reduce, restored
 from gshtui.ui.agents.call_rows import CALL_EVENTS, PREFIX, calls_after, draw_calls
 from gshtui.ui.kit import figures
@@ -25,6 +25,9 @@ from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.row_actions import row_bindings
 from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import FeatureMessage, JoinTheCall
+
+if TYPE_CHECKING:
+    from gshtui.ui.kit.search_line import SearchLine
 
 EMPTY = (
     "No agents yet.\n\nThis window's agent appears here once it starts. {agents.spawn} starts another one, "
@@ -67,8 +70,11 @@ class AgentsPane(Pane):
         self._calls: Mapping[str, CallInfo] = {}
         self._chosen = ""
         self._everything = False
-        self._only: Only = "all"
+        self._words = ""
+        """What listed agents have."""
         self._grouped = False
+        self.line: SearchLine | None = None
+        """Where words to filter by are typed; `None`: they never were."""
         self._owners: list[str] = []
         self._clock = clock
         self._ages: tuple[str, ...] = ()
@@ -135,7 +141,7 @@ class AgentsPane(Pane):
             self._due.stop()
             self._due = None
         self._arranged = time.monotonic()
-        self.listing = list_agents(self.state, everything=self._everything, only=self._only, grouped=self._grouped)
+        self.listing = list_agents(self.state, everything=self._everything, words=self._words, grouped=self._grouped)
         self._draw()
 
     def _draw(self) -> None:
@@ -145,25 +151,28 @@ class AgentsPane(Pane):
         self._ages = self._ages_now()
         statuses = {agent.id: str(agent.status) for agent in self.state.agents.values()}
         below, rooms = draw_calls(self._calls.values(), self.columns, statuses, self._clock())
-        if not self.listing.placed and not (below and self._only == "all"):
+        if self._words:
+            below, rooms = [], []
+        if not self.listing.placed and not below:
             self._owners = []
-            if self._only == "all":
-                self.show(None)
+            if self._words:
+                self.show_lines([Content.styled(f"No agent has “{self._words}”", "$foreground-muted")])
             else:
-                self.show_lines([Content.styled(f"No {self._only} agents · / shows others", "$foreground-muted")])
+                self.show(None)
             return
         chosen = self.chosen.id if self.chosen is not None and self.has_focus else ""
         lines, owners = draw_agents(self.listing, self.columns, self._clock(), chosen)
         self._owners = [*owners, *rooms]
-        self.show_lines([*lines, *below])
+        covered = [Content()] if self.line is not None and self.line.display else []
+        self.show_lines([*lines, *below, *covered])
 
     def _label(self) -> None:
         agents = [placed.agent for placed in self.listing.placed]
         waiting = sum(agent.waits_for_you for agent in agents)
         of = " of " if self.columns >= _ROOMY else "/"
         words = f"{waiting}{of}{len(agents)} ◆" if waiting and len(agents) > 1 else str(len(agents))
-        if self._only != "all":
-            self.label(f"{self._only} · {len(agents)}")
+        if self._words:
+            self.label(f"{len(agents)} of {len(self.state.agents)}")
         else:
             self.label(words if len(agents) > 1 else "")
 
@@ -192,10 +201,34 @@ class AgentsPane(Pane):
         if self.chosen is not None:
             self.post_message(self.Wanted(key, self.chosen))
 
-    def action_filter(self) -> None:
-        """List the next kind of agents, after the last one all again."""
-        self._only = FILTERS[(FILTERS.index(self._only) + 1) % len(FILTERS)]
+    async def action_filter(self) -> None:
+        """Type words that listed agents have."""
+        if self.line is None:
+            from gshtui.ui.kit.search_line import SearchLine  # not before the first frame
+
+            self.line = SearchLine("name, state, program, task, folder")
+            await self.mount(self.line)
+        self.line.open()
+        self._draw()
+
+    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
+        message.stop()
+        self._words = " ".join(message.words.split())
         self._arrange()
+
+    def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
+        message.stop()
+        self.action_choose(message.step)
+
+    def on_search_line_taken(self, message: SearchLine.Taken) -> None:
+        message.stop()
+        self.focus()
+
+    def on_search_line_closed(self, message: SearchLine.Closed) -> None:
+        message.stop()
+        self._words = ""
+        self._arrange()
+        self.focus()
 
     def action_group(self) -> None:
         """Group the agents by folder, or end that."""

@@ -195,7 +195,7 @@ KEYS: dict[str, Key] = {
     "agents.remove": Key(
         "D", "Remove agent", "Remove an ended agent from the list; its conversation is kept", AGENTS, row=True
     ),
-    "agents.filter": Key("slash", "Filter agents", "Only waiting, working, idle or ended agents, or all again", AGENTS),
+    "agents.filter": Key("slash", "Filter agents", "List only agents with these words, or waiting, idle …", AGENTS),
     "agents.group": Key("g", "Group by folder", "Toggle grouping by folder", AGENTS, action="Group agents"),
     "agents.all": Key("e", "List all agents", "Also list agents of other folders and all that have ended", AGENTS),
     "shell.up": Key("up,k", "Up", "Previous row", SHELL),

@@ -92,6 +92,8 @@ class StatusState(msgspec.Struct, frozen=True):
     doing: str = ""
     since: float = 0.0
     """When the turn began, seconds since the epoch; 0: no turn."""
+    changed: float = 0.0
+    """When it began what it does now."""
     retry: str = ""
     queued: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
@@ -106,6 +108,11 @@ class StatusState(msgspec.Struct, frozen=True):
         """Whether a turn is in progress."""
         return bool(self.since)
 
+    @property
+    def counts_from(self) -> float:
+        """What the time beside its words counts from: a command's or a question's own beginning, else the turn's."""
+        return self.changed if self.status in ("tool", "waiting") else self.since
+
 
 def reduce_status(state: StatusState, event: Event) -> StatusState:
     """The state after the event; the same object when nothing changed."""
@@ -116,6 +123,7 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
                 state.agent,
                 "thinking",
                 since=event.at,
+                changed=event.at,
                 queued=queued,
                 held=held,
                 running=state.running,
@@ -127,7 +135,11 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
         case AgentStatusChanged() if event.agent == state.agent:
             over = event.status in (*ENDED_STATUSES, "starting")  # a process that was ended finishes no turn
             since = 0.0 if over else state.since
-            return replace(state, status=event.status, doing=event.doing, since=since, retry="", answer=None)
+            same = (event.status, event.doing) == (state.status, state.doing)
+            changed = state.changed if same else event.at or state.changed
+            return replace(
+                state, status=event.status, doing=event.doing, since=since, changed=changed, retry="", answer=None
+            )
         case TextDelta() if event.agent == state.agent:
             before = state.answer or AnswerProgress(event.at, event.at, -len(event.text))
             return replace(
@@ -318,7 +330,7 @@ class PromptStatus(Static):
 
     def _busy(self, width: int) -> Content:
         waiting = waits(self.state)
-        return self._going_on(doing(self.state), self.state.since, waiting, width, self._ends_by("interrupt"))
+        return self._going_on(doing(self.state), self.state.counts_from, waiting, width, self._ends_by("interrupt"))
 
     def _late_work(self, width: int) -> Content:
         """The newest of what the person still waits for."""

@@ -49,14 +49,15 @@ class PaneLayout(msgspec.Struct, frozen=True):
         """With this pane toggled in a terminal of this width. The conversation is never hidden."""
         if pane == CHAT:
             return self
-        now = replace(self, zoomed="" if self.zoomed == pane else self.zoomed)
-        if pane in RIGHT and width < WIDE:
-            return replace(now, opened=self.opened ^ {pane})
-        return replace(now, hidden=self.hidden ^ {pane})
+        if not self.shown(pane, width):
+            return self.with_pane(pane)
+        hidden = self.hidden if pane in RIGHT and width < WIDE else self.hidden | {pane}
+        zoomed = "" if self.zoomed == pane else self.zoomed
+        return replace(self, hidden=hidden, opened=self.opened - {pane}, zoomed=zoomed)
 
-    def with_pane(self, pane: str, width: int) -> PaneLayout:
-        """With this pane shown in a terminal of this width."""
-        return self if self.shown(pane, width) else replace(self.toggled(pane, width), zoomed=self.zoomed)
+    def with_pane(self, pane: str) -> PaneLayout:
+        """With this pane shown, however wide the terminal will be."""
+        return replace(self, hidden=self.hidden - {pane}, opened=self.opened | ({pane} & frozenset(RIGHT)))
 
     def with_zoom(self, pane: str) -> PaneLayout:
         """With this pane alone on the screen; the same pane again, or none, ends the zoom."""

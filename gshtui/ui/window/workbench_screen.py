@@ -293,7 +293,7 @@ class WorkbenchScreen(Screen[None]):
             self.input.focus()
             return
         zoomed = self.layout_now.with_zoom("") if self.layout_now.zoomed else self.layout_now
-        self.set_layout(zoomed.with_pane(name, width))
+        self.set_layout(zoomed.with_pane(name))
         if not self.on_screen(self.panes[name]):
             self.set_layout(self.layout_now.with_zoom(name))
             self._cramped = name

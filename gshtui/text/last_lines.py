@@ -1,0 +1,34 @@
+"""What a program said last, out of all that its terminal shows: banners, frames and spinners say nothing. Pure."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"[^\W\d_]{3}")
+_OPENS, _CLOSES = "'\"(/~.", "'\")/~.!?:;,%"
+"""What a line may begin and end with, besides letters and digits."""
+_MOSTLY = 0.7
+"""Share of the characters that are letters, digits or plain punctuation, in a line that says something."""
+
+
+def last_lines(text: str, most: int = 2) -> str:
+    """The last lines that say something, joined; empty: none does."""
+    found: list[str] = []
+    for line in reversed(text.splitlines()):
+        words = _unframed(" ".join(line.split()))
+        plain = sum(character.isalnum() or (character.isascii() and character not in "*=_#+~|") for character in words)
+        if _WORD.search(words) and plain >= _MOSTLY * len(words):
+            found.insert(0, words)
+            if len(found) == most:
+                break
+    return " · ".join(found)
+
+
+def _unframed(line: str) -> str:
+    """The line without what is drawn around its words."""
+    start, end = 0, len(line)
+    while start < end and not (line[start].isalnum() or line[start] in _OPENS):
+        start += 1
+    while end > start and not (line[end - 1].isalnum() or line[end - 1] in _CLOSES):
+        end -= 1
+    return line[start:end]
