@@ -11,6 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
+from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import PartFailed
 from gshtui.providers.model_command import ListedModel, ModelList
@@ -19,6 +20,7 @@ from gshtui.ui.shell.shell_pane import ShellPane
 from tests.kit import recorded, recorded_shell
 from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer
+from tests.kit.recorded_fleet import changed, row
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.snapshots import Snap, readme_snap, screens, snap
 from tests.kit.transcript_host import wait_until_drawn as drawn
@@ -121,7 +123,21 @@ async def test_commands_of_the_person(snap: Snap, size: tuple[int, int], theme: 
 
 
 async def test_the_readme_shows_the_window_as_it_is(readme_snap: Snap) -> None:
-    said = (*recorded.STARTED, *recorded.TURN, *recorded.ANSWERED, *recorded_shell.SHELLS)
+    asked = OpenQuestion(
+        "q",
+        "Run make test?",
+        choices=(QuestionChoice("1", "Yes", means="once"), QuestionChoice("2", "No", means="deny")),
+    )
+    said = (
+        *recorded.STARTED,
+        *recorded.TURN,
+        *recorded.ANSWERED,
+        *recorded_shell.SHELLS,
+        *changed(
+            row("0001", "fix", kind="cli", profile="claude", status="waiting", needs_you=True, question=asked),
+            row("0002", "docs", kind="cli", profile="codex", status="tool", doing="README.md"),
+        ),
+    )
     await shown(readme_snap, (130, 36), "gsh-dark", said, record=FakeRecord())
 
 
