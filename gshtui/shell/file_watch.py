@@ -238,14 +238,14 @@ class FileWatch:
                 await asyncio.sleep(min(_REST * took, LOOK_AGAIN))
             except FileNotFoundError:
                 continue
-            except (OSError, RuntimeError) as error:
-                self._fewer(error)
-        self._report_trouble("File changes are not shown: the system cannot watch more folders.", _HINT)
+            except (OSError, RuntimeError):
+                self._fewer()
+        self._report_trouble(_TOO_MANY, _HINT)
 
-    def _fewer(self, error: Exception) -> None:
+    def _fewer(self) -> None:
         """The system refused: half of the folders may do."""
         self._most = min(self._most, MOST_FOLDERS) // 2
-        self._report_trouble(f"Some folders of the project cannot be watched for changes ({error}).", _HINT)
+        self._report_trouble(_TOO_MANY, _HINT)
 
     def _report_trouble(self, text: str, hint: str) -> None:
         if text not in self._said:
@@ -295,6 +295,7 @@ class FileWatch:
             self._tell(FilesChanged(changes=named, more=len(changes) - len(named)))
 
 
+_TOO_MANY = "Changed files may not be shown: the system's limit of watched folders is reached."
 _HINT = "On Linux, raise `sysctl fs.inotify.max_user_watches` and `max_user_instances`."
 
 

@@ -1358,21 +1358,25 @@ async def done_to_an_agent(here: Recorded) -> None:
 
 @told(
     "sidebar",
-    "`/` lists only waiting, working, idle or ended agents, `g` groups them by folder.",
+    "`/` lists only agents with the words that you type (waiting, working, idle and ended are such words), `g` groups "
+    "them by folder.",
 )
 async def listed(here: Recorded) -> None:
     await here.press("alt+2")
     pane = here.app.screen.query_one(AgentsPane)
     everyone = [placed.agent for placed in pane.listing.placed]
-    for kept in (
-        [one for one in everyone if one.waits_now],
-        [one for one in everyone if not one.waits_now and one.status in ("thinking", "tool", "starting")],
-        [one for one in everyone if one.status == "idle"],
-        [one for one in everyone if one.ended],
-        everyone,
-    ):
-        await here.press("/")
-        assert {placed.agent.id for placed in pane.listing.placed} == {one.id for one in kept}
+    kinds = {
+        "waiting": [one for one in everyone if one.waits_now],
+        "working": [one for one in everyone if not one.waits_now and one.status in ("thinking", "tool", "starting")],
+        "idle": [one for one in everyone if one.status == "idle"],
+        "ended": [one for one in everyone if one.ended],
+    }
+    for word, kept in (*kinds.items(), (everyone[0].row.name, [one for one in everyone if one is everyone[0]])):
+        await here.press("/", *word, "enter")
+        assert {one.id for one in kept} <= {placed.agent.id for placed in pane.listing.placed}
+        assert len(pane.listing.placed) < len(everyone) and here.app.focused is pane
+        await here.press("/", "escape")
+        assert len(pane.listing.placed) == len(everyone)
     await here.press("g")
     assert any(placed.group for placed in pane.listing.placed)
     await here.press("g")

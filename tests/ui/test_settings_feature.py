@@ -25,6 +25,7 @@ from gshtui.settings.user_config import set_value
 from gshtui.ui.kit import terminal_handoff
 from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.settings.definition_files import persona_file, profile_file
+from gshtui.ui.settings.setting_names import MOST_USED, ORDER
 from gshtui.ui.settings.setting_rows import setting_rows
 from gshtui.ui.settings.settings_screen import KeyScreen, SettingsScreen
 from tests.kit.configuration import user_file
@@ -34,6 +35,7 @@ from tests.ui.test_agents_pane import settled
 
 COVERS = (
     "gshtui.ui.settings.definition_files",
+    "gshtui.ui.settings.setting_names",
     "gshtui.ui.settings.setting_rows",
     "gshtui.ui.settings.settings_screen",
 )
@@ -70,6 +72,34 @@ def test_every_setting_has_a_row_with_its_source_and_help(
     assert rows["agent.max_steps"].fixed == "environment (GSH_AGENT__MAX_STEPS)"
     assert rows["ui.keys"].choices == ("emacs", "vi")
     assert rows["keybindings.agents.spawn"].value == "f12"
+
+
+def test_rows_are_listed_by_group_with_a_label_each_and_the_most_used_first(home: Home, tmp_path: Path) -> None:
+    rows = setting_rows(load(tmp_path))
+    groups = {title: [row for row in rows if row.group == title] for title in ORDER}
+    assert sum(map(len, groups.values())) == len(rows) and not groups["Other"], "each is in a group with a title"
+    assert len(groups[MOST_USED]) == 10
+    for title, mine in groups.items():
+        labels = [row.label for row in mine]
+        assert title == "Keys" or len(labels) == len(set(labels)), title
+        assert all(label and "_" not in label for label in labels), title
+    label = {row.id: row.label for row in rows}
+    assert label["sandbox.max_memory_mb"] == "Maximum memory (MB)"
+    assert label["providers.openai.base_url"] == "openai · base URL"
+    assert label["keybindings.app.help"] == "Show help"
+
+
+async def test_defaults_are_named_and_the_raw_name_is_in_grey(home: Home, tmp_path: Path) -> None:
+    user_file(home, WRITTEN)
+    app = window(tmp_path)
+    async with app.run_test(size=(200, 50)) as pilot:
+        await settled(pilot)
+        await pilot.press("alt+g")
+        await settled(pilot)
+        first = [str(screen(app).choices.get_option_at_index(at).prompt) for at in range(12)]
+        assert first[0] == MOST_USED and first[11] == "Model providers"
+        assert " default " in first[1] and first[1].rstrip().endswith("agent.default_provider")
+        assert screen(app).chosen == "agent.default_provider"
 
 
 async def test_rows_are_changed_in_place_and_comments_stay(home: Home, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from gshtui.settings.loader import Loaded
 from gshtui.settings.model import DEFAULT_KEYS, Settings
 from gshtui.settings.toml_file import Origin
 from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.settings.setting_names import group_of, label_of
 
 Kind = Literal["switch", "choice", "theme", "text", "list", "key", "shell key", "persona", "profile", "new persona"]
 _LAYERS = {"default": "", "user": "your file", "project": "this project", "environment": "environment", "flag": "--set"}
@@ -38,9 +39,19 @@ class SettingRow(msgspec.Struct, frozen=True):
     """The provider that it is about."""
 
     @property
+    def group(self) -> str:
+        """The title of its group."""
+        return group_of(self.id)
+
+    @property
+    def label(self) -> str:
+        """What it is called, in words."""
+        return label_of(self.id)
+
+    @property
     def searched(self) -> str:
         """What typed words are looked for in."""
-        return f"{self.id} {self.value} {self.source} {self.help}".lower()
+        return f"{self.label} {self.group} {self.id} {self.value} {self.source} {self.help}".lower()
 
 
 def setting_rows(loaded: Loaded) -> list[SettingRow]:

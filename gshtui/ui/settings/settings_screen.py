@@ -20,10 +20,13 @@ from gshtui.ui.kit.bound_keys import with_keys
 from gshtui.ui.kit.filtered_list import FilteredList
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.settings.setting_names import ORDER, rank
 from gshtui.ui.settings.setting_rows import SettingRow
 
-_NAMES = 34
-_SOURCES = 20
+_LABELS = 32
+_SOURCES = 16
+_VALUES = 28
+"""Cells of a value that leave its row room for the raw name."""
 Act = Callable[[SettingRow], None]
 
 
@@ -39,7 +42,9 @@ class SettingsScreen(FilteredList[None]):
     BINDINGS = [bind("settings.reset", "reset"), bind("settings.check", "check")]
 
     def __init__(self, rows: Sequence[SettingRow], *, change: Act, reset: Act, check: Act) -> None:
-        super().__init__(title="Settings", prompt="Type to search names, values and help", look="-wide -settings")
+        super().__init__(
+            title="Settings", prompt="Type to search labels, names, values and help", look="-wide -settings"
+        )
         self._rows = {row.id: row for row in rows}
         self._change = change
         self._reset = reset
@@ -60,11 +65,17 @@ class SettingsScreen(FilteredList[None]):
         words = self.words.lower().split()
         kept = self.chosen
         fitting = [row for row in self._rows.values() if all(word in row.searched for word in words)]
-        values = max(12, self.room - _NAMES - _SOURCES - 4)
-        self.show([Option(_line(row, values), id=row.id) for row in fitting], f"No matches for “{self.words}”.")
+        groups = {title: [row for row in fitting if row.group == title] for title in ORDER}
+        options: list[Option] = []
+        for title, rows in groups.items():
+            if rows:
+                options.append(Option(Content.styled(title, "bold $primary"), disabled=True))
+                ordered = sorted(rows, key=lambda row: rank(row.id))
+                options += [Option(_line(row, self.room), id=row.id) for row in ordered]
+        self.show(options, f"No matches for “{self.words}”.")
         if fitting:
-            at = next((at for at, row in enumerate(fitting) if row.id == kept), 0)
-            self.choices.highlighted = at
+            ids = [option.id for option in options]
+            self.choices.highlighted = ids.index(kept) if kept and kept in ids else 1
         self._tell()
 
     @on(OptionList.OptionHighlighted, "#choices")
@@ -81,7 +92,9 @@ class SettingsScreen(FilteredList[None]):
             does.append("{settings.reset} resets it")
         if row is not None and row.provider:
             does.append("{settings.check} checks the provider")
+        name = f"{row.id} · " if row is not None and "." in row.id else ""
         told = Content.assemble(
+            (name, "$foreground-muted"),
             (f"{one_line(help, 400)}{fixed}\n", "$foreground"),
             with_keys(self, " · ".join([*does, "{list.close} closes"])),
         )
@@ -101,12 +114,18 @@ class SettingsScreen(FilteredList[None]):
             self._check(self.row)
 
 
-def _line(row: SettingRow, values: int) -> Content:
-    value = one_line(literal(row.value), 200)
+def _line(row: SettingRow, room: int) -> Content:
+    """A row: label, value, where it comes from; the raw name in grey where there is room."""
+    value = one_line(literal(row.value), 200) or "–"
+    values = max(12, room - _LABELS - _SOURCES - 6)
+    name = ""
+    if values > _VALUES + 20:
+        values, name = _VALUES, fit(row.id, room - _LABELS - _SOURCES - _VALUES - 8)
     return Content.assemble(
-        (f"{fit(row.id, _NAMES):{_NAMES}}  ", "$foreground-muted" if not row.source else "bold"),
+        (f"  {fit(row.label, _LABELS):{_LABELS}}  ", "bold" if row.source else ""),
         (f"{fit(value, values):{values}}  ", "$foreground"),
-        (fit(row.source, _SOURCES), "$primary" if row.source else ""),
+        (f"{fit(row.source or 'default', _SOURCES):{_SOURCES}}", "$primary" if row.source else "$foreground-muted"),
+        (f"  {name}" if name else "", "$foreground-muted"),
     )
 
 
