@@ -1371,7 +1371,7 @@ async def listed(here: Recorded) -> None:
         "idle": [one for one in everyone if one.status == "idle"],
         "ended": [one for one in everyone if one.ended],
     }
-    for word, kept in (*kinds.items(), (everyone[0].row.name, [one for one in everyone if one is everyone[0]])):
+    for word, kept in (*kinds.items(), (everyone[0].id, everyone[:1])):
         await here.press("/", *word, "enter")
         assert {one.id for one in kept} <= {placed.agent.id for placed in pane.listing.placed}
         assert len(pane.listing.placed) < len(everyone) and here.app.focused is pane
