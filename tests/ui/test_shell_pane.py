@@ -339,7 +339,7 @@ async def test_keys_that_mean_nothing_for_a_line_say_so() -> None:
 
 
 async def test_the_mouse() -> None:
-    async with opened(FakeRecord(), focus=False) as (pilot, app, pane):
+    async with opened(FakeRecord(), focus=False, size=(160, 40)) as (pilot, app, pane):
         view = pane.rows_view
         assert view is not None
         await pilot.click(view, offset=(4, 5))

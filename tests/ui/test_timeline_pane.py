@@ -74,7 +74,7 @@ async def test_the_cursor_goes_from_mark_to_mark_and_cut_to_cut() -> None:
 
 async def test_a_click_on_a_mark_chooses_it_and_a_double_click_opens_it() -> None:
     app = Window(service=RecordedContexts())
-    async with app.run_test(size=(140, 50)) as pilot:
+    async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)
         app.feed(*recorded.STARTED, *SENT)
         await settled(pilot)
