@@ -31,7 +31,7 @@ _COMES_WITHIN = 10.0
 """Seconds for a hub that is being started."""
 _LOOK_EVERY = 0.02
 _LONGEST = 16 * 1024
-"""Bytes of the hub's first line."""
+"""Bytes of a line before it takes the window."""
 
 
 def window_opening(
@@ -94,7 +94,7 @@ class HubDial:
 
 
 def dial(opening: WindowOpening, coming: Callable[[], bool] = lambda: False) -> socket.socket | None:
-    """A connection to a hub of this program, which has been sent the opening; `None`: there is none. Blocks.
+    """A connection to the hub that takes this window; `None`: there is none. Blocks.
 
     Args:
         coming: as of `HubDial`.
@@ -117,8 +117,7 @@ def _dialled(path: Path, opening: WindowOpening) -> socket.socket | None:
     try:
         connected.settimeout(ANSWER_WITHIN)
         connected.connect(os.fspath(path))
-        if peer_of(connected).is_us and _is_of_this_program(connected):
-            connected.sendall(msgspec.json.encode(opening) + b"\n")
+        if peer_of(connected).is_us and _is_of_this_program(connected) and _is_taken(connected, opening):
             return connected
     except TimeoutError:
         connected.close()
@@ -130,13 +129,23 @@ def _dialled(path: Path, opening: WindowOpening) -> socket.socket | None:
 
 
 def _is_of_this_program(connected: socket.socket) -> bool:
-    """Say hello; what comes behind the answer stays to be read. Raises `OSError`, `ValueError`."""
+    """Say hello. Raises `OSError`, `ValueError`."""
     connected.sendall(json.dumps({"hello": "window", "pid": os.getpid()}).encode() + b"\n")
+    welcome = _answer(connected)
+    return (welcome.get("serves"), welcome.get("installed")) == (__version__, INSTALLED_AT)
+
+
+def _is_taken(connected: socket.socket, opening: WindowOpening) -> bool:
+    connected.sendall(msgspec.json.encode(opening) + b"\n")
+    return _answer(connected).get("begins") is True
+
+
+def _answer(connected: socket.socket) -> dict[str, Any]:
+    """One line; what comes behind it stays to be read. Raises `OSError`, `ValueError`."""
     line = b""
     while not line.endswith(b"\n"):
         seen = connected.recv(_LONGEST, socket.MSG_PEEK)
         line += connected.recv(seen.find(b"\n") + 1 or len(seen))
         if not seen or len(line) > _LONGEST:
-            return False
-    welcome: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
-    return (welcome.get("serves"), welcome.get("installed")) == (__version__, INSTALLED_AT)
+            raise ValueError("no line")
+    return msgspec.json.decode(line, type=dict[str, Any])

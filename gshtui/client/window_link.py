@@ -18,11 +18,9 @@ import msgspec
 from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.client.hub_dial import ANSWER_WITHIN
 from gshtui.client.window_protocol import HubLost, error_of
 from gshtui.system.plain_values import from_plain, to_plain
 from gshtui.system.tasks import cancel_and_wait, report, start_job
-from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow
@@ -92,10 +90,10 @@ class WindowLink:
         self._number = 0
 
     @classmethod
-    async def open(
+    async def over(
         cls, connected: socket.socket, settings: Settings, terminals: Callable[[str], TmuxServer]
-    ) -> WindowLink | None:
-        """A link to the hub that was sent the opening; `None`: it does not take this window. Raises `TimeoutError`.
+    ) -> WindowLink:
+        """A link to the hub that takes this window.
 
         Args:
             connected: see `gshtui.client.hub_dial`.
@@ -103,18 +101,7 @@ class WindowLink:
         """
         connected.setblocking(False)
         reader, writer = await asyncio.open_unix_connection(sock=connected, limit=_LONGEST)
-        link = cls(reader, writer, settings, terminals)
-        try:
-            async with time_limit(ANSWER_WITHIN):
-                if (await link._next()).get("begins") is True:
-                    return link
-        except TimeoutError:
-            writer.close()
-            raise
-        except (OSError, HubLost):
-            pass
-        writer.close()
-        return None
+        return cls(reader, writer, settings, terminals)
 
     async def start(self) -> None:
         """Start the hub. Raises nothing of the hub's: what fails there is on the bus."""

@@ -283,7 +283,7 @@ async def ensure_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool
             return KeeperStart(False)
         if not (running.drains and running.ready):
             await stop_keeper(data, running)
-        elif not await _ends(running.process, 0.0 if briefly else _DRAIN_WITHIN, DRAIN, signal.SIGCONT):
+        elif not await ends(running.process, 0.0 if briefly else _DRAIN_WITHIN, DRAIN, signal.SIGCONT):
             return KeeperStart(False)
     return await asyncio.to_thread(start_keeper, data, environ, briefly=briefly)
 
@@ -306,12 +306,12 @@ async def stop_keeper(data: Path, running: KeeperState | None = None) -> bool:
         return True
     process = running.process
     # One that was stopped by a signal gets the other only when it continues.
-    return await _ends(process, _STOP_WITHIN, signal.SIGTERM, signal.SIGCONT) or await _ends(
+    return await ends(process, _STOP_WITHIN, signal.SIGTERM, signal.SIGCONT) or await ends(
         process, _KILLED_WITHIN, signal.SIGKILL
     )
 
 
-async def _ends(process: Process, within: float, *signals: signal.Signals) -> bool:
+async def ends(process: Process, within: float, *signals: signal.Signals) -> bool:
     """Send it these signals; returns whether it has ended within so many seconds."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         for number in signals:

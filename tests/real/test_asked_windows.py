@@ -123,7 +123,7 @@ async def test_two_windows_have_the_same_conversation_and_one_answer_is_enough(
                 text = await eventually(lambda: screen(first), until=lambda text: "once more" in text)
                 assert "❯ and again?" in text
                 second.run_command("quit")
-                await eventually(lambda: asyncio.sleep(0, second.is_running), until=lambda running: not running)
+                await eventually(lambda: asyncio.to_thread(getattr, second, "_exit"))
             assert first.is_running
             assert held_in(first.bridge.conversation) == keeper_pid()
 

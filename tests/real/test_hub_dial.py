@@ -54,12 +54,13 @@ def opening() -> WindowOpening:
 
 
 @contextmanager
-def listening(answer: bytes) -> Generator[list[bytes]]:
+def listening(answer: bytes, path: Path | None = None) -> Generator[list[bytes]]:
     """A process of this user that listens where the hub does, and answers each first line with this."""
     heard: list[bytes] = []
+    path = path or paths.keeper_sockets()[0]
     with socket.socket(socket.AF_UNIX) as server:
-        paths.keeper_sockets()[0].parent.mkdir(parents=True, exist_ok=True)
-        server.bind(os.fspath(paths.keeper_sockets()[0]))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        server.bind(os.fspath(path))
         server.listen()
 
         def serve() -> None:
@@ -152,13 +153,26 @@ def test_what_is_no_hub_is_none() -> None:
         paths.keeper_sockets()[0].unlink()
 
 
-def test_what_comes_behind_the_welcome_is_left_to_the_link() -> None:
-    ours = {"serves": __version__, "installed": INSTALLED_AT}
-    with listening(json.dumps(ours).encode() + b'\n{"begins":true}\n'):
+OURS = json.dumps({"serves": __version__, "installed": INSTALLED_AT}).encode()
+
+
+def test_what_comes_behind_the_acceptance_is_left_to_the_link() -> None:
+    with listening(OURS + b'\n{"begins":true}\n{"event":1}\n'):
         connected = dial(opening())
         assert connected is not None
         with connected:
-            assert connected.recv(100) == b'{"begins":true}\n'
+            assert connected.recv(100) == b'{"event":1}\n'
+
+
+def test_where_one_declines_the_next_is_asked() -> None:
+    declines, takes = paths.keeper_sockets()[:2]
+    with listening(OURS + b'\n{"declined":"it has another record"}\n', declines):
+        assert dial(opening()) is None
+        with listening(OURS + b'\n{"begins":true}\n', takes):
+            connected = dial(opening())
+            assert connected is not None
+            with connected:
+                assert connected.getpeername() == str(takes)
 
 
 async def test_one_that_does_not_answer_is_given_up_and_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from gshtui.tmux.server import TmuxServer
 
 
+_ENDS_WITHIN = 0.5
+"""Seconds for a hub that was killed to be gone."""
+
+
 async def make_hub(opening: OpenRequest, dial: HubDial | None = None) -> HubPort:
     """The hub for this opening: that of a resident process, or else one of this process, not yet started.
 
@@ -51,40 +55,46 @@ async def make_hub(opening: OpenRequest, dial: HubDial | None = None) -> HubPort
     return WindowHub(build_hub(window_options(asked, loaded)))
 
 
-async def _linked(asked: WindowOpening, loaded: Loaded, dial: HubDial | None) -> HubPort | None:
+async def _linked(asked: WindowOpening, loaded: Loaded, early: HubDial | None) -> HubPort | None:
     """A link to the resident process, which is started unless it runs; `None`: it is not to be this window's hub.
 
     Raises:
         TimeoutError: it does not answer.
     """
-    connected = await dial.connected() if dial is not None else None
+    from gshtui.client.hub_dial import dial
+
+    connected = await early.connected() if early is not None else None
     if not loaded.settings.hub.resident:
         if connected is not None:
             connected.close()
         return None
-    if (link := await _resident(asked, loaded, connected)) is not None or not loaded.settings.hub.serves_windows:
-        return link
-    from gshtui.fleet.keeper import ensure_keeper, is_current, running_keeper, wait_for_keeper
-
-    data = loaded.settings.general.session_dir
-    running = await asyncio.to_thread(running_keeper, data)
-    if running is not None and running.ready and is_current(running):
-        return None  # it has declined
-    try:
-        await ensure_keeper(data, loaded.environ, briefly=True)
-    except OSError:
-        return None
-    return await _resident(asked, loaded) if await wait_for_keeper(data) is not None else None
-
-
-async def _resident(asked: WindowOpening, loaded: Loaded, connected: socket | None = None) -> HubPort | None:
-    from gshtui.client.hub_dial import dial
-    from gshtui.client.window_link import WindowLink
-
     connected = connected or await asyncio.to_thread(dial, asked)
+    if connected is None and loaded.settings.hub.serves_windows:
+        connected = await _connected_to_new(asked, loaded)
     if connected is None:
         return None
-    return await WindowLink.open(connected, loaded.settings, _Terminals(loaded).server)
+    from gshtui.client.window_link import WindowLink
+
+    return await WindowLink.over(connected, loaded.settings, _Terminals(loaded).server)
+
+
+async def _connected_to_new(asked: WindowOpening, loaded: Loaded) -> socket | None:
+    from gshtui.client.hub_dial import dial
+    from gshtui.fleet.keeper import ends, ensure_keeper, wait_for_keeper
+
+    data = loaded.settings.general.session_dir
+    for _ in range(2):  # the one that runs may be about to end
+        try:
+            await ensure_keeper(data, loaded.environ, briefly=True)
+        except OSError:
+            return None
+        state = await wait_for_keeper(data)
+        if state is None:
+            return None
+        connected = await asyncio.to_thread(dial, asked)
+        if connected is not None or not await ends(state.process, _ENDS_WITHIN):
+            return connected
+    return None
 
 
 class _Terminals:
