@@ -158,17 +158,22 @@ class WarmProgram:
     Args:
         more: further modules to load.
         rooms: of the package that are loaded whole.
+        base: the warm program that it is a fork of, so that only the rest has to be loaded.
     """
 
-    def __init__(self, *more: str, rooms: Sequence[str] = ROOMS) -> None:
+    def __init__(self, *more: str, rooms: Sequence[str] = ROOMS, base: WarmProgram | None = None) -> None:
         self._ends = contextlib.ExitStack()
         self._asked, theirs = socket.socketpair()
         self._one_at_a_time = threading.Lock()
+        self._process: subprocess.Popen[bytes] | WarmProcess
+        words = [",".join(rooms), *more]
         with theirs:
-            argv = [sys.executable, "-m", "tests.kit.warm_program", str(theirs.fileno()), ",".join(rooms), *more]
-            self._process = subprocess.Popen(
-                argv, pass_fds=[theirs.fileno()], cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL
-            )
+            if base is not None:
+                call = f"{__name__}:serve_here"
+                self._process = WarmProcess(base.start(*words, call=call, stdin=theirs.fileno(), cwd=ROOT))
+                return
+            argv = [sys.executable, "-m", "tests.kit.warm_program", *words]
+            self._process = subprocess.Popen(argv, cwd=ROOT, env=environment(), stdin=theirs.fileno())
 
     def start(
         self,
@@ -265,6 +270,8 @@ class WarmProgram:
         self._asked.close()
         self._process.kill()
         self._process.wait(DEADLINE)
+        if isinstance(self._process, WarmProcess):
+            self._process.close()
 
 
 def run_gsh(
@@ -297,8 +304,9 @@ def start_gsh(
 
 @cache
 def shared(*more: str, rooms: Sequence[str] = ROOMS) -> WarmProgram:
-    """A warm program that has loaded this, for all tests of this process."""
-    made = WarmProgram(*more, rooms=rooms)
+    """A warm program that has loaded this, for all tests of this process: a fork of the one for most commands."""
+    base = None if (more, rooms) == (SDKS, ROOMS) else shared(*SDKS)
+    made = WarmProgram(*more, rooms=rooms, base=base)
     atexit.register(made.close)
     return made
 
@@ -397,6 +405,13 @@ def load(rooms: Sequence[str], more: Sequence[str]) -> None:
         importlib.import_module(name)
 
 
+def serve_here(words: Sequence[str]) -> int:
+    """Load what the words say, and fork for the requests that come on standard input."""
+    rooms, *more = words
+    load(rooms.split(",") if rooms else (), more)
+    serve(socket.socket(fileno=os.dup(0)))
+    return 0
+
+
 if __name__ == "__main__":
-    load(sys.argv[2].split(",") if sys.argv[2] else (), sys.argv[3:])
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    sys.exit(serve_here(sys.argv[1:]))

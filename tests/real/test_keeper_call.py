@@ -13,7 +13,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from gshtui.shell.hub_registry import is_live
 from gshtui.system.installation import INSTALLED_AT
 from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh
 from tests.kit.tmux import eventually
-from tests.kit.warm_program import WarmProgram, start_gsh
+from tests.kit.warm_program import SDKS, WarmProgram, shared, start_gsh
 from tests.real.test_keeper import CLAUDE, Place, place
 
 COVERS = ("gshtui.hub.asked_commands",)
@@ -96,10 +96,8 @@ def settled(ran: CommandResult) -> tuple[int, str, str]:
 
 
 @pytest.fixture
-def warm() -> Iterator[WarmProgram]:
-    program = WarmProgram()
-    yield program
-    program.close()
+def warm() -> WarmProgram:
+    return shared(*SDKS)
 
 
 async def test_each_command_prints_what_it_prints_alone(place: Place, warm: WarmProgram) -> None:

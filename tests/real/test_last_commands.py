@@ -15,7 +15,7 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -27,7 +27,7 @@ from tests.kit.loopback.script import Fault, Say
 from tests.kit.loopback.server import Loopback
 from tests.kit.shells import Shell
 from tests.kit.storms import seeds
-from tests.kit.warm_program import WarmCommand, WarmProgram
+from tests.kit.warm_program import WarmCommand, WarmProgram, shared
 
 COMMANDS = 25
 """Typed in one storm, with a question after each."""
@@ -141,11 +141,9 @@ async def in_thread(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work)
 
 
-@pytest.fixture(scope="module")
-def warm() -> Iterator[WarmProgram]:
-    made = WarmProgram(CHILD)
-    yield made
-    made.close()
+@pytest.fixture
+def warm() -> WarmProgram:
+    return shared(CHILD)
 
 
 @pytest.fixture
