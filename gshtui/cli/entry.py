@@ -206,12 +206,9 @@ def _prepare() -> None:
 def _load_quickly() -> None:
     import gc
 
-    from gshtui.system.quick_dataclasses import make_quickly
-
     # Loading creates hundreds of thousands of objects that all stay: collecting garbage now would find none, and
     # walking through them takes a tenth of the time that `gsh` takes to begin. `runner.collect_later` ends that.
     gc.set_threshold(1_000_000, 20, 100)
-    make_quickly()
 
 
 def _open_standard_streams() -> None:

@@ -26,9 +26,6 @@ def open_window(opening: Opening) -> int:
     mark_face()
     first_frame = paint(cwd)
     try:
-        from gshtui.system import quick_dataclasses
-
-        quick_dataclasses.make_quickly()
         from gshtui.client.hub_dial import HubDial, window_opening
         from gshtui.fleet.keeper import call_keeper
 

@@ -1,4 +1,4 @@
-"""The keeper: the hub that looks after agents, shells and mail while no window is open, one for each data folder.
+"""The keeper: the hub of windows, which looks after agents, shells and mail while none is open; one for a data folder.
 
 A lock of the kernel in that folder says who it is. Whoever starts it takes the lock and has the new process inherit it,
 so of many that need it at once one starts it, and it is held from before that process exists until it ends, however it

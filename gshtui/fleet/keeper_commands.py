@@ -92,7 +92,7 @@ class ShowKeeper(Parameters, Returns[KeeperReport]):
 
 
 class StartKeeper(Parameters, Returns[KeeperReport]):
-    """Start the keeper now, rather than with the first agent or command."""
+    """Start the keeper now, rather than with the first window, agent or command."""
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "start"
@@ -129,9 +129,9 @@ class HubParameters(Parameters):
     SHELL = ShellGroup(
         "Background service that keeps agents and shells running.",
         """\
-The keeper looks after agents, shells and messages while no window is open.
+The keeper is the hub of your windows, and looks after agents, shells and messages while none is open.
 
-It starts with the first agent in a terminal, or at the end of a `gsh` or of a command that it could have done, and
+It starts with the first window or agent, or at the end of a `gsh` or of a command that it could have done, and
 ends after ten minutes with nothing to do, or after five seconds if a command started it;
 `[hub] keep = "never"` in the configuration turns it off.""",
     )
@@ -219,7 +219,7 @@ def commands(settings: Settings) -> list[AnyCommand]:
     return [
         Command(
             "hub",
-            "Show, start or stop the keeper, which works while no window is open",
+            "Show, start or stop the keeper, the hub of your windows",
             HubParameters,
             family.handle,
             access=Access.HUMAN_ONLY,
@@ -285,7 +285,7 @@ def _render_report(_: Invocation, report: KeeperReport) -> Outcome:
     elif report.keep == "never":
         text = f"{_NONE} `hub.keep` is never: agents and shells are looked after only while a window is open."
     else:
-        text = f"{_NONE} It starts with the first agent in a terminal, and with `gsh` and other commands."
+        text = f"{_NONE} It starts with the first window or agent, and with `gsh` and other commands."
     return Outcome(data, text)
 
 
