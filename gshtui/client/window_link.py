@@ -80,6 +80,7 @@ class WindowLink:
         self.goes_on = False
         """Whether a turn goes on there after this was stopped."""
         self._lost = asyncio.Event()
+        self._moved = ""
         self._reader = reader
         self._writer = writer
         self._terminals = terminals
@@ -121,9 +122,10 @@ class WindowLink:
         self._writer.close()
         await self.bus.close()
 
-    async def ended(self) -> None:
-        """Return once the hub has ended by itself."""
+    async def ended(self) -> str:
+        """Return once the hub has ended by itself, or leads to another one: its conversation, else nothing."""
         await self._lost.wait()
+        return self._moved
 
     # Commands
 
@@ -264,6 +266,10 @@ class WindowLink:
             while True:
                 message = await self._next()
                 if "bye" in message:
+                    break
+                if "move" in message:
+                    self._moved = str(message["move"])
+                    self._writer.close()
                     break
                 try:
                     self._handle_message(message)

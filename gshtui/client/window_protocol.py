@@ -3,7 +3,8 @@
 The window opens (`WindowOpening`), and is told `begins` or why it is `declined`. From then on it sends events
 (`event`), calls (`id`, `do`, `with`), the end of one that nobody waits for (`cancel`), and answers (`answer`, `yes`);
 it is sent events, results (`id` with `value`, `failed` or `fault`), questions of a running call (`ask`, `question`),
-and the commands that there are (`commands`). Values are as in `plain_values`.
+the commands that there are (`commands`), and for which conversation it is to open anew (`move`). Values are as in
+`plain_values`.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from gshtui.bus.bus import Bus, merged
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.hub_events import Noticed, QuitRequested
+from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_protocol import CALLS, WindowOpening, may_publish, plain_error
 from gshtui.commands.declaration import Question
 from gshtui.fleet.keeper import LINGER, LOGGED_OUT
@@ -128,7 +129,7 @@ class AskedWindows(NoHost):
         if (there := next((window for window in self._windows if window.is_for(opening, session)), None)) is not None:
             there.attach(face)
             return
-        window = _HostedWindow(self._host, opening, loaded, after_logout=self._after_logout)
+        window = _HostedWindow(self._host, opening, loaded, self._has_open, after_logout=self._after_logout)
         self._after_logout = False
         self._windows.append(window)
         try:
@@ -137,6 +138,10 @@ class AskedWindows(NoHost):
         finally:
             self._windows.remove(window)
             self._changed.set()
+
+    def _has_open(self, opening: WindowOpening, session: str) -> bool:
+        """Whether a window from this folder would come to a conversation that other windows have open."""
+        return any(window.is_for(opening, session) for window in self._windows)
 
     async def _named_session(self, opening: WindowOpening, loaded: Loaded) -> str:
         """The conversation that it names; empty: a new one, or none that there is."""
@@ -297,7 +302,15 @@ class _Face:
 class _HostedWindow:
     """A window's hub. Windows may come to it, and leave it in the middle of a turn."""
 
-    def __init__(self, host: Hub, opening: WindowOpening, loaded: Loaded, *, after_logout: bool) -> None:
+    def __init__(
+        self,
+        host: Hub,
+        opening: WindowOpening,
+        loaded: Loaded,
+        has_open: Callable[[WindowOpening, str], bool],
+        *,
+        after_logout: bool,
+    ) -> None:
         from gshtui.hub.composition import build_hub
 
         self.opening = opening
@@ -305,6 +318,7 @@ class _HostedWindow:
         self._hub = build_hub(window_options(opening, loaded), self._bus, host)
         self.door = WindowHub(self._hub)
         self._after_logout = after_logout
+        self._has_open = has_open
         self._history = WindowHistory()
         self._faces: list[_Face] = []
         """The windows that are there, or coming."""
@@ -383,11 +397,23 @@ class _HostedWindow:
         """Say what a window says. Raises `BadLine`."""
         if not may_publish(event):
             raise BadLine(f"a window may not send {type(event).__name__}")
-        if isinstance(event, QuitRequested):
-            self.cease(face)
-            face.outbox.put(event)
-        else:
-            self._bus.publish(event)
+        match event:
+            case QuitRequested():
+                self.cease(face)
+                face.outbox.put(event)
+            case SessionChangeRequested() if self._leads_elsewhere(event):
+                face.send(move=event.session)
+            case _:
+                self._bus.publish(event)
+
+    def _leads_elsewhere(self, event: SessionChangeRequested) -> bool:
+        """Whether a window is to go to others that have the conversation open, rather than to read along."""
+        return (
+            event.agent == self.opening.agent
+            and not self.working
+            and event.session not in ("new", "latest", self._hub.session_of(event.agent))
+            and self._has_open(self.opening, event.session)
+        )
 
     def cease(self, face: _Face) -> None:
         """Start nothing from now on, for a window that leaves, if it is the last; a turn in progress may go on."""

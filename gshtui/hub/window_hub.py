@@ -68,9 +68,9 @@ class WindowHub:
         """Stop the hub in order."""
         await self._hub.stop()
 
-    async def ended(self) -> None:
+    async def ended(self) -> str:
         """Return once the hub has ended by itself: not while this process runs."""
-        await asyncio.get_running_loop().create_future()
+        return await asyncio.get_running_loop().create_future()
 
     async def drained(self) -> None:
         """Wait until all that was published so far is handled."""

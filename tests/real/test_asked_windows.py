@@ -16,6 +16,7 @@ import pytest
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished, TurnFinished
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
+from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_link import WindowLink
 from gshtui.fleet.keeper import running_keeper
 from gshtui.hub.window_hub import WindowHub
@@ -126,6 +127,23 @@ async def test_two_windows_have_the_same_conversation_and_one_answer_is_enough(
                 await eventually(lambda: asyncio.to_thread(getattr, second, "_exit"))
             assert first.is_running
             assert held_in(first.bridge.conversation) == keeper_pid()
+
+
+async def test_a_window_goes_to_a_conversation_that_another_has_open(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with loopback("anthropic", [[Say("well said")]], repeat=True) as server:
+        keyed(monkeypatch, server)
+        async with window(project) as first, window(project) as second:
+            await say(first, "the first question")
+            session = first.bridge.conversation
+            assert second.bridge.conversation != session
+            second.publish(SessionChangeRequested(agent="main", session=session))
+            text = await eventually(lambda: screen(second), until=lambda text: "well said" in text)
+            assert "❯ the first question" in text and "The hub has ended" not in text
+            await say(second, "the second question")
+            assert second.bridge.conversation == session
+            await eventually(lambda: screen(first), until=lambda text: "❯ the second question" in text)
 
 
 async def test_a_window_that_does_not_read_holds_up_nobody(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

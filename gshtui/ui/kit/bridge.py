@@ -136,15 +136,18 @@ class Bridge:
 
     async def _replace(self, hub: HubPort) -> None:
         """Once the hub has ended by itself, go on with another one, in the conversation as it is in the record."""
-        await hub.ended()
+        elsewhere = await hub.ended()
         if self.hub is not hub:
             return
         self._up.clear()
         self.hub = None
         ends, self._open_ends = self._open_ends, {}
         self.feed(list(ends.values()))
-        if self._session:
-            self.opening = msgspec.structs.replace(self.opening, session=self._session)
+        if session := elsewhere or self._session:
+            self.opening = msgspec.structs.replace(self.opening, session=session)
+        if elsewhere:
+            await self.start()
+            return
         text = "The hub has ended; this window goes on with another one."
         hint = "What was in progress is interrupted."
         self._waiting.insert(0, Noticed(level="warning", text=text, hint=hint, about=self.opening.agent))
