@@ -37,9 +37,8 @@ def main(wheel: str, lock: str) -> None:
             component["hashes"] = [{"alg": "SHA-256", "content": hashes["sha256"]}]
         components.append(component)
     components.sort(key=lambda one: str(one["name"]).lower())
-    print(
-        json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": components}, indent=1)
-    )
+    document = {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": components}
+    json.dump(document, sys.stdout, indent=1)
 
 
 main(*sys.argv[1:])

@@ -1,6 +1,6 @@
 """Entries of the system's keyring: a provider's key for `[providers.*] keyring`, a value of an account of agents.
 
-Only `gsh-tui login` and `logout` write there. The package `keyring` is optional (`pip install 'gsh-tui[keyring]'`) and
+Only `gsh-tui login` and `logout` write there. The package `keyring` is optional (`pip install keyring`) and
 imported when an entry is wanted. The keyring may ask the person to unlock it, or not answer at all, so the wait has a
 limit.
 """

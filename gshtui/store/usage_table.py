@@ -1,4 +1,4 @@
-"""The table `usage`: what model requests used, and sums by day, agent, model and conversation.
+"""The table `usage`: what model requests used, and sums by day, agent, model, provider, folder and conversation.
 
 Runs its SQL inside the caller's transaction.
 """
@@ -17,7 +17,10 @@ from gshtui.bus.usage_data import By, UsageRow, UsageSum
 from gshtui.store.encoding import clean_text
 from gshtui.store.table import Table
 
-_KEYS: dict[By, str] = {"day": "day", "agent": "agent", "model": "model", "session": "session"}
+_KEYS: dict[By, str] = {
+    **{"day": "day", "agent": "agent", "model": "model", "provider": "provider", "session": "session"},
+    "project": "coalesce((SELECT cwd FROM sessions WHERE sessions.id = usage.session), '')",
+}
 _TREE = (
     "WITH RECURSIVE tree (id) AS (SELECT ?1 UNION SELECT s.id FROM sessions s JOIN tree ON s.parent = tree.id)"
     " SELECT id FROM tree LIMIT 10000"

@@ -1,6 +1,6 @@
 """Makes what a package brings for other programs, man page and completions: `python -m tests.kit.packaged_files`.
 
-They are made of the command line itself, so that they say what it knows; a test sees whether they are as it would be now.
+They are made of the command line itself, so that they say what it knows; a test sees whether they are as they would be.
 """
 
 from __future__ import annotations

@@ -36,6 +36,11 @@ def test_usage(project: Path, session: str) -> None:
     assert run_gsh("usage", "--by", "model", "--since", "1h", "--session", session, cwd=project).out.startswith(
         "model "
     )
+    head, row = run_gsh("usage", "--by", "project", "--format", "csv", cwd=project).out.splitlines()
+    assert head.startswith("project,requests,tokens,input,") and row.startswith(
+        f"{project},{found['total']['requests']},"
+    )
+    assert run_gsh("usage", "--by", "session", "--format", "json", cwd=project).json == found
     assert run_gsh("usage", "--agent", "nobody", cwd=project).out == "No usage was recorded.\n"
     ran = run_gsh("usage", "--since", "whenever", cwd=project)
     assert (ran.code, "is not a time" in ran.err, ran.out) == (2, True, "")

@@ -1,14 +1,15 @@
-"""The command `usage`: sums by day, agent, model or conversation. Only reads.
+"""The command `usage`: sums by day, agent, model, provider, folder or conversation. Only reads.
 
 Declared for the hub and for an agent in its own process.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -24,16 +25,20 @@ from gshtui.store.store_errors import StoreError
 from gshtui.text.verbatim import fenced
 
 
+Format = Literal["table", "csv", "json"]
+
+
 @dataclass(frozen=True, slots=True)
 class UsageReport:
     """What requests used, a sum for each line."""
 
     by: By
     sums: list[UsageSum]
+    format: Format = "table"
 
 
 class ReportUsage(Parameters, Returns[UsageReport]):
-    """Show the usage of model requests in all folders, by day, agent, model or conversation.
+    """Show the usage of model requests in all folders, by day, agent, model, provider, folder or conversation.
 
     Token counts come from the providers. `estimate` shows how far off our own estimate of the input was. Claude, Codex,
     Gemini and OpenCode count by their transcripts, at the prices that they or the catalog know.
@@ -50,6 +55,7 @@ class ReportUsage(Parameters, Returns[UsageReport]):
     session: Annotated[str, ShellOption(metavar="ID", kind="session")] = Field(
         default="", description="Only this conversation and the agents started from it"
     )
+    format: Format = Field(default="table", description="A table, or csv or json for other programs")
 
 
 SyncPrograms = Callable[[], Awaitable[None]]
@@ -71,7 +77,7 @@ def commands(store: Store, sync_programs: SyncPrograms) -> list[AnyCommand]:
             )
         except StoreError as error:
             raise command_error(error) from error
-        return UsageReport(parameters.by, list(found))
+        return UsageReport(parameters.by, list(found), parameters.format)
 
     def render(invocation: Invocation, report: UsageReport) -> Outcome:
         data: dict[str, Any] = {
@@ -79,6 +85,13 @@ def commands(store: Store, sync_programs: SyncPrograms) -> list[AnyCommand]:
             "rows": [usage_report.plain(one) for one in report.sums],
             "total": usage_report.plain(usage_report.total(report.sums)),
         }
+        if report.format != "table":
+            made = (
+                json.dumps(data, indent=1)
+                if report.format == "json"
+                else usage_report.comma_separated(report.sums, report.by)
+            )
+            return Outcome(data, made)
         text = usage_report.table(report.sums, report.by)
         return Outcome(data, text if invocation.caller.is_agent else fenced(text))
 

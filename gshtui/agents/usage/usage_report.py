@@ -5,6 +5,8 @@ Pure. Money is in US dollars; a sum says if it leaves out requests with an unkno
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
@@ -17,7 +19,10 @@ from gshtui.text.sanitise import one_line
 
 _WIDTH = 5
 """Cells of the longest bar: a line of a usual size fits beside the panes of a window of 120 columns."""
-_HEADS: dict[By, str] = {"day": "day", "agent": "agent", "model": "model", "session": "conversation"}
+_HEADS: dict[By, str] = {
+    **{"day": "day", "agent": "agent", "model": "model", "provider": "provider"},
+    **{"project": "folder", "session": "conversation"},
+}
 
 
 def total(sums: Sequence[UsageSum]) -> UsageSum:
@@ -57,6 +62,25 @@ def plain(one: UsageSum) -> dict[str, Any]:
         "seconds": round(one.seconds, 1),
         "last": one.last,
     }
+
+
+def comma_separated(sums: Sequence[UsageSum], by: By) -> str:
+    """The lines for a spreadsheet: a row of names, then what scripts get, unknown values as empty fields."""
+    into = io.StringIO()
+    rows = [plain(one) for one in sums]
+    names = list(plain(total(())))
+    writer = csv.writer(into, lineterminator="\n")
+    writer.writerow([by, *names[1:]])
+    writer.writerows([_cell(row[name]) for name in names] for row in rows)
+    return into.getvalue().rstrip("\n")
+
+
+def _cell(value: object) -> object:
+    """Not what a spreadsheet would take for a formula."""
+    if not isinstance(value, str):
+        return value
+    text = one_line(value, 500)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
 
 
 def table(sums: Sequence[UsageSum], by: By) -> str:
