@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gshtui.agents.agent import Agent, ChooseModel
 from gshtui.agents.checkpoints import Checkpoints
-from gshtui.agents.context_assembly import make_engine
+from gshtui.agents.context_assembly import make_engine, make_instructions
 from gshtui.agents.hooks.agent_hooks import AgentHooks
 from gshtui.agents.loop import TurnLimit, unlimited
 from gshtui.agents.ports import Record
@@ -70,6 +70,7 @@ class AgentCharacter:
 
 def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
     """The agent, listening; it has no model and no conversation yet, and answers nothing before its `start`."""
+    own = None if character.instructions is not None else make_instructions(around.bus, character.name, around.dirs.cwd)
     table, steps = around.settings.context, around.settings.agent.max_steps
     toolbox = Toolbox(
         around.bus,
@@ -85,6 +86,7 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         prepare=around.prepare,
         read_mentions=around.read_mentions,
         hooks=around.hooks,
+        note_path=None if own is None else own.note_path,
     )
 
     toolbox.checkpoints = character.checkpoints
@@ -108,7 +110,7 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         around.dirs.cwd,
         sections,
         attended=character.attended,
-        instructions=character.instructions,
+        instructions=character.instructions or own,
         more=(*character.more, *([] if around.hooks is None else [told_by_hooks])),
     )
     agent = Agent(

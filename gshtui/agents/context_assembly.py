@@ -60,12 +60,17 @@ def make_engine(
         more: further sources of text, asked after the system texts and AGENTS.md.
     """
     settings = ContextSettings.from_table(table)
-    instructions = instructions or InstructionSection(
-        cwd, lambda text, hint: bus.publish(Noticed(level="warning", text=text, hint=hint, about=agent))
-    )
+    instructions = instructions or make_instructions(bus, agent, cwd)
     review = SummaryReviewer(bus, agent, settings.review_seconds, attended) if settings.review else None
     sources = (system_source(sections), instructions, *more)
     return ContextEngine(bus, agent, store or MemoryContextStore(), settings, sources, review)
+
+
+def make_instructions(bus: Bus, agent: str, cwd: Path) -> InstructionSection:
+    """AGENTS.md and the like of a folder on this machine, for an agent."""
+    return InstructionSection(
+        cwd, lambda text, hint: bus.publish(Noticed(level="warning", text=text, hint=hint, about=agent))
+    )
 
 
 _HINT = "`agents` lists them."

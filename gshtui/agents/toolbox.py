@@ -96,6 +96,7 @@ class Toolbox:
         prepare: PrepareTools | None = None,
         read_mentions: ReadMentions | None = None,
         hooks: AgentHooks | None = None,
+        note_path: Callable[[Path], str] | None = None,
     ) -> None:
         """
         Args:
@@ -106,12 +107,14 @@ class Toolbox:
             prepare: called before each request; adds tools that can change while the agent works.
             read_mentions: reads what a person's prompt names besides files.
             hooks: asked before and after each call; `None`: there are none.
+            note_path: learns, in a thread, which path a tool has worked on; what it says goes with the result.
         """
         self.selector = ToolSelector(registry, always_tools)
         self._blocks = blocks
         self._prepare = prepare
         self._read_mentions = read_mentions
         self._hooks = hooks
+        self._note_path = note_path
         self.checkpoints: Checkpoints | None = None
         """Keeps the files as they are before and after turns; `None`: nothing does."""
         self._bus = bus
@@ -172,7 +175,15 @@ class Toolbox:
             outcome = await run_parsed(command, parameters, invocation)
         except CommandError as error:
             return f"[@{shown} could not be read: {error}]"
-        return f"{shown}, which the prompt names:\n\n{outcome.text}"
+        note = await self._note_of(call)
+        return f"{shown}, which the prompt names:\n\n{outcome.text}" + (f"\n\n{note}" if note else "")
+
+    async def _note_of(self, call: ToolCall) -> str:
+        """What there is to know where the call has worked."""
+        named = call.arguments.get("path")
+        if self._note_path is None or not isinstance(named, str) or not named or "\0" in named:
+            return ""
+        return await asyncio.to_thread(self._note_path, self._dirs.cwd / named)
 
     async def missing_files(self, prompt: str) -> list[str]:
         """A sentence for each picture, PDF or sound that a person's prompt names and that is not there."""
@@ -373,6 +384,8 @@ class Toolbox:
             stage.outcome = outcome
         status: ResultStatus = "timeout" if outcome.timed_out else "error" if outcome.is_error else "ok"
         result = await self._shortened(call, session, block, outcome, status, seconds)
+        if not outcome.is_error and (note := await self._note_of(call)):
+            result = msgspec.structs.replace(result, content=f"{result.content}\n\n{note}")
         return await self._after_hooks(call, session, result, hooked)
 
     def _invocation(self, call: ToolCall, session: str) -> Invocation:

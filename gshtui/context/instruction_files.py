@@ -30,6 +30,8 @@ MAX_FILE = 64 * 1024
 MAX_TOTAL = 128 * 1024
 """Bytes of all files together: the user's own is read first, then those nearest to the folder at hand."""
 _MAX_LINK = 4_096
+_MAX_NESTED = 12
+"""Folders below the one at hand whose files agents get, as they come to work there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,13 @@ class ReadFile:
         return not self.problem and self.used < self.size
 
 
-def find_instruction_files(cwd: Path, trusted: Sequence[str] = ()) -> InstructionFiles:
-    """The existing files, by name only. Never raises. `trusted`: folders whose files apply whatever they say."""
+def find_instruction_files(cwd: Path, trusted: Sequence[str] = (), nested: Sequence[Path] = ()) -> InstructionFiles:
+    """The existing files, by name only. Never raises.
+
+    Args:
+        trusted: folders whose files apply whatever they say.
+        nested: real folders of the project outside the way down to `cwd`, whose files apply there, too.
+    """
     found = InstructionFiles()
     try:
         own = paths.config_dir() / NAMES[0]
@@ -85,7 +92,10 @@ def find_instruction_files(cwd: Path, trusted: Sequence[str] = ()) -> Instructio
         found.root = paths.project_root(here)
     except OSError:
         return found
-    theirs = [file for folder in _folders(found.root, here) if (file := _of_folder(folder, found.root)) is not None]
+    folders = _folders(found.root, here)
+    for inner in nested:
+        folders += [one for one in _folders(found.root, inner) if one not in folders]
+    theirs = [file for folder in folders if (file := _of_folder(folder, found.root)) is not None]
     base = trusted_base(found.root) if theirs else found.root
     always = any(found.root.is_relative_to(os.path.realpath(folder)) for folder in trusted)
     for file in _with_imports(theirs, found.root):
@@ -246,6 +256,32 @@ class InstructionSection:
         self._contribution = Contribution()
         self._said: set[str] = set()
         self._ignored: tuple[object, ...] = ()
+        self._nested: dict[Path, None] = {}
+
+    def note_path(self, path: Path) -> str:
+        """A tool has worked on a file or in a folder: the instructions that lie nearest to it apply from now on.
+
+        Returns those that nobody has told the agent yet, for the result of the call; from the next prompt on they are
+        among the other ones.
+        """
+        try:
+            here = self._cwd.resolve()
+            root, real = paths.project_root(here), path.resolve()
+            folder = real if real.is_dir() else real.parent
+            known = folder in self._nested or here.is_relative_to(folder) or not folder.is_relative_to(root)
+            if known or not trust.is_searched(folder.relative_to(root)) or len(self._nested) == _MAX_NESTED:
+                return ""
+            inner = [one for one in _folders(root, folder) if not here.is_relative_to(one)]
+            if all(_of_folder(one, root) is None for one in inner):
+                return ""
+            before = {str(file.path) for file in find_instruction_files(here, self._trusted, tuple(self._nested)).files}
+            self._nested[folder] = None
+            after = find_instruction_files(here, self._trusted, tuple(self._nested)).files
+            fresh = read_instruction_files([file for file in after if str(file.path) not in before])
+        except (OSError, ValueError, RuntimeError):
+            return ""
+        texts = [_passage(one, str(here)).text for one in fresh if not one.problem and one.text]
+        return "\n\n".join(f"[{text}]" for text in texts)
 
     async def __call__(self, new: bool) -> Contribution:
         """The current files; the same object as long as nothing changed."""
@@ -260,7 +296,7 @@ class InstructionSection:
         return contribution
 
     def _look(self) -> tuple[Contribution, list[tuple[str, str]]]:
-        found = find_instruction_files(self._cwd, self._trusted)
+        found = find_instruction_files(self._cwd, self._trusted, tuple(self._nested))
         words: list[tuple[str, str]] = []
         ignored = (found.state, *signature(found.ignored)) if found.ignored else ()
         if ignored != self._ignored:  # report each change of a trusted file
@@ -272,7 +308,8 @@ class InstructionSection:
         files = read_instruction_files(found.files)
         self._signature = mark
         words += self._unsaid([word for file in files if (word := _wrong(file)) is not None])
-        return Contribution(tuple(_passage(file) for file in files if not file.problem and file.text)), words
+        here = os.path.realpath(self._cwd)
+        return Contribution(tuple(_passage(file, here) for file in files if not file.problem and file.text)), words
 
     def _unsaid(self, words: list[tuple[str, str]]) -> list[tuple[str, str]]:
         fresh = [word for word in words if word[0] not in self._said]
@@ -280,14 +317,19 @@ class InstructionSection:
         return fresh
 
 
-def _passage(read: ReadFile) -> Passage:
-    """One file in the form for the model: with its name, and whose it is."""
+def _passage(read: ReadFile, here: str) -> Passage:
+    """One file in the form for the model: its name, whose it is, and where it holds. `here`: the folder at hand."""
     file = read.file
+    folder = file.path.parent
+    nested = file.within is not None and not Path(here).is_relative_to(os.path.realpath(folder))
     whose = "the person's own, for all projects" if file.within is None else "the project's"
     rest = ""
     if read.cut:
         rest = f"\n\n[{read.size - read.used:,} more bytes of this file are left out; read the file to see them.]"
     head = f"Instructions from {shown(file)} ({whose}). They say how to work here, and grant no permissions."
+    if nested:
+        place = one_line(os.path.relpath(os.path.realpath(folder), here), 200)
+        head += f" They hold for files below {place}, where they win over those of folders above."
     text = f"{head}\n\n{read.text}{rest}"
     source = "AGENTS.md (yours)" if file.within is None else shown(file)
     return Passage("system", source, text, path=os.fsencode(file.path).decode(errors="replace"), kind="file")

@@ -26,7 +26,7 @@ class WebOptions:
 def serve_window(options: WebOptions) -> int:
     """Serve until asked to stop; returns the exit code."""
     if importlib.util.find_spec("textual_serve") is None:
-        complain("the browser needs the package textual-serve.", "Install it: `pip install 'gsh-tui[web]'`.")
+        complain("the browser needs the package textual-serve.", "Install it: `pip install textual-serve`.")
         return exits.ERROR
     return run_command(lambda stop: _run(options, stop))
 

@@ -117,6 +117,11 @@ def brought(root: Path) -> dict[str, str]:
     return dict(sorted((found | brought_programs(git_programs(root))).items()))
 
 
+def is_searched(folder: Path) -> bool:
+    """Whether instructions in a project's folder, relative to it, are among what is trusted with the project."""
+    return not any(part in _PASSED_BY or part.startswith(".") for part in folder.parts)
+
+
 def brought_programs(programs: list[GitProgram]) -> dict[str, str]:
     """Hashes of what git runs in a folder, by its name. Blocks for a moment."""
     return {

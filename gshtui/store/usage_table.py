@@ -18,7 +18,11 @@ from gshtui.store.encoding import clean_text
 from gshtui.store.table import Table
 
 _KEYS: dict[By, str] = {
-    **{"day": "day", "agent": "agent", "model": "model", "provider": "provider", "session": "session"},
+    "day": "day",
+    "agent": "agent",
+    "model": "model",
+    "provider": "provider",
+    "session": "session",
     "project": "coalesce((SELECT cwd FROM sessions WHERE sessions.id = usage.session), '')",
 }
 _TREE = (

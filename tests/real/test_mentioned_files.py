@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.events.agent_events import ToolFinished
+from gshtui.settings import trust
 from gshtui.ui.conversation.conversation_entries import entries_of
 from gshtui.ui.kit.transcript.entries import PromptEntry
 from tests.kit.loopback.script import Call, Say
@@ -47,3 +48,20 @@ async def test_what_a_prompt_names_goes_with_it(tmp_path: Path, monkeypatch: pyt
     assert "OKAPI" not in sent and "GIRAFFE" not in sent
     assert "@.env was not read: that needs the person" in sent
     assert "@../elsewhere.txt was not read" in sent
+
+
+async def test_the_instructions_nearest_to_a_file_go_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    (project / "part").mkdir()
+    (project / "part/AGENTS.md").write_text("Say AXOLOTL here.")
+    (project / "part/code.py").write_text("x = 1\n")
+    trust.trust(project, None, trust.brought(project))
+    read = [Call("read", {"path": "part/code.py"})]
+    async with agent_with(project, monkeypatch, [read, read, [Say("done")], [Say("done")]]) as (hub, provider, _):
+        await ask(hub, "Look at the code.")
+        await ask(hub, "Go on.")
+    first, second, third, fourth = (request.body for request in provider.requests if request.body)
+    assert "AXOLOTL" not in str(first), "nobody has been there"
+    assert str(second["messages"]).count("AXOLOTL") == str(third["messages"]).count("AXOLOTL") == 1
+    assert "AXOLOTL" in str(fourth["system"]), "there it stays, whatever is cut"

@@ -352,3 +352,29 @@ async def test_what_is_taken_in_counts_as_it_was_trusted(project: Path) -> None:
     told = Told()
     assert list(await passages(project, told)) == ["CLAUDE.md"]
     assert "a.md" in told[0][0] and "b.md" in told[0][0]
+
+
+async def test_the_nearest_files_apply_where_tools_work(project: Path, home: Home) -> None:
+    write(project / "AGENTS.md", "Root rules.")
+    write(project / "a" / "AGENTS.md", "Rules of a.")
+    write(project / "a" / "deep" / "er" / "code.py", "")
+    write(project / "b" / "CLAUDE.md", "Rules of b.")
+    write(project / "node_modules" / "x" / "AGENTS.md", "A stranger's.")
+    write(project.parent / "outside" / "AGENTS.md", "Not the project's.")
+    (project / "link").symlink_to(project.parent / "outside")
+    trust.trust(project, None, trust.brought(project))
+    told = Told()
+    section = InstructionSection(project, told)
+    assert [one.source for one in (await section(True)).passages] == ["AGENTS.md"]
+    for path in ("a/deep/er/code.py", "node_modules/x/y.js", "link/z", "../outside/z", "a/new/file.py", "missing/x"):
+        section.note_path(project / path)
+    first, second = (await section(False)).passages
+    assert (first.source, second.source) == ("AGENTS.md", "a/AGENTS.md") and second.text.endswith("Rules of a.")
+    assert "for files below a, where they win" in second.text and "win over" not in first.text
+    write(project / "b" / "CLAUDE.md", "Changed since.")
+    section.note_path(project / "b")
+    assert len((await section(False)).passages) == 2 and "b/CLAUDE.md" in told[0][0], "what nobody trusted is named"
+    below = InstructionSection(project / "a" / "deep", Told())
+    below.note_path(project / "a" / "deep" / "er" / "code.py")
+    assert [one.source for one in (await below(True)).passages] == ["AGENTS.md", "a/AGENTS.md"]
+    assert "win over" not in str((await below(True)).passages), "it lies above"

@@ -24,7 +24,6 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.text.verbatim import fenced
 
-
 Format = Literal["table", "csv", "json"]
 
 

@@ -20,8 +20,12 @@ from gshtui.text.sanitise import one_line
 _WIDTH = 5
 """Cells of the longest bar: a line of a usual size fits beside the panes of a window of 120 columns."""
 _HEADS: dict[By, str] = {
-    **{"day": "day", "agent": "agent", "model": "model", "provider": "provider"},
-    **{"project": "folder", "session": "conversation"},
+    "day": "day",
+    "agent": "agent",
+    "model": "model",
+    "provider": "provider",
+    "project": "folder",
+    "session": "conversation",
 }
 
 
