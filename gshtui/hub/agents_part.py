@@ -19,7 +19,7 @@ from gshtui.agents.loop import unlimited
 from gshtui.agents.memory.memory_section import MemorySection
 from gshtui.agents.sessions import OpenSessions
 from gshtui.agents.skills.skill_store import read_skills, skills_section
-from gshtui.agents.toolbox import PrepareTools, ReadMentions, WorkDirs
+from gshtui.agents.toolbox import PrepareTools, WorkDirs
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentAdded, PromptBegun, PromptSubmitted
 from gshtui.bus.events.hub_events import Noticed
@@ -29,6 +29,7 @@ from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.context.system_section import mode_section, system_sections
 from gshtui.hub.hook_part import agent_hooks, watch_hooks
 from gshtui.hub.hub import Hub
+from gshtui.hub.named_texts import named_texts
 from gshtui.hub.part_lifecycle import MissingPart
 from gshtui.providers.port import ProviderError
 from gshtui.store.memory_table import MemoryNote
@@ -161,7 +162,7 @@ def surroundings(
         WorkDirs(hub.options.cwd, hub.project) if there is None else WorkDirs(Path(there.folder), Path(there.project)),
         hub.telemetry.redactor.redact_certain if hub.telemetry and hub.settings.context.redact_secrets else None,
         prepare=server_tools(hub, permits),
-        read_mentions=server_mentions(hub),
+        read_mentions=named_texts(hub),
         hooks=agent_hooks(hub),
     )
 
@@ -176,15 +177,6 @@ def checkpoints_of(hub: Hub, agent: str) -> Checkpoints | None:
         hub.bus.publish(Noticed(level=level, text=text, hint=hint, about=agent))
 
     return Checkpoints(project, store.checkpoints, notice)
-
-
-def server_mentions(hub: Hub) -> ReadMentions:
-    """Reads the resources of MCP servers that a person's prompt names."""
-
-    async def read(prompt: str, agent: str) -> list[tuple[str, str]]:
-        return await hub.mcp_servers().mentioned(prompt, agent) if hub.has_mcp_servers else []
-
-    return read
 
 
 def server_tools(hub: Hub, permits: Callable[[AnyCommand], bool]) -> PrepareTools:
