@@ -1,6 +1,6 @@
-"""Reaches a person who is not at the terminal: by a command of theirs and by a webhook, but not in their quiet hours.
+"""Reaches a person who is not at the terminal: by a command, a webhook and apprise, but not in their quiet hours.
 
-The window and the keeper have one each. Both ways get the words without secrets, have a deadline, and hold nothing up;
+The window and the keeper have one each. All ways get the words without secrets, have a deadline, and hold nothing up;
 a way that fails is noticed once. Whether the person is called about an agent at all is decided here for every way, also
 for the badge, the bell and the desktop.
 """
@@ -11,12 +11,15 @@ import asyncio
 import contextlib
 import datetime
 import fnmatch
+import importlib
+import importlib.util
 import os
 import signal
+import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import Noticed
@@ -25,13 +28,14 @@ from gshtui.system.processes import kill_child, start_child
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.system.time_limit import time_limit
 from gshtui.text.day_hours import is_within
+from gshtui.text.sanitise import one_line, plain
 
 if TYPE_CHECKING:
     from gshtui.guard.redaction import Redactor
     from gshtui.settings.model import Settings
 
 WITHIN = 10.0
-"""Seconds for the command, and for the webhook."""
+"""Seconds for each way."""
 _MOST = 8
 """Notifications under way; further ones are dropped, as the person has enough to look at."""
 Clock = Callable[[], datetime.datetime]
@@ -75,12 +79,14 @@ class PersonNotifier:
         return not is_within(chosen.quiet, self._clock().time())
 
     def send(self, text: str, agent: str) -> None:
-        """Run the command and call the webhook, where there are any. `text`: one line without controls."""
+        """Call the person in each way that there is. `text`: one line without controls."""
         chosen = self._settings.notify
         if chosen.command:
             self._start("command", self._run_command(text, agent))
         if chosen.webhook:
             self._start("webhook", self._call_webhook(text, agent))
+        if chosen.apprise:
+            self._start("apprise", self._call_apprise(text, agent))
 
     async def stop(self) -> None:
         """End what is under way."""
@@ -139,6 +145,27 @@ class PersonNotifier:
                 await kill_child(process)
         return f"The notification command {argv[0]} ended with {process.returncode}." if process.returncode else ""
 
+    async def _call_apprise(self, text: str, agent: str) -> str:
+        """Why it failed; empty: it did not. Its network calls block, in a thread that nothing has to wait for."""
+        if importlib.util.find_spec("apprise") is None:
+            return "The package apprise is not installed beside gsh-tui (`pip install apprise`): it sent nothing."
+        words, title = await self._redacted(text), f"gsh-tui: {agent}" if agent else "gsh-tui"
+        loop = asyncio.get_running_loop()
+        answer = loop.create_future()
+
+        def call() -> None:
+            why = _by_apprise(self._settings.notify.apprise, title, words)
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(lambda: answer.done() or answer.set_result(why))
+
+        threading.Thread(target=call, name="apprise", daemon=True).start()
+        try:
+            async with time_limit(WITHIN):
+                why: str = await answer
+        except TimeoutError:
+            return f"Notification by apprise did not end within {WITHIN:g} s."
+        return await self._redacted(why)
+
     async def _call_webhook(self, text: str, agent: str) -> str:
         """Why it failed; empty: it did not. It goes to the address that is set and to no other."""
         import httpx2  # few have a webhook
@@ -159,3 +186,22 @@ class PersonNotifier:
             why = error.message if isinstance(error, ExpectedError) else error
             return f"The notification webhook cannot be reached: {why}."
         return "" if 200 <= code < 300 else f"The notification webhook answered {code}."
+
+
+def _by_apprise(addresses: Sequence[str], title: str, words: str) -> str:
+    """Why it failed, in words without the addresses, which have keys in them; empty: it did not. Blocks."""
+    apprise: Any = importlib.import_module("apprise")  # an extra, and slow to load
+
+    try:
+        for number, address in enumerate(addresses, 1):
+            service = address.partition(":")[0]
+            sender = apprise.Apprise()
+            if not sender.add(address):
+                return f"Address {number} of apprise ({service}) is none that apprise knows."
+            with apprise.LogCapture(level=apprise.logging.WARNING, fmt="%(message)s") as said:
+                if not sender.notify(body=words, title=title):
+                    reason = one_line(plain(said.getvalue()), 200).strip().rstrip(".")
+                    return f"Notification by apprise ({service}) failed{f': {reason}' if reason else ''}."
+    except Exception as error:  # dozens of services' code
+        return f"Notification by apprise failed: {type(error).__name__}."
+    return ""

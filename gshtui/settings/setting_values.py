@@ -142,6 +142,13 @@ def webhook_address(value: str) -> str:
     return value
 
 
+def apprise_address(value: str) -> str:
+    """An address as apprise writes them: a service, and whom to reach there."""
+    if not re.match(r"[a-z][a-z0-9+.-]*://.", value, re.IGNORECASE):
+        raise ValueError("write an address of apprise, such as ntfy://my-topic")
+    return value
+
+
 def plain_word(value: str) -> str:
     """A word that a command line takes for no option and that a shell takes for nothing else, or nothing."""
     if value and (value.startswith("-") or not re.fullmatch(r"[A-Za-z0-9_.:@%/\[\]+-]{1,255}", value)):

@@ -20,6 +20,7 @@ from gshtui.settings.setting_values import (
     ProviderType,
     VariableName,
     Variables,
+    apprise_address,
     quiet_hours,
     ssh_option,
     variables,
@@ -587,6 +588,11 @@ class Notify(SettingsTable):
     webhook: Annotated[str, AfterValidator(webhook_address)] = Field(
         default="",
         description='An https address that each notification is sent to as JSON: {"text": …, "agent": …, "at": …}.',
+    )
+    apprise: list[Annotated[str, AfterValidator(apprise_address)]] = Field(
+        default=[],
+        description="Where else notifications go, by the package apprise: its addresses of phones and chats, such as"
+        " ntfy://my-topic.",
     )
     quiet: Annotated[str, AfterValidator(quiet_hours)] = Field(
         default="", description="Hours in which nothing calls you, such as 22:00-07:30."

@@ -179,3 +179,32 @@ async def test_agents_are_muted_by_name() -> None:
 def test_a_mistake_in_the_settings_is_refused(wrong: dict[str, str]) -> None:
     with pytest.raises(ValidationError, match="write"):
         Notify(**wrong)  # pyright: ignore[reportArgumentType]
+
+
+async def test_apprise_gets_the_words_without_secrets(hook: tuple[Hook, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "hunter2-hunter2")
+    server, address = hook
+    notices = list[Event]()
+    made = notifier(notices, Notify(apprise=[address.replace("http://", "json://") + "/topic"]))
+    made.send("fix asks: run curl -H hunter2-hunter2", "fix")
+    await until_idle(made)
+    path, got = server.got.get_nowait()
+    assert path == "/topic" and got["title"] == "gsh-tui: fix"
+    assert got["message"].startswith("fix asks: run curl") and "hunter2" not in got["message"]
+    assert notices == []
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [("json://127.0.0.1:1/s3cr3t-path", "(json) failed"), ("nosuch://s3cr3t", "none that apprise knows")],
+)
+async def test_apprise_that_fails_is_noticed_once_and_names_no_address(address: str, words: str) -> None:
+    notices = list[Event]()
+    made = notifier(notices, Notify(apprise=[address]))
+    for _ in range(2):
+        made.send("done", "fix")
+        await until_idle(made)
+    (notice,) = notices
+    assert isinstance(notice, Noticed) and words in notice.text and "s3cr3t" not in notice.text
+    with pytest.raises(ValidationError):
+        Notify(apprise=["a phone"])
