@@ -16,8 +16,6 @@ from gshtui.system.expected_error import ExpectedError
 from tests.kit.loopback.script import Say
 from tests.kit.mcp_turns import agent_with, ask
 
-COVERS = ("gshtui.hub.named_texts",)
-
 PAGE = (
     "<!DOCTYPE html><html><head><title>t</title></head><body><h1>The  WOMBAT</h1><script>evil()</script>"
     "<ul><li>one<li>two &amp; three</ul>\x1b[31m</body></html>"
