@@ -41,6 +41,7 @@ def _make_mcp_servers(hub: Hub) -> ServerPool:
 async def start_store(hub: Hub) -> None:
     """Open the record and the log, and start recording events. Raises `StoreError`."""
     from gshtui.agents.telemetry import Journal, Telemetry
+    from gshtui.agents.trace_export import TraceExport, is_wanted
     from gshtui.hub.prompt_part import offer_prompts
     from gshtui.hub.virtual_files import mount_record
     from gshtui.store.store import Store
@@ -48,6 +49,9 @@ async def start_store(hub: Hub) -> None:
     telemetry = hub.telemetry = Telemetry(hub.bus, hub.settings, hub.environ, hub.carries)
     hub.parts.stops_with("log", telemetry.close)
     hub.offers.flush_log = telemetry.flush_log
+    if is_wanted(hub.environ):
+        traces = TraceExport(hub.bus, hub.environ, telemetry.redactor.redact, hub.carries)
+        hub.parts.stops_with("traces", traces.close)
     if not hub.owns_bus:
         hub.parts.stops_with("events", hub.bus.drained)
     if hub.host is not None and hub.host.store is not None:
