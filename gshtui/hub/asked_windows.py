@@ -41,6 +41,7 @@ from gshtui.system.expected_error import ExpectedError
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.peer import sees_the_same
 from gshtui.system.plain_values import PlainValueError, from_plain, to_plain
+from gshtui.system.process_tree import is_of_agent
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, end_all, report, start_job
 
@@ -118,6 +119,9 @@ class AskedWindows(NoHost):
     async def _serve(self, connection: HubConnection, face: _Face, opening: WindowOpening) -> None:
         if not sees_the_same(connection.peer):
             face.send(declined="it is in other namespaces")
+            return
+        if await asyncio.to_thread(is_of_agent, connection.peer.pid):
+            face.send(declined="only a person has a window, and an agent asks")
             return
         loaded = await asyncio.to_thread(load, Path(opening.cwd), environ=opening.environ)
         if why := difference(self._host, self._umask, opening, loaded):

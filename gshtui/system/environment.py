@@ -7,6 +7,9 @@ from collections.abc import Mapping
 MARK = "GSH_CALL"
 """Variable carried by every process of one call, so that each can be found wherever it went."""
 
+AGENT = "GSH_AGENT"
+"""Variable of the programs in an agent's terminal: its id."""
+
 _WINDOW = frozenset({"TERM", "COLUMNS", "LINES", "SHLVL", "PWD", "OLDPWD", "_", "STY", "WINDOWID", "VTE_VERSION"})
 """Facts about the terminal or shell that started us, which the agent's terminal does not share."""
 _PREFIXES = ("TMUX", "TERM_PROGRAM", "KITTY_", "WEZTERM_", "ALACRITTY_", "ITERM_", "GHOSTTY_", "TEXTUAL")
@@ -14,7 +17,7 @@ _PREFIXES = ("TMUX", "TERM_PROGRAM", "KITTY_", "WEZTERM_", "ALACRITTY_", "ITERM_
 
 def program_environment(environ: Mapping[str, str], agent: str, **more: str) -> dict[str, str]:
     """The variables for the agent with this id, without undecodable ones."""
-    return without_terminal(environ) | {"GSH_AGENT": agent} | more
+    return without_terminal(environ) | {AGENT: agent} | more
 
 
 def without_terminal(environ: Mapping[str, str]) -> dict[str, str]:

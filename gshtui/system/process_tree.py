@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from gshtui.system.environment import AGENT, MARK
 from gshtui.system.process_identity import start_of
 
 Identity = tuple[int, float]
@@ -39,6 +40,33 @@ def above(pid: int) -> list[Identity]:
         one = psutil.Process(pid)
         found = [(each.pid, begun) for each in (one, *one.parents()) if (begun := start_time(each.pid))]
     return found
+
+
+def is_of_agent(pid: int) -> bool:
+    """Whether a process is an agent's, or a command's of one, or below this process; true where that cannot be told.
+
+    A process that has left its parents and its variables behind is not recognised.
+    """
+    import psutil
+
+    try:
+        one = psutil.Process(pid)
+        if _has_mark(one.environ()):
+            return True
+        above = one.parents()
+    except psutil.Error:
+        return True
+    for each in above:
+        if each.pid == os.getpid():
+            return True
+        with suppress(psutil.Error):  # another user's, such as the terminal's
+            if _has_mark(each.environ()):
+                return True
+    return False
+
+
+def _has_mark(environ: Mapping[str, str]) -> bool:
+    return AGENT in environ or MARK in environ
 
 
 def tree(pid: int, start: float) -> list[Identity]:

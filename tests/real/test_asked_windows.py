@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -23,6 +26,7 @@ from gshtui.hub.window_hub import WindowHub
 from gshtui.settings.paths import data_dir
 from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.window.app import Workbench
+from tests.kit.command import environment
 from tests.kit.configuration import made_project
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Fault, Say
@@ -189,6 +193,48 @@ async def test_what_is_no_word_of_a_window_is_refused_and_the_rest_goes_on(proje
     async with window(project) as app:
         link_of(app)._send(**line)
         assert await link_of(app).split_line("help; agent ls") == ["help", "agent ls"]
+
+
+ASKS = """
+import os
+from gshtui.client.hub_dial import dial, window_opening
+opening = window_opening(cwd=os.getcwd(), session="", agent="", provider="", model="", mode=None, environ=os.environ)
+print(dial(opening) is not None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "asks"),
+    [
+        ((), True),
+        (("env", "GSH_AGENT=0001"), False),
+        (("env", "GSH_CALL=c"), False),
+        (("env", "GSH_AGENT=0001", "sh", "-c", 'unset GSH_AGENT; "$@"', "sh"), False),
+    ],
+)
+async def test_a_process_of_an_agent_gets_no_window(before: tuple[str, ...], asks: bool, tmp_path: Path) -> None:
+    words = (*before, sys.executable, "-c", ASKS)
+    ran = await asyncio.to_thread(
+        subprocess.run, words, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert (ran.stdout, ran.stderr) == (f"{asks}\n", "")
+
+
+async def test_a_command_of_an_agent_gets_no_window_even_without_its_variables(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GSH_SANDBOX__ENABLED", "false")
+    (project / "asks.py").write_text(ASKS)
+    ours = [f"{name}={value}" for name, value in environment().items() if name not in ("GSH_AGENT", "GSH_CALL")]
+    command = shlex.join(["env", "-i", *ours, sys.executable, "asks.py"])
+    call = Call("bash", {"command": command})
+    async with loopback("anthropic", [[call], [Say("done")]]) as server:
+        keyed(monkeypatch, server)
+        async with window(project, mode="yolo") as app:
+            ended: list[Any] = []
+            link_of(app).bus.subscribe(ended.extend, ToolFinished, name="test")
+            await say(app, "go")
+            assert [event.content.split() for event in ended] == [["False"]]
 
 
 TURN = [
