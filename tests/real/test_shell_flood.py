@@ -1,4 +1,4 @@
-"""Nothing is lost: 20,000 commands from ten shells, while the hub is killed and started again ten times.
+"""Nothing is lost: thousands of commands from ten shells, while the hub is killed and started again and again.
 
 The shells are processes that do what the plugin does (`tests.kit.plugin_shell`), without the zsh around it; they hang
 up at every hundredth command and not at each, which would take minutes. They run a piece of their commands for each of
@@ -19,18 +19,19 @@ from gshtui.settings import paths
 from gshtui.store.command_history import HistoryQuery
 from gshtui.store.store import Store
 from tests.kit.command import ROOT
+from tests.kit.storms import FULL
 from tests.kit.tmux import eventually
 
 COVERS = ("gshtui.shell.spool",)
 
-SHELLS, COMMANDS, KILLS = 10, 2_000, 10
+SHELLS, COMMANDS, KILLS = (10, 2_000, 10) if FULL else (10, 800, 4)
 PIECE = COMMANDS // KILLS
 HUB = [sys.executable, "-m", "tests.kit.shell_log_child"]
 SHELL = [sys.executable, "-m", "tests.kit.plugin_shell"]
 
 
 @pytest.mark.timeout(240)
-async def test_twenty_thousand_commands_survive_ten_hubs() -> None:
+async def test_the_commands_of_ten_shells_outlive_their_hubs() -> None:
     socket, spool = paths.runtime_dir() / "gsh.sock", paths.data_dir() / "spool"
     store = await Store.open(paths.data_dir() / "gsh.db")
     hub = _hub()
