@@ -14,6 +14,7 @@ from gshtui.cli import by_hand, declared
 from gshtui.cli.familiar_words import MEANT, OPTIONS
 from gshtui.cli.opening import PANES
 from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option, mode_option, print_version, version_option
+from gshtui.cli.word_groups import grouped
 from gshtui.settings.paths import FolderError
 
 EPILOG = """\
@@ -30,6 +31,15 @@ class Root(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(by_hand.command_words())
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by group, those that most people need first."""
+        found = {word: self.get_command(ctx, word) for word in self.list_commands(ctx)}
+        shown = {word: command for word, command in found.items() if command is not None and not command.hidden}
+        width = max(map(len, shown))
+        for title, words in grouped(shown):
+            with formatter.section(title):
+                formatter.write_dl([(word.ljust(width), shown[word].get_short_help_str(200)) for word in words])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in by_hand.MODULES and cmd_name not in self.commands:
