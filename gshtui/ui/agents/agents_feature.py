@@ -183,7 +183,7 @@ class AgentsFeature(Feature):
 
         title = f"What {_called(agent)} lets you choose"
         self.window.push_screen(
-            Picker(title, choices, empty="Nothing.", hint="{list.choose} sets it · {list.close} closes"), chosen
+            Picker(title, choices, empty="Nothing.", hint="{list.choose} to set it · {list.close} to close"), chosen
         )
 
     def _rename(self, agent: AgentView) -> None:

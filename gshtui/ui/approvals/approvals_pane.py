@@ -73,7 +73,7 @@ class ReasonInput(FoldingArea, can_focus=False):
     """One line for the reason; the panel closes it."""
 
     def __init__(self, wrote: Callable[[], None]) -> None:
-        super().__init__(id="reason", placeholder="Reason, sent to the agent · Enter denies · Esc goes back")
+        super().__init__(id="reason", placeholder="Reason, sent to the agent · Enter to deny · Esc to go back")
         self._wrote = wrote
 
     def changed(self) -> None:

@@ -13,7 +13,7 @@ from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.textual.painting import always_draws_cursor
 
 NEW_LINE = frozenset(("ctrl+j", "shift+enter", "alt+enter"))
-_KEYS = "enter saves it and allows · ctrl+j new line · esc goes back"
+_KEYS = "enter to save it and allow · ctrl+j for a new line · esc to go back"
 VOID = "the question is closed, so this rule saves nothing · esc"
 
 

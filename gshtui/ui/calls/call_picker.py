@@ -21,7 +21,7 @@ class CallsScreen(Picker):
             "Calls",
             [call_choice(call, found.here) for call in found.calls],
             empty="No calls yet. /create call=NAME makes one.",
-            hint="{list.choose} joins · {list.close} closes · /create call=NAME makes one",
+            hint="{list.choose} to join · {list.close} to close · /create call=NAME makes one",
         )
 
 

@@ -137,7 +137,7 @@ class ChangesFeature(Feature):
                 self.window.perform(EditHunk.at(place).model_copy(update={"text": changed}), pane.action_reload)
 
         self.window.push_screen(
-            InputScreen(f"Edit {place.file}", text=text, lines=True, exact=True, does="saves"), write
+            InputScreen(f"Edit {place.file}", text=text, lines=True, exact=True, does="save"), write
         )
 
     # Comments
@@ -187,7 +187,7 @@ class ChangesFeature(Feature):
 
         title = f"Comment on {fresh.place}"
         later = f"{key_of(self.window.input_line, 'diff.send')} sends all comments later"
-        self.window.push_screen(InputScreen(title, text=fresh.text, hint=later, lines=True, does="keeps it"), write)
+        self.window.push_screen(InputScreen(title, text=fresh.text, hint=later, lines=True, does="keep it"), write)
 
     async def _send(self, pane: DiffPane) -> None:
         """Send the comments to the agent whose changes these are; to one that is chosen, if several could be meant."""

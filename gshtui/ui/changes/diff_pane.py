@@ -42,7 +42,7 @@ class WorktreesScreen(Picker):
             "Worktree changes",
             choices,
             empty="This folder is not in a git repository.",
-            hint="{list.choose} compares it with its base · {list.close} closes",
+            hint="{list.choose} to compare it with its base · {list.close} to close",
         )
 
 
@@ -184,7 +184,7 @@ class DiffPane(TabPane):
             self._says.update(Content(f"Can't show the changes. {error}"))
         else:
             self.view.load(found)
-            keys = with_keys(self.view, "{diff.reload} looks again, {diff.close} closes this tab.")
+            keys = with_keys(self.view, "{diff.reload} to look again, {diff.close} to close this tab.")
             self._says.update(Content(f"No changes compared with {found.base}. {keys}"))
             self._list.clear_options()
             self._list.add_options([Option(_entry(file)) for file in found.files])

@@ -74,7 +74,7 @@ class ContextActions:
 
     async def _receipt(self, agent: str, cut: str) -> None:
         receipt = await self._feature.call(ShowReceipt(agent=agent, cut=cut))
-        hint = "enter opens an item · u restores this item · U undoes the whole compaction"
+        hint = "enter to open an item · u to restore it · U to undo the whole compaction"
 
         def edited(text: str) -> None:
             self._app.perform(EditSummary(agent=agent, cut=cut, text=text))
@@ -149,7 +149,7 @@ class ContextActions:
             f"What would {self._feature.name_of(agent)} send with …",
             await self._app.model_choices(),
             empty="No models found.",
-            hint="{list.choose} shows it; nothing changes · {list.close} closes",
+            hint="{list.choose} to show it; nothing changes · {list.close} to close",
         )
 
         def chosen(answer: str | None) -> None:
@@ -192,7 +192,7 @@ class ContextActions:
             "Compare with",
             choices,
             empty="Nothing else to compare with yet.",
-            hint="{list.choose} compares · {list.close} closes",
+            hint="{list.choose} to compare · {list.close} to close",
         )
 
         def chosen(answer: str | None) -> None:

@@ -274,7 +274,7 @@ def _change(change: Change) -> EntryWords:
     sign, style = CHANGES[change.kind]
     sizes = f" {figures.tokens(change.before)} → {figures.tokens(change.after)} tokens" if change.before else ""
     way = "u restores it" if change.kind in ("truncated", "pruned", "shortened") else ""
-    leads = "enter opens its receipt" if change.cut else ""
+    leads = "enter to open its receipt" if change.cut else ""
     return EntryWords(((style, f"{sign} {change.kind}"), ("muted", sizes), ("faint", _joined(way, leads))))
 
 

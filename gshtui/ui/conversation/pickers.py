@@ -23,7 +23,7 @@ class ModelsScreen(Picker):
             # Those that can be used now come first; else in the catalog's order.
             [model_choice(model) for model in sorted(models, key=lambda one: one.usable is False)],
             empty="No models available. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
-            hint="{list.choose} uses it from the next request · {list.close} closes",
+            hint="{list.choose} to use it from the next request · {list.close} to close",
             headings=("model", "provider", "window", "$/M in, out"),
         )
 
@@ -60,7 +60,7 @@ class SessionsScreen(Picker):
             "Conversations",
             choices,
             empty="No conversations yet.",
-            hint="{list.choose} opens · {list.close} closes · all are kept",
+            hint="{list.choose} to open · {list.close} to close · all are kept",
         )
 
 
@@ -72,7 +72,7 @@ class PromptsScreen(Picker):
             "Rewind to before a prompt",
             [prompt_choice(prompt, now) for prompt in prompts],
             empty="Nothing has been asked in this conversation yet.",
-            hint="{list.choose} goes back, with the files as they were · {list.close} closes · /redo undoes it",
+            hint="{list.choose} to go back, with the files as they were · {list.close} to close · /redo undoes it",
         )
 
 

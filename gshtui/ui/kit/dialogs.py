@@ -178,7 +178,7 @@ class InputScreen(ModalScreen[str | None]):
         hint: str = "",
         lines: bool = False,
         exact: bool = False,
-        does: str = "sends",
+        does: str = "send",
     ) -> None:
         super().__init__()
         self._does = does
@@ -197,8 +197,8 @@ class InputScreen(ModalScreen[str | None]):
                 yield TextArea(self._text, id="words", compact=True, soft_wrap=True)
             else:
                 yield LineField(self._text, id="words")
-            sends = f"{{form.submit}} {self._does}" if self._lines else "enter confirms"
-            hint = " · ".join(filter(None, (sends, "{form.close} cancels", self._hint)))
+            sends = f"{{form.submit}} to {self._does}" if self._lines else "enter to confirm"
+            hint = " · ".join(filter(None, (sends, "{form.close} to cancel", self._hint)))
             yield Static(Content(with_keys(self, hint)), classes="dialog-hint")
 
     def on_mount(self) -> None:

@@ -94,7 +94,7 @@ class RowActions(Generic[Row]):
             for key in await self.fitting(row)
         ]
         picker = Picker(
-            title, choices, empty="No actions available.", hint="{list.choose} runs it · {list.close} closes"
+            title, choices, empty="No actions available.", hint="{list.choose} to run it · {list.close} to close"
         )
 
         def perform(chosen: str | None) -> None:

@@ -174,7 +174,7 @@ class SettingsFeature(Feature):
         choices = [PickerChoice(word, word or "(none)", current=word == now) for word in words]
         preview = host.preview_theme if is_theme else None
         picker = Picker(
-            row.id, choices, empty="", hint="{list.choose} keeps it · {list.close} goes back", preview=preview
+            row.id, choices, empty="", hint="{list.choose} to keep it · {list.close} to go back", preview=preview
         )
 
         def chosen(word: str | None) -> None:

@@ -87,16 +87,16 @@ class SettingsScreen(FilteredList[None]):
         row = self.row
         help = row.help if row is not None else ""
         fixed = f" {row.fixed} sets it, which your file does not change." if row is not None and row.fixed else ""
-        does = ["{list.choose} changes it"]
+        does = ["{list.choose} to change it"]
         if row is not None and row.kind not in ("persona", "profile", "new persona"):
-            does.append("{settings.reset} resets it")
+            does.append("{settings.reset} to reset it")
         if row is not None and row.provider:
-            does.append("{settings.check} checks the provider")
+            does.append("{settings.check} to check the provider")
         name = f"{row.id} · " if row is not None and "." in row.id else ""
         told = Content.assemble(
             (name, "$foreground-muted"),
             (f"{one_line(help, 400)}{fixed}\n", "$foreground"),
-            with_keys(self, " · ".join([*does, "{list.close} closes"])),
+            with_keys(self, " · ".join([*does, "{list.close} to close"])),
         )
         self.query_one(".dialog-hint", Static).update(told)
 
@@ -151,7 +151,7 @@ class KeyScreen(ModalScreen[str]):
         with Vertical(classes="dialog"):
             yield Static(Content(one_line(self._title, 200)), classes="dialog-title")
             yield _Keys("Press the new key.", markup=False, id="pressed")
-            yield Static(Content("escape cancels"), classes="dialog-hint")
+            yield Static(Content("escape to cancel"), classes="dialog-hint")
 
     def on_mount(self) -> None:
         self.query_one(_Keys).focus()

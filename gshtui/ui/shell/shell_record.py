@@ -19,7 +19,9 @@ _TITLES = {"note": "Note", "folder": "Folder changed", "file": "Files changed"}
 class RecordScreen(TextScreen):
     """See the module. `y` copies the output if there is one, else the command."""
 
-    HINT: ClassVar[str] = "{text.close} closes · {text.copy} copies the output · select with the mouse to copy a part"
+    HINT: ClassVar[str] = (
+        "{text.close} to close · {text.copy} to copy the output · select with the mouse to copy a part"
+    )
 
     def __init__(self, row: Row, output: str) -> None:
         self._copies = row.text if isinstance(row, ShellNote) else output or row.command

@@ -241,7 +241,7 @@ class ShellLogBody(Vertical):
     def __init__(self, project: str, clock: Callable[[], float]) -> None:
         super().__init__(id="shell-log")
         self.view = ShellLogView(project, clock)
-        self.line = FilterLine("filter by words · escape clears")
+        self.line = FilterLine("filter by words · escape to clear")
         self._head = Static("", markup=False, id="shell-head")
         self._about = Static("", markup=False, id="shell-about")
         self._project = project
@@ -288,7 +288,7 @@ class ShellLogBody(Vertical):
     def _words(self, state: LogState) -> str:
         row = self.view.chosen
         if row is None:
-            nothing = "Nothing matches the filter. escape clears it."
+            nothing = "Nothing matches the filter · escape to clear it"
             return nothing if state.filter and not state.total and not state.stale else ""
         parts = [words.clock(row.at, self.view.now), words.folder(row.cwd, self._project) if row.cwd else ""]
         if isinstance(row, ShellRecord):

@@ -79,10 +79,10 @@ def _matter(state: TabAgent, info: PaneInfo | None, shown: TerminalDisplay) -> C
     if shown.held:
         more = " · new output below" if shown.behind else ""
         where = f"{shown.up:,} lines up" if shown.up else "paused"
-        return Content.styled(f"↑ {where}{more} · escape goes back to the live screen", "$primary")
+        return Content.styled(f"↑ {where}{more} · escape to go back to the live screen", "$primary")
     if info is None:
         return Content.styled("Waiting for the first screen …", _MUTED)
-    return Content.styled(f"enter types into {name}", _MUTED)
+    return Content.styled(f"enter to type into {name}", _MUTED)
 
 
 def ended_line(info: PaneInfo) -> str:

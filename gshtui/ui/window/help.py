@@ -72,7 +72,7 @@ class HelpScreen(ModalScreen[None]):
             yield LineField(placeholder="Type to search: a key, a word, an id", id="filter")
             yield VerticalScroll(Static(id="rows"), id="text", can_focus=False)
             yield Static(
-                Content(f"{key_of(self, 'list.close')} closes · grey: the name to use in [keybindings]"),
+                Content(f"{key_of(self, 'list.close')} to close · grey: the name to use in [keybindings]"),
                 classes="dialog-hint",
             )
 

@@ -138,7 +138,7 @@ class PaletteScreen(FilteredList[PaletteEntry | None]):
             self.choices.highlighted = self.choices.get_option_index(str(kept if not words else 0))
         count = f"{len(self.listed)} found · " if words else ""
         self.query_one(".dialog-hint", Static).update(
-            count + with_keys(self, "{list.choose} runs it · {list.close} closes")
+            count + with_keys(self, "{list.choose} to run it · {list.close} to close")
         )
 
     def _ranked(self) -> list[Ranked]:

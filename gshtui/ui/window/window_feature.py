@@ -93,7 +93,7 @@ class WindowFeature(Feature):
 
         before = self._host.theme
         choices = [PickerChoice(name, name, current=name == before) for name in self._host.themes()]
-        hint = "{list.choose} keeps it · {list.close} goes back"
+        hint = "{list.choose} to keep it · {list.close} to go back"
         picker = Picker("Themes", choices, empty="", hint=hint, preview=self._host.preview_theme)
 
         def answered(chosen: str | None) -> None:

@@ -31,7 +31,7 @@ class TextScreen(ModalScreen[None]):
         bind("text.bottom", "edge('bottom')"),
     ]
 
-    HINT: ClassVar[str] = "{text.close} closes · {text.copy} copies all · select with the mouse to copy a part"
+    HINT: ClassVar[str] = "{text.close} to close · {text.copy} to copy all · select with the mouse to copy a part"
 
     def __init__(self, title: str, text: str | Content) -> None:
         super().__init__()

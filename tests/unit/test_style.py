@@ -1,0 +1,55 @@
+"""What `.github/STYLE.md` asks of the words that people read, as far as a test can tell."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.settings.setting_names import ORDER
+from tests.kit import source
+
+_SAYS = re.compile(r"(?:\b(?:enter|escape|esc)|\{[a-z]+\.[a-z_]+\}) (?!is\b|was\b|has\b|keys\b)[a-z]+s\b")
+"""A key that does something, in the third person."""
+
+
+def written(text: str) -> list[str]:
+    """The texts in a module that are no docstrings, with what is filled in as `…`."""
+    tree = ast.parse(text)
+    documented = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented
+    ]
+
+
+def test_labels_are_short_and_help_is_a_phrase() -> None:
+    labels = [label for key in KEYS.values() for label in (key.label, key.name)]
+    assert [one for one in labels if len(one.split()) > 3 or not one[:1].isupper() or one.endswith(".")] == []
+    third = re.compile(r"(?:Shows|Opens|Closes|Goes|Moves|Lets|Lists|Looks)\b")
+    helped = [key.help for key in KEYS.values()]
+    assert [one for one in helped if not one[:1].isupper() or one.endswith(".") or third.match(one)] == []
+
+
+def test_hints_say_what_a_key_is_to_do() -> None:
+    """`enter to select`, not `enter selects`, wherever keys are listed beside each other."""
+    found = [
+        f"{source.name(path)}: {text}"
+        for path in source.files()
+        if "ui" in path.parts
+        for text in written(path.read_text(encoding="utf-8"))
+        if " · " in text and _SAYS.search(text)
+    ]
+    assert found == []
+    assert _SAYS.search("{list.choose} sets it · {list.close} closes") and _SAYS.search("enter denies · esc goes")
+
+
+def test_groups_of_settings_are_titles() -> None:
+    assert all(title[:1].isupper() and len(title.split()) <= 3 for title in ORDER)
