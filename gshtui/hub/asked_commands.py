@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -41,8 +40,8 @@ from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
 from gshtui.hub.hub import Hub
 from gshtui.hub.local_commands import LocalCommands
+from gshtui.hub.surroundings import other_place
 from gshtui.hub.workspaces import WorkspaceError, Workspaces
-from gshtui.settings import paths
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
@@ -209,13 +208,9 @@ class AskedCommands(NoHost):
 
     def _settings_there(self, request: CommandRequest) -> Loaded:
         """The settings as the other side would load them. Raises `Declined` if they mean another record than ours."""
-        here, there = os.environ, request.environ
-        if any(here.get(name, "") != there.get(name, "") for name in paths.VARIABLES):
-            raise Declined("it is about other folders")
-        cwd = Path(request.cwd)
-        if not (cwd.is_absolute() and cwd.is_dir()):
-            raise Declined("its folder is gone")
-        loaded = load(cwd, environ=there)
+        if why := other_place(request.cwd, request.environ):
+            raise Declined(why)
+        loaded = load(Path(request.cwd), environ=request.environ)
         ours = self._hub.settings
         if any(getattr(loaded.settings, table) != getattr(ours, table) for table in _TABLES):
             raise Declined("it has other settings")

@@ -16,6 +16,14 @@ _SHARED = ("tmux", "store")
 """The settings that a face must share with the host; and where the record is."""
 
 
+def other_place(cwd: str, environ: Mapping[str, str]) -> str:
+    """Why a face's folder, or the folders of its program, are not to be had here; empty: they are."""
+    if any(os.environ.get(name, "") != environ.get(name, "") for name in paths.VARIABLES):
+        return "it is about other folders"
+    folder = Path(cwd)
+    return "" if folder.is_absolute() and folder.is_dir() else "its folder is gone"
+
+
 class Surroundings(Protocol):
     """What a face passes on to what it starts."""
 
@@ -36,13 +44,11 @@ def difference(host: Hub, umask: int, there: Surroundings, loaded: Loaded) -> st
         umask: this process's.
         loaded: the settings there.
     """
-    ours = host.settings
     if not loaded.settings.hub.resident:
         return "a process of its own does it"
-    if any(os.environ.get(name, "") != there.environ.get(name, "") for name in paths.VARIABLES):
-        return "it is about other folders"
-    if not Path(there.cwd).is_dir():
-        return "its folder is gone"
+    if why := other_place(there.cwd, there.environ):
+        return why
+    ours = host.settings
     if there.umask != umask or there.limits != process_limits.limits():
         return "it has another umask or other limits"
     if loaded.settings.general.session_dir != ours.general.session_dir:
