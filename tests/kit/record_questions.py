@@ -168,11 +168,11 @@ def _busy() -> tuple[Step, ...]:
 
 _QWEN = Step("idle", "idle", until=r"^(?![\s\S]*Initializing)[\s\S]*Type your message", steady=1.5)
 _QWEN_BUSY = (
-    Step("busy", "thinking", text="do:long", until="esc to cancel", steady=0, after=0.5),
+    Step("busy", "thinking", text="do:long", until=r"This sentence[\s\S]*esc to cancel", steady=0, after=0.5),
     Step("interrupted", "idle", keys=("Escape",), until="ancelled"),
 )
 _GEMINI_BUSY = (
-    Step("busy", "thinking", text="do:long", until="esc to cancel", steady=0, after=0.5),
+    Step("busy", "thinking", text="do:long", until=r"This sentence[\s\S]*esc to cancel", steady=0, after=0.5),
     Step("interrupted", "idle", keys=("Escape",), until="cancelled", steady=1.0),
 )
 _OPENCODE_BUSY = (
@@ -403,8 +403,7 @@ SCENES: dict[str, tuple[Scene, ...]] = {
                 Step("command", "waiting", text="do:touch", until="Permission required"),
                 Step("always", "waiting", keys=("Right", "Enter"), until="Always allow", steady=1.0),
                 Step("back", "waiting", keys=("Escape",), until="Permission required", steady=1.0),
-                Step("words", "waiting", keys=("Right", "Right", "Enter"), until="Reject permission"),
-                Step("denied", "idle", keys=("Enter",), until=r"ctrl\+p", steady=1.0),
+                Step("denied", "idle", keys=("Right", "Right", "Enter"), until=r"ctrl\+p", steady=1.0),
                 Step("sleep", "waiting", text="do:sleep", until="Permission required"),
                 Step("tool", "tool", keys=("Enter",), until="esc interrupt", steady=0),
                 Step("ran", "idle", until=r"slept[\s\S]*has run\.[\s\S]*ctrl\+p"),
@@ -434,9 +433,7 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             (
                 Step("idle", "idle", until=r"\n> *\s*\Z", steady=1.0),
                 Step("draft", "idle", text="half a thought", enter=False, until="half a thought", draft=True),
-                Step("busy", "thinking", keys=("C-u",), text="do:long", until="This sentence", steady=0),
-                Step("interrupted", "idle", keys=("C-c",), until=r"\^C[\s\S]*\n> *\s*\Z", steady=1.0),
-                Step("question", "waiting", text="/add nofile.py", until=r"\[Yes\]:\s*\Z"),
+                Step("question", "waiting", keys=("C-u",), text="/add nofile.py", until=r"\[Yes\]:\s*\Z"),
                 Step("refused", "idle", keys=("n", "Enter"), until=r"\n> *\s*\Z"),
             ),
         ),
