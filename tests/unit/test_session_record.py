@@ -151,6 +151,28 @@ async def test_a_finished_turn_is_evidence_and_one_under_way_is_none() -> None:
     assert (found.rank, found.status, found.at) == (Rank.TRANSCRIPT, "idle", 9.0)
 
 
+async def test_the_end_of_a_turn_is_read_as_it_is_written_down(tmp_path: Path) -> None:
+    """Not only at the next look at a screen, which shows no work any more."""
+    file, heard = tmp_path / "talk.jsonl", asyncio.Event()
+    file.write_text("go\n")
+
+    async def last_turn() -> TurnText | None:
+        over = "done" in file.read_text()
+        return TurnText("1", 5.0, "go", ("Done.",), "Done.", over, written=9.0, file=file)
+
+    source = FinishedTurn(last_turn)
+    await source.start(heard.set)
+    try:
+        await source.refresh(quiet=True)
+        assert source.evidence is None
+        heard.clear()
+        file.write_text("go\ndone\n")
+        await asyncio.wait_for(heard.wait(), 30)
+        assert source.evidence is not None
+    finally:
+        await source.stop()
+
+
 def test_a_program_elsewhere_has_no_files_here() -> None:
     async def last_turn() -> None:
         return None

@@ -6,7 +6,7 @@ A program's conversation is found by its id, or else by its folder and the agent
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
@@ -101,6 +101,8 @@ class TurnText:
     """When the newest of it was written down, in epoch seconds."""
     final: bool = False
     """That it is over, the transcript says itself."""
+    file: Path | None = None
+    """The transcript, where it is one file."""
 
     def answers(self, text: str) -> bool:
         """Whether this text is what was asked, however its white space was changed on the way."""
@@ -137,6 +139,8 @@ class LastTurns:
                 place = reader.find(wanted, environ, home_of(environ))
                 now = stamp_of(place)
             turn = None if place is None else _last_turn(reader, place)
+            if turn is not None and isinstance(place, Path):
+                turn = replace(turn, file=place)
         except OSError:
             return None
         self._known.pop(wanted, None)
