@@ -301,9 +301,8 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         Scene(
             "ask",
             (
-                Step("idle", "idle", until=r"^(?![\s\S]*Initializing)[\s\S]*Type your message", steady=1.5),
-                Step("busy", "thinking", text="do:long", until="esc to cancel", steady=0, after=0.5),
-                Step("interrupted", "idle", keys=("Escape",), until="ancelled"),
+                _QWEN,
+                *_QWEN_BUSY,
                 Step("command", "waiting", text="do:touch", until="Yes, allow once|allow once"),
                 Step("denied", "idle", keys=("Escape",), until="Type your message", steady=1.0),
                 Step("small-edit", "waiting", text="do:small", until="allow once"),
@@ -320,9 +319,8 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         Scene(
             "plan",
             (
-                Step("idle", "idle", until=r"^(?![\s\S]*Initializing)[\s\S]*Type your message", steady=1.5),
-                Step("busy", "thinking", text="do:long", until="esc to cancel", steady=0, after=0.5),
-                Step("interrupted", "idle", keys=("Escape",), until="ancelled"),
+                _QWEN,
+                *_QWEN_BUSY,
                 Step("plan", "waiting", text="do:plan", until="proceed|allow once|Yes", steady=1.0),
             ),
             set_up=_qwen_mode("plan"),
@@ -351,9 +349,8 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         Scene(
             "auto",
             (
-                Step("idle", "idle", until=r"^(?![\s\S]*Initializing)[\s\S]*Type your message", steady=1.5),
-                Step("busy", "thinking", text="do:long", until="esc to cancel", steady=0, after=0.5),
-                Step("interrupted", "idle", keys=("Escape",), until="ancelled"),
+                _QWEN,
+                *_QWEN_BUSY,
                 Step("command", "waiting", text="do:touch", until="allow once|proceed", optional=True),
             ),
         ),
