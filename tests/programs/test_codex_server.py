@@ -163,8 +163,8 @@ async def test_the_next_hub_connects_to_the_same_server(stage: Stage) -> None:
     stage.hub = build_hub(HubOptions(cwd=stage.folder, loaded=load(stage.folder)))
     await stage.hub.start()
     try:
-        await stage.until(stage.look, lambda row: row.question is not None and by_protocol(row))
-        assert stage.row.question == question, "the same question, whoever asks"
+        # The same question, whoever asks; what its screen shows of it may come first.
+        await stage.until(stage.look, lambda row: row.question == question and by_protocol(row))
         await answer(stage, question, "Yes, this once")
         await stage.status("idle")
         assert (stage.folder / "made.txt").exists()
