@@ -181,8 +181,8 @@ def test_settings_by_variable_and_by_flag(home: Home) -> None:
 
 # Variables
 
-OTHERS = {"ZSH_CUSTOM"}
-"""oh-my-zsh's."""
+OTHERS = {"ZSH_CUSTOM", "OTEL_EXPORTER_OTLP_HEADERS"}
+"""oh-my-zsh's; and OpenTelemetry's SDK reads its own."""
 
 
 def variables() -> list[str]:
@@ -441,7 +441,7 @@ NOT_OURS = {
         "secrets.yaml",
         ".npmrc",
     ),
-    *("mise.toml", "core.fsmonitor", "gshtui/guard/obeyed_files.toml"),
+    *("~/.local/bin", "mise.toml", "core.fsmonitor", "gshtui/guard/obeyed_files.toml"),
 }
 """The shell's, git's, other programs', this clone's."""
 CALLS = {".call", "context/system.prompt", "context/pinned/", "conversation/007.msg", "members/"}
