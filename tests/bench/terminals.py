@@ -68,7 +68,7 @@ def window(place: Place, environ: dict[str, str]) -> Generator[Probe]:
         probe.rest(2.5)
         after = len(probe.output)
         probe.write(_F9)
-        probe.wait_for("enter types into", after=after)
+        probe.wait_for("enter to type into", after=after)
         probe.rest(1.0)
         probe.write(_ESCAPE)
         probe.rest(0.5)

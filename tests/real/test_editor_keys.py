@@ -41,7 +41,7 @@ def test_the_window_outlives_what_its_editor_is_told(window: PtyChild) -> None:
         window.write(b"\x1be")
         window.read_until(lambda begun=begun: b"editing" in window.output[begun:])
         window.write(key)
-        window.read_until(lambda said=said: said in window.output)
-        window.read_until(lambda shown=shown: shown in window.output)
+        window.read_until(lambda begun=begun, said=said: said in window.output[begun:])
+        window.read_until(lambda begun=begun, shown=shown: shown in window.output[begun:])
     window.write(b"\x11")
     assert window.wait() == 0
