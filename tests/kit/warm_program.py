@@ -242,7 +242,11 @@ class WarmProgram:
             told = os.pipe()
             fields = json.loads(client.recv(int(length), socket.MSG_WAITALL))
             self._ask(fields, [*streams, told[1]])
-            client.sendall(f"{int(_line(told[0])):{_LENGTH}}".encode())
+            pid = int(_line(told[0]))
+            client.sendall(f"{pid:{_LENGTH}}".encode())
+            if client in select.select([told[0], client], [], [])[0]:  # whoever stood for it was killed
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
             client.sendall(f"{int(_read(told[0])):{_LENGTH}}".encode())
 
     def run(
