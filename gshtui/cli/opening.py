@@ -28,9 +28,13 @@ _SESSIONS = {"--continue": "latest", "-c": "latest", "--new": "new"}
 
 
 class Opening:
-    """What to open: the folder, the conversation, the agent, its model, its mode, and the pane in front."""
+    """What to open: the folder, the conversation, the agent, its model, its mode, and the pane in front.
 
-    __slots__ = ("agent", "cwd", "mode", "model", "pane", "provider", "session")
+    Attributes:
+        alone: its hub is in its own process.
+    """
+
+    __slots__ = ("agent", "alone", "cwd", "mode", "model", "pane", "provider", "session")
 
     def __init__(
         self,
@@ -41,6 +45,7 @@ class Opening:
         model: str = "",
         mode: GuardMode | Literal[""] = "",
         pane: str = "",
+        alone: bool = False,
     ) -> None:
         self.cwd = cwd
         self.session = session
@@ -49,6 +54,7 @@ class Opening:
         self.model = model
         self.mode: GuardMode | Literal[""] = mode
         self.pane = pane
+        self.alone = alone
 
 
 def read_opening(argv: list[str], is_command: Callable[[str], bool]) -> Opening | None:
@@ -65,6 +71,8 @@ def read_opening(argv: list[str], is_command: Callable[[str], bool]) -> Opening 
             if opening.session:
                 return None
             opening.session = _SESSIONS[word]
+        elif word == "--alone" and not opening.alone:
+            opening.alone = True
         elif name in _VALUES:
             if not has_value:
                 if not rest or rest[0].startswith("-"):

@@ -9,6 +9,10 @@ import os
 
 from gshtui.cli.opening import Opening
 
+TYPE_CHECKING = False  # `typing` takes longer to import than the frame takes to paint
+if TYPE_CHECKING:
+    from gshtui.client.hub_dial import HubDial
+
 
 def open_window(opening: Opening) -> int:
     """Show the workbench until the person leaves it; returns the exit code."""
@@ -26,19 +30,7 @@ def open_window(opening: Opening) -> int:
     mark_face()
     first_frame = paint(cwd)
     try:
-        from gshtui.client.hub_dial import HubDial, window_opening
-        from gshtui.fleet.keeper import call_keeper
-
-        asked = window_opening(
-            cwd=cwd,
-            session=opening.session,
-            agent=opening.agent,
-            provider=opening.provider,
-            model=opening.model,
-            mode=opening.mode or None,
-            environ=os.environ,
-        )
-        hub = HubDial(asked, call_keeper(os.environ))
+        hub = None if opening.alone else _dial(opening, cwd)
         from gshtui.ui.window.app import run
 
         return run(
@@ -49,6 +41,7 @@ def open_window(opening: Opening) -> int:
             model=opening.model,
             mode=opening.mode or None,
             pane=opening.pane,
+            alone=opening.alone,
             hub=hub,
             first_frame=first_frame,
         )
@@ -56,6 +49,22 @@ def open_window(opening: Opening) -> int:
         # Also if the import fails: its message must not vanish with the frame.
         if first_frame is not None:
             first_frame.abandon()
+
+
+def _dial(opening: Opening, cwd: str) -> HubDial:
+    from gshtui.client.hub_dial import HubDial, window_opening
+    from gshtui.fleet.keeper import call_keeper
+
+    asked = window_opening(
+        cwd=cwd,
+        session=opening.session,
+        agent=opening.agent,
+        provider=opening.provider,
+        model=opening.model,
+        mode=opening.mode or None,
+        environ=os.environ,
+    )
+    return HubDial(asked, call_keeper(os.environ))
 
 
 _NEEDED = 512

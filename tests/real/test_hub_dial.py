@@ -113,6 +113,21 @@ async def test_a_window_starts_none_where_the_settings_want_none(
     assert running_keeper(data) is None
 
 
+async def test_a_window_that_is_to_be_alone_starts_none_and_uses_none(data: Path, tmp_path: Path) -> None:
+    child = await asyncio.to_thread(PtyChild, [sys.executable, "-m", "gshtui", "--alone"], tmp_path)
+    try:
+        child.go()
+        await asyncio.to_thread(child.read_until, lambda: b"for anything" in child.output)
+        app = Workbench(OpenRequest(tmp_path, alone=True))
+        async with app.run_test():
+            assert isinstance(await app.bridge.running(), WindowHub)
+        child.write(b"\x11")
+        assert await asyncio.to_thread(child.wait) == 0
+    finally:
+        child.close()
+    assert running_keeper(data) is None
+
+
 async def test_two_that_start_at_once_share_one(data: Path, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "gshtui"]
     children = [await asyncio.to_thread(PtyChild, words, tmp_path) for _ in range(2)]

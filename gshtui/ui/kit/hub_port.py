@@ -44,6 +44,8 @@ class OpenRequest(msgspec.Struct, frozen=True):
     """The mode in which the agents begin; `None`: as the settings say."""
     pane: str = ""
     """The pane to show and go to; empty: the input."""
+    alone: bool = False
+    """The hub is one of this process."""
 
 
 class Result(Protocol):

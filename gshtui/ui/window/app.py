@@ -586,6 +586,7 @@ def run(
     mode: GuardMode | None = None,
     edited: Message | None = None,
     pane: str = "",
+    alone: bool = False,
     first_frame: FirstFrame | None = None,
     hub: HubDial | None = None,
 ) -> int:
@@ -596,6 +597,7 @@ def run(
         session: `new`, `latest`, an id or a prefix of one; empty: a new one, with the last one offered.
         edited: a prompt of the conversation to go back to, which is then in the input.
         pane: the pane to show and go to; empty: the input.
+        alone: the hub is one of this process.
         hub: the connection to the resident hub, which is being made.
         first_frame: the frame that `first_frame.paint` has put on the terminal; taken over, or abandoned on failure.
     """
@@ -603,7 +605,7 @@ def run(
     free_alt_digits()
     WorkbenchDriver.first_frame = first_frame
     try:
-        opening = OpenRequest(Path(cwd), session, agent or "main", provider, model, mode, pane)
+        opening = OpenRequest(Path(cwd), session, agent or "main", provider, model, mode, pane, alone)
         app = Workbench(opening, partial(lazy_imports.make_hub, dial=hub))
         app.edited = edited
         app.is_first = not (paths.config_file().exists() or (paths.data_dir(create=False) / "gsh.db").exists())

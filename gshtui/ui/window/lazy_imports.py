@@ -46,7 +46,7 @@ async def make_hub(opening: OpenRequest, dial: HubDial | None = None) -> HubPort
         environ=loaded.environ,
     )
     with suppress(TimeoutError):
-        if (link := await _linked(asked, loaded, dial)) is not None:
+        if not opening.alone and (link := await _linked(asked, loaded, dial)) is not None:
             return link
     await asyncio.to_thread(import_module, "gshtui.hub.composition")  # it takes longer than all the rest
     from gshtui.hub.composition import build_hub
