@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gshtui.bus.agent_data import SpawnRequest
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.fleet.ports import FleetError
 from tests.kit.home import Home
 from tests.programs.stage import Stage
@@ -60,7 +60,13 @@ async def test_its_own_stricter_settings_hold_unless_a_person_says_otherwise(sta
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(settings), "utf-8")
     await begun(stage, SpawnRequest(name="planner", cli=stage.program.argv))
-    row = await stage.until(stage.look, lambda row: row.program_mode is not None and row.program_mode.like)
+
+    def says_its_mode(row: AgentRow) -> bool:
+        return row.program_mode is not None and bool(row.program_mode.like)
+
+    if (await stage.until(stage.look, lambda row: row.needs_you or says_its_mode(row))).needs_you:
+        await stage.pressed("Escape")  # Claude offers another default mode over its footer
+    row = await stage.until(stage.look, says_its_mode)
     assert (row.held_to, row.held_by, row.mode_words.partition(", ")[2]) == ("plan", str(file), "by its own settings")
     assert row.program_mode is not None and row.program_mode.like == "plan"
     await stage.say("do:touch a file")
