@@ -44,6 +44,8 @@ SET_UP = {".ci/gsh-tui", ".ci/test"}
 """What sets the clone up: whoever runs these tests has run it."""
 
 
+SPAWNED = ("gsh-tui agent spawn --cli", "gsh-tui agent spawn --persona")
+"""How the README's and the guide's lines about agents begin."""
 DETACH = "tmux -L gsh list-clients -F '#{client_name}' | xargs -n 1 tmux -L gsh detach-client -t"
 UNDERSTOOD = {0, 1, 4}
 """The line is a right one, and perhaps there is nothing for it to do here, or nobody who may allow it."""
@@ -122,7 +124,7 @@ def block(first: str) -> list[str]:
 
 
 def test_every_block_is_run_here() -> None:
-    run = {"gsh-tui agent spawn", "gsh-tui shell install", "gsh fix", "gsh-tui prompt", "gsh-tui context",
+    run = {*SPAWNED, "gsh-tui shell install", "gsh fix", "gsh-tui prompt", "gsh-tui context",
            "gsh-tui run 'ls /'", "gsh-tui run 'glob", "gsh-tui search", "gsh-tui session",
            "gsh-tui workflow", "gsh-tui doctor", "gsh-tui code"}  # fmt: skip
     for text in BLOCKS:
@@ -148,8 +150,9 @@ def test_code(shop: Shop) -> None:
         shop.run(line, code=0 if " outline " in line or line.endswith(" servers") else 1)
 
 
-def test_agents_in_terminals(shop: Shop) -> None:
-    for line in block("gsh-tui agent spawn"):
+@pytest.mark.parametrize("first", SPAWNED)
+def test_agents_in_terminals(shop: Shop, first: str) -> None:
+    for line in block(first):
         if " attach " in line:
             shop.opened(line, "\x1b[1;35r", b"")
         elif " kill " in line:

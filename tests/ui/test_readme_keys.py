@@ -436,6 +436,7 @@ async def another_provider(here: Recorded) -> None:
     "| `ctrl+p` | command palette: finds every action by what it is called or does, by its key and by its id; "
     "the recent ones come first |",
 )
+@told("window", "| `ctrl+p` | Find any action |")
 async def palette(here: Recorded) -> None:
     await here.press("ctrl+p")
     assert isinstance(here.app.screen, PaletteScreen)
@@ -451,6 +452,7 @@ async def most_used_keys(here: Recorded) -> None:
 
 
 @told("window", "| `f1` | the keys that work here, and all others; type to search them |")
+@told("window", "| `f1` | Show the keys that work here |")
 async def help_here(here: Recorded) -> None:
     await here.press("f1")
     assert isinstance(here.app.screen, HelpScreen)
@@ -517,7 +519,7 @@ async def forked_message(here: Recorded) -> None:
 
 @told(
     "window",
-    "Only an answer changes anything, and `escape` leaves them; a prompt that you begin to type there goes on in",
+    "Nothing changes until you answer. `escape` skips the questions; what you start typing moves to the input.",
 )
 async def first_questions(here: Recorded) -> None:
     assert here.app.hub is not None
@@ -568,6 +570,7 @@ async def lists(here: Recorded) -> None:
 
 
 @told("window", "| `f7` | the inspector: exactly what is sent to the model |")
+@told("window", "| `f7` | Show exactly what is sent to the model |")
 async def inspected(here: Recorded) -> None:
     await here.press("f7")
     pane = here.app.part(ContextFeature).inspectors.find("main")
@@ -771,6 +774,7 @@ async def workflows(here: Recorded) -> None:
 
 
 @told("window", "Start one with `f8`, `/spawn`, or from a script")
+@told("window", "| `f8` | Start an agent |")
 async def spawned(here: Recorded) -> None:
     await here.press("f8")
     assert isinstance(here.app.screen, SpawnScreen)
@@ -1385,6 +1389,7 @@ async def listed(here: Recorded) -> None:
 
 @told("hub", "| `shift+tab` | change the agent's mode: `plan`, `ask`, `edit`, `auto` |")
 @told("hub", "`shift+tab` goes through the first four,")
+@told("hub", "| `shift+tab` | Change the agent's mode |")
 async def modes(here: Real) -> None:
     assert isinstance(here.app.bench, WorkbenchScreen)
     shown: list[str] = []
@@ -1403,6 +1408,7 @@ async def modes(here: Real) -> None:
     "puts old and new side by side or below one another. Side by side is usual where a change has about 140 columns, "
     'or where each of its lines fits into half of its place (`[ui] diff_columns = "one"`: nowhere) |',
 )
+@told("window", "| `f5` | Show changes since the last commit |")
 async def changes_here(here: Recorded) -> None:
     await here.press("f5")
     assert isinstance(here.app.screen, WorktreesScreen)
@@ -1491,6 +1497,7 @@ async def to_the_conversation(here: Here) -> None:
 @told(
     "sidebar", "| `alt+w` | go to the next agent that waits for you, from anywhere; a badge in the header counts them |"
 )
+@told("sidebar", "| `alt+w` | Go to the next agent that needs you |")
 async def next_waiting(here: Recorded) -> None:
     assert isinstance(here.app, FakeTerminalWindow)
     await here.feed(AgentRestored(agent="0002"))
@@ -1626,6 +1633,7 @@ async def stopped(here: Real) -> None:
 
 
 @told("hub", "| `enter` / `alt+enter` | send / start a new line |")
+@told("hub", "| `enter` / `alt+enter` | Send the prompt / start a new line |")
 async def sent(here: Real) -> None:
     turns = here.turns
     await here.type("one")
@@ -1668,6 +1676,7 @@ async def earlier(here: Real) -> None:
 
 
 @told("hub", "| `escape` | go back to the input; from there, interrupt the turn |")
+@told("hub", "| `escape` | Return to the input; from the input, interrupt the turn |")
 async def back(here: Real) -> None:
     turns = here.turns
     await here.asked("touch never")
@@ -1727,6 +1736,7 @@ async def answered(here: Real) -> None:
 
 
 @told("hub", "a question waits in one row above the input; `ctrl+g` opens it and shows exactly what would run, where,")
+@told("hub", "| `ctrl+g` | Open the waiting question |")
 async def question_opened(here: Real) -> None:
     turns = here.turns
     await here.asked("mkdir unwanted")
@@ -1744,6 +1754,7 @@ async def question_opened(here: Real) -> None:
 
 
 @told("hub", "| `alt+a` | allow once what the waiting row says in full, from anywhere; else open the question |")
+@told("hub", "| `alt+a` | Allow once what the waiting row shows |")
 async def allowed_by_one_key(here: Real) -> None:
     turns = here.turns
     await here.asked("mkdir wanted")
@@ -1830,13 +1841,15 @@ def edited(child: PtyChild) -> None:
 
 
 @told("terminal", "| `ctrl+q` | quit |")
+@told("terminal", "| `ctrl+q` | Quit |")
 def left(child: PtyChild) -> None:
     child.write(b"\x11")
     assert child.wait() == 0
 
 
 def test_keys_that_need_a_terminal(terminal: PtyChild) -> None:
-    for claim in (claim for claim in CLAIMS if claim.place == "terminal"):
+    # Two claims about one key share its function: the terminal ends once.
+    for claim in {claim.shown: claim for claim in CLAIMS if claim.place == "terminal"}.values():
         with blamed(claim):
             claim.shown(terminal)
 
