@@ -129,6 +129,7 @@ def load_personas(cwd: Path) -> Personas:
         for file in _files(folder, personas):
             _add(personas, file, project=False, foreign=foreign)
     root = paths.project_root(cwd)
+    _add_claude_plugins(personas, root)
     for name in _PROJECT_FOLDERS:
         if (folder := root / name) not in own and folder.is_dir():
             _add_project(personas, folder, root, foreign=name != _PROJECT_FOLDERS[0])
@@ -164,6 +165,21 @@ def _add_plugins(personas: Personas) -> None:
                 personas.found[persona.name] = msgspec.structs.replace(persona, source=f"plugin {one.plugin.name}")
     except plugins.PluginError as error:
         personas.problems.append(error.message)
+
+
+def _add_claude_plugins(personas: Personas, project: Path) -> None:
+    """The agents of approved plugins, which are called `plugin:agent` where there is a persona of that name."""
+    approved, problems = plugins.approved_claude_plugins(project)
+    personas.problems += problems
+    for plugin in approved:
+        for file in plugin.agents[:MAX_FILES]:
+            own = Personas(found={})
+            _add(own, file, project=True, foreign=True)
+            personas.problems += own.problems
+            for persona in own.found.values():
+                name = f"{plugin.name}:{persona.name}" if persona.name in personas.found else persona.name
+                words = plugin.placed(persona.words)
+                personas.found.setdefault(name, msgspec.structs.replace(persona, name=name, words=words))
 
 
 def _files(folder: Path, personas: Personas) -> list[Path]:

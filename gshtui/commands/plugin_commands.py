@@ -1,4 +1,4 @@
-"""The command `plugins`: which installed packages bring something, and whether they may. For people only."""
+"""The command `plugins`: what installed packages and plugins of Claude Code bring, and whether they may. For people."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class PluginChange:
 
 
 class ListPlugins(Parameters, Returns[PluginListing]):
-    """List the installed packages that bring commands, tools, providers, personas or programs."""
+    """List the installed packages and the plugins of Claude Code, and what each brings."""
 
     COMMAND: ClassVar[str] = "plugins"
     WORD: ClassVar[str] = "ls"
@@ -70,7 +70,7 @@ class ApprovePlugin(Parameters, Returns[PluginChange]):
         yes="Approve it without asking.",
         needs_answer="only a person can let code run with their rights, and nobody is there to ask; or add --yes.",
     )
-    name: str = Field(description="The package's name.")
+    name: str = Field(description="Its name, or the folder of a plugin of Claude Code.")
 
 
 class RevokePlugin(Parameters, Returns[PluginChange]):
@@ -79,7 +79,7 @@ class RevokePlugin(Parameters, Returns[PluginChange]):
     COMMAND: ClassVar[str] = "plugins"
     WORD: ClassVar[str] = "revoke"
     SHELL = ShellForm(places=("name",), summary="Load a plugin no more.", parts=frozenset())
-    name: str = Field(description="The package's name.")
+    name: str = Field(description="Its name, or the folder of a plugin of Claude Code.")
 
 
 class SwitchPluginsOn(Parameters, Returns[PluginChange]):
@@ -102,11 +102,12 @@ class PluginsParameters(Parameters):
     """Parameters of `plugins`."""
 
     SHELL = ShellGroup(
-        "Installed packages that extend gsh-tui.",
-        "Packages that bring commands, tools, providers, personas or programs; loaded only once you approve them.",
+        "Packages and plugins of Claude Code that extend gsh-tui.",
+        "Packages that bring commands, tools, providers, personas or programs, and plugins of Claude Code;"
+        " used only once you approve them.",
     )
     action: Literal["ls", "approve", "revoke", "on", "off"] = Field(default="ls", description="What to do.")
-    name: Word = Field(Word(""), description="approve, revoke: the package's name.")
+    name: Word = Field(Word(""), description="approve, revoke: its name, or its folder.")
 
 
 def commands() -> list[AnyCommand]:
@@ -121,7 +122,7 @@ def commands() -> list[AnyCommand]:
     )
     return [
         Command(
-            "plugins", "Installed packages that extend gsh-tui: list, approve, revoke", PluginsParameters,
+            "plugins", "Plugins (packages, and those of Claude Code): list, approve, revoke", PluginsParameters,
             family.handle, access=Access.HUMAN_ONLY, effect=Effect.WRITE, positions=("action", "name"),
             family="language", complete=_complete, actions=family.actions, bind=family.bind,
         )
@@ -151,21 +152,34 @@ async def _in_thread(look: Callable[[], T]) -> T:
         raise command_error(error) from error
 
 
-async def _list(_invocation: Invocation, _wanted: ListPlugins) -> PluginListing:
-    return await _in_thread(lambda: PluginListing(plugins.read_approvals().enabled, tuple(plugins.find_plugins())))
+async def _list(invocation: Invocation, _wanted: ListPlugins) -> PluginListing:
+    return await _in_thread(
+        lambda: PluginListing(plugins.read_approvals().enabled, tuple(plugins.find_plugins(invocation.project)))
+    )
 
 
-async def _approve(_invocation: Invocation, wanted: ApprovePlugin) -> PluginChange:
-    plugin = await _in_thread(lambda: plugins.approve(wanted.name))
-    return PluginChange(f"{plugin.name} {plugin.version} is loaded {_AT_NEXT_START}. It brings:\n\n{_brought(plugin)}")
+async def _approve(invocation: Invocation, wanted: ApprovePlugin) -> PluginChange:
+    key = plugins.plugin_key(wanted.name, invocation.cwd)
+    plugin = await _in_thread(lambda: plugins.approve(key, invocation.project))
+    used = "used" if plugin.is_claude else "loaded"
+    name = f"{plugin.name} {plugin.version}".strip()
+    return PluginChange(f"{name} is {used} {_AT_NEXT_START}. It brings:\n\n{_brought(plugin)}")
 
 
-async def _ask_approval(_invocation: Invocation, wanted: ApprovePlugin) -> Question | None:
-    """What it brings, and that it may do everything that gsh-tui may. Raises `CommandError`."""
-    found = await _in_thread(plugins.find_plugins)
-    plugin = next((one for one in found if one.name == wanted.name), None)
-    if plugin is None or plugin.state == "approved":
+async def _ask_approval(invocation: Invocation, wanted: ApprovePlugin) -> Question | None:
+    """What it brings, and what it may do then. Raises `CommandError`."""
+    key = plugins.plugin_key(wanted.name, invocation.cwd)
+    plugin = await _in_thread(lambda: plugins.named_plugin(key, invocation.project))
+    if plugin.state == "approved":
         return None
+    if plugin.is_claude:
+        return Question(
+            wanted,
+            f"Use the plugin {plugin.name}{plugin.version and f' {plugin.version}'}?",
+            f"Agents are given its texts, from {plugin.place}. A change of any file is asked about again. It brings:",
+            yes="Use",
+            quoted=_brought(plugin),
+        )
     source = f" It runs from {plugin.place}, whose changes are not noticed." if plugin.place else ""
     return Question(
         wanted,
@@ -181,8 +195,8 @@ def _brought(plugin: Plugin) -> str:
     return "\n".join(f"{one.kind}: {one.name} ({one.value})" for one in plugin.contributions)
 
 
-async def _revoke(_invocation: Invocation, wanted: RevokePlugin) -> PluginChange:
-    await _in_thread(lambda: plugins.revoke(wanted.name))
+async def _revoke(invocation: Invocation, wanted: RevokePlugin) -> PluginChange:
+    await _in_thread(lambda: plugins.revoke(plugins.plugin_key(wanted.name, invocation.cwd)))
     return PluginChange(f"{one_line(wanted.name, 60)} is loaded no more {_AT_NEXT_START}.")
 
 
@@ -196,11 +210,11 @@ async def _switch_off(_invocation: Invocation, _wanted: SwitchPluginsOff) -> Plu
     return PluginChange(f"No plugin is loaded {_AT_NEXT_START}.")
 
 
-async def _complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+async def _complete(invocation: Invocation, parameter: str, prefix: str) -> list[str]:
     if parameter == "action":
         return [word for word in ("ls", "approve", "revoke", "on", "off") if word.startswith(prefix)]
     try:
-        found = await asyncio.to_thread(plugins.find_plugins)
+        found = await asyncio.to_thread(plugins.find_plugins, invocation.project)
     except PluginError:
         return []
     return [one.name for one in found if parameter == "name" and one.name.startswith(prefix)]
@@ -209,7 +223,7 @@ async def _complete(_invocation: Invocation, parameter: str, prefix: str) -> lis
 def _render_list(_invocation: Invocation, found: PluginListing) -> Outcome:
     data = {"enabled": found.enabled, "plugins": [asdict(one) for one in found.plugins]}
     if not found.plugins:
-        return Outcome(data, "No installed package brings anything for gsh-tui.")
+        return Outcome(data, "No installed package and no plugin of Claude Code brings anything for gsh-tui.")
     rows = [
         (
             one.name, one.version, one.state,

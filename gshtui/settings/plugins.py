@@ -1,14 +1,17 @@
-"""Plugins: installed Python packages that bring commands, tools, providers, personas or programs by entry points.
+"""Plugins: installed Python packages that bring commands, tools, providers, personas or programs by entry points, and
+plugins of Claude Code, which bring prompts, personas and skills by files.
 
-Nothing of a package is imported before a person has approved it; what was approved is its name, version and file list,
-so that an update is shown and approved again. The approvals are a file of the person's own, and have the one switch
-that turns all plugins off. What a project says changes nothing here.
+Nothing of a plugin is imported or read into a prompt before a person has approved it; what was approved is its name,
+version and files, so that an update is shown and approved again. The approvals are a file of the person's own, and have
+the one switch that turns all plugins off. What a project says changes nothing here.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -25,8 +28,11 @@ from gshtui.text.similar_names import known_names
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
+    from gshtui.settings.claude_plugins import ClaudePlugin
+
 PluginKind = Literal["commands", "tools", "providers", "personas", "programs"]
 KINDS: tuple[PluginKind, ...] = ("commands", "tools", "providers", "personas", "programs")
+PartKind = PluginKind | Literal["prompts", "skills", "hooks (not read)"]
 PREFIX = "gshtui."
 """Before a kind as the group of an entry point: `gshtui.commands`."""
 PluginState = Literal["approved", "new", "changed"]
@@ -43,17 +49,17 @@ class PluginError(ExpectedError):
 
 @dataclass(frozen=True, slots=True)
 class PluginPart:
-    """One entry point."""
+    """One entry point, or one file."""
 
-    kind: PluginKind
+    kind: PartKind
     name: str
     value: str
-    """The object: `package.module:attribute`."""
+    """The object, `package.module:attribute`, or the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An installed package that brings something."""
+    """An installed package, or a plugin of Claude Code, that brings something."""
 
     name: str
     version: str
@@ -62,8 +68,10 @@ class Plugin:
     """Of its version, its entry points and its list of files with their hashes."""
     contributions: tuple[PluginPart, ...]
     place: str = ""
-    """Its folder, where it runs from its source, whose changes are not noticed."""
+    """Its folder, where it runs from its source, whose changes are not noticed; of one of Claude Code, always."""
     state: PluginState = "new"
+    is_claude: bool = False
+    """It is in the form of Claude Code: files, no package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +121,96 @@ def _hashes(given: object) -> dict[str, str]:
     return {name: found for name, found in table.items() if isinstance(found, str)}
 
 
-def find_plugins() -> list[Plugin]:
-    """Every installed package that brings something, by name. Reads its metadata, imports nothing; may take 0.1 s.
+def find_plugins(project: Path | None = None) -> list[Plugin]:
+    """Every plugin, by name: installed packages, and those of Claude Code for the person or this project.
+
+    Reads files and metadata, imports nothing; may take 0.1 s.
 
     Raises:
         PluginError: the approvals cannot be read.
     """
     approved = read_approvals().approved
+    found = [*_find_packages(approved), *_find_claude_plugins(approved, project)]
+    return sorted(found, key=lambda one: one.name)
+
+
+def _find_claude_plugins(approved: dict[str, str], project: Path | None) -> Iterator[Plugin]:
+    """Those that Claude Code has installed, and the approved folders."""
+    from gshtui.settings import claude_plugins  # few people have one
+
+    found = {one.key: one for one in claude_plugins.installed_claude_plugins(project)}
+    found |= {one.key: one for one in claude_plugins.chosen_claude_plugins(approved, project)}
+    for one in found.values():
+        with contextlib.suppress(claude_plugins.ClaudePluginError, OSError):
+            yield _of_claude(one, approved)
+
+
+def approved_claude_plugins(project: Path) -> tuple[list[ClaudePlugin], list[str]]:
+    """The plugins of Claude Code that are approved as they are now, and why others are not used, a sentence each.
+
+    Costs next to nothing where none is approved. Raises nothing.
+    """
+    try:
+        known = read_approvals()
+    except PluginError as error:
+        return [], [error.message]
+    keys = [key for key in known.approved if _is_claude(key)]
+    if not known.enabled or not keys:
+        return [], []
+    from gshtui.settings.claude_plugins import ClaudePluginError, chosen_claude_plugins
+
+    made: list[ClaudePlugin] = []
+    problems: list[str] = []
+    for one in chosen_claude_plugins(keys, project):
+        try:
+            if one.fingerprint == known.approved[one.key]:
+                made.append(one)
+            else:
+                problems.append(
+                    f"The plugin {one.key} is not used: it has changed since you approved it;"
+                    f" run `gsh-tui plugins approve {one.key}`."
+                )
+        except (ClaudePluginError, OSError) as error:
+            problems.append(f"The plugin {one.key} is not used: {error}")
+    return made, problems
+
+
+def plugin_key(name: str, cwd: Path) -> str:
+    """What a plugin is called in the approvals: a folder by its real path."""
+    if "/" in name or name in (".", "..", "~"):
+        return str((cwd / Path(name).expanduser()).resolve())
+    return name
+
+
+def _is_claude(key: str) -> bool:
+    return "@" in key or key.startswith("/")
+
+
+def _of_claude(one: ClaudePlugin, approved: dict[str, str]) -> Plugin:
+    """Raises `ClaudePluginError`, `OSError`."""
+    parts = (
+        *(PluginPart("prompts", path.stem, _below(path, one)) for place in one.commands for path in _prompts(place)),
+        *(PluginPart("personas", path.stem, _below(path, one)) for path in one.agents),
+        *(PluginPart("skills", path.name, _below(path, one)) for path in one.skills),
+        *((PluginPart("hooks (not read)", "hooks", "hooks"),) if one.hooks else ()),
+    )
+    state = _state(approved.get(one.key), one.fingerprint)
+    return Plugin(one.key, one.version, one.summary, one.fingerprint, parts, str(one.folder), state, is_claude=True)
+
+
+def _prompts(place: Path) -> list[Path]:
+    return sorted(place.rglob("*.md")) if place.is_dir() else [place]
+
+
+def _below(path: Path, plugin: ClaudePlugin) -> str:
+    return one_line(os.path.relpath(path, plugin.folder), 200)
+
+
+def _state(before: str | None, now: str) -> PluginState:
+    return "new" if before is None else "approved" if before == now else "changed"
+
+
+def _find_packages(approved: dict[str, str]) -> list[Plugin]:
     if not _some_bring():
         return []
     from importlib.metadata import distributions  # with readers of mail and archives, where there is one
@@ -129,7 +220,7 @@ def find_plugins() -> list[Plugin]:
         plugin = _plugin(distribution, approved)
         if plugin is not None:
             found.setdefault(plugin.name, plugin)
-    return sorted(found.values(), key=lambda one: one.name)
+    return list(found.values())
 
 
 def _some_bring() -> bool:
@@ -157,9 +248,9 @@ def _brings(folder: Path) -> bool:
     return f"[{PREFIX}".encode() in text
 
 
-def approve(name: str) -> Plugin:
+def approve(name: str, project: Path | None = None) -> Plugin:
     """Approve a plugin as it is now. Raises `PluginError`."""
-    plugin = _named(name)
+    plugin = named_plugin(name, project)
     known = read_approvals()
     _write(replace(known, approved={**known.approved, plugin.name: plugin.fingerprint}))
     return plugin
@@ -206,7 +297,7 @@ def load_contributions(kind: PluginKind) -> Iterator[LoadedContribution]:
         return
     from importlib.metadata import PackageNotFoundError, distribution
 
-    for name in sorted(known.approved):
+    for name in sorted(name for name in known.approved if not _is_claude(name)):
         try:
             found = distribution(name)
         except PackageNotFoundError:
@@ -230,11 +321,22 @@ def _loaded(plugin: Plugin, one: PluginPart) -> LoadedContribution:
         return LoadedContribution(plugin, one.name, problem=f"The plugin {plugin.name} could not be loaded: {why}.")
 
 
-def _named(name: str) -> Plugin:
-    found = find_plugins()
+def named_plugin(name: str, project: Path | None = None) -> Plugin:
+    """The plugin of this name, or in this folder. Raises `PluginError`."""
+    if _is_claude(name):
+        from gshtui.settings import claude_plugins
+
+        try:
+            if name.startswith("/"):
+                return _of_claude(claude_plugins.claude_plugin(Path(name)), read_approvals().approved)
+            for one in claude_plugins.chosen_claude_plugins([name], project):
+                return _of_claude(one, read_approvals().approved)
+        except (claude_plugins.ClaudePluginError, OSError) as error:
+            raise PluginError(one_line(str(error), 300)) from error
+    found = find_plugins(project)
     plugin = next((one for one in found if one.name == name), None)
     if plugin is None:
-        known = known_names("plugins", (one.name for one in found)) if found else "No installed package is one."
+        known = known_names("plugins", (one.name for one in found)) if found else "None is installed."
         raise PluginError(f"There is no plugin {one_line(name, 60)!r}.", known)
     return plugin
 
@@ -259,9 +361,7 @@ def _plugin(distribution: Distribution, approved: dict[str, str]) -> Plugin | No
     except Exception:  # metadata that is no metadata: such a package is none
         return None
     fingerprint = hashlib.sha256(f"{name} {version} {place}\n{listed}".encode(errors="replace")).hexdigest()
-    before = approved.get(name)
-    state: PluginState = "new" if before is None else "approved" if before == fingerprint else "changed"
-    return Plugin(name, version, summary, fingerprint, brought, place, state)
+    return Plugin(name, version, summary, fingerprint, brought, place, _state(approved.get(name), fingerprint))
 
 
 def _source(distribution: Distribution) -> str:

@@ -107,13 +107,13 @@ def brought(root: Path) -> dict[str, str]:
                         waiting.append(Path(entry.path))
                 elif entry.name in INSTRUCTION_NAMES:
                     for path in (Path(entry.path), *imported_files(Path(entry.path), root)):
-                        found[_name(root, path)] = _hash(path)
+                        found[_name(root, path)] = file_hash(path)
     for name in PROJECT_FILES:
         if (root / name).is_file():
-            found[name] = _hash(root / name)
+            found[name] = file_hash(root / name)
     for name in BROUGHT_FOLDERS:
         for path in files_in(root / name):
-            found[_name(root, path)] = _hash(path)
+            found[_name(root, path)] = file_hash(path)
     return dict(sorted((found | brought_programs(git_programs(root))).items()))
 
 
@@ -125,7 +125,7 @@ def is_searched(folder: Path) -> bool:
 def brought_programs(programs: list[GitProgram]) -> dict[str, str]:
     """Hashes of what git runs in a folder, by its name. Blocks for a moment."""
     return {
-        f"{GIT}{each.name}": digest(os.fsencode(each.value)) if each.file is None else _hash(each.file)
+        f"{GIT}{each.name}": digest(os.fsencode(each.value)) if each.file is None else file_hash(each.file)
         for each in programs
     }
 
@@ -175,7 +175,7 @@ def file_state(root: Path, path: Path, *, within: Path | None = None) -> State:
     if before is None:
         return "changed"
     # An unreadable file has no effect; its reader says why.
-    now = _hash(path)
+    now = file_hash(path)
     return "trusted" if now != _TOO_LARGE and now in (before, _UNREADABLE) else "changed"
 
 
@@ -198,7 +198,7 @@ def _name(root: Path, path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _hash(path: Path) -> str:
+def file_hash(path: Path) -> str:
     """The hash of the file's content; an unreadable file gets a mark that no content has."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -8,6 +8,7 @@ is pressed in `tests/ui/test_readme_keys.py`.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import shlex
@@ -37,7 +38,7 @@ from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.programs import profile as profiles
 from gshtui.providers import candidates
-from gshtui.settings import loader, paths
+from gshtui.settings import loader, paths, plugins
 from gshtui.settings.keys import TABLES, split
 from gshtui.settings.loader import load
 from gshtui.settings.model import DEFAULT_KEYS, Settings
@@ -301,6 +302,19 @@ def own_prompt(home: Home, project: Path) -> None:
     assert (found.source, found.arguments) == ("yours", ("file", "depth"))
 
 
+def claude_plugin(home: Home, project: Path) -> None:
+    """Installed, it is listed; approved, its skill is there."""
+    folder = home.path / ".claude/plugins/cache/acme/log/1"
+    a_skill(folder / "skills")
+    (folder / ".claude-plugin").mkdir()
+    (folder / ".claude-plugin/plugin.json").write_text('{"name": "log"}')
+    listed = {"version": 2, "plugins": {"log@acme": [{"scope": "user", "installPath": str(folder)}]}}
+    (home.path / ".claude/plugins/installed_plugins.json").write_text(json.dumps(listed))
+    assert [one.name for one in plugins.find_plugins()] == ["log@acme"]
+    plugins.approve("log@acme")
+    assert read_skills(project).get("changelog").folder == folder / "skills/changelog"
+
+
 def claude_prompt(home: Home, project: Path) -> None:
     a_kept_prompt(home.path / ".claude/commands")
     assert read_prompts(project, os.environ).found["explain"].source == "Claude Code"
@@ -455,6 +469,7 @@ FILES: dict[str, Callable[[Home, Path], None]] = {
     "~/.claude/skills/": skill_of_others, "~/.agents/skills/": skill_of_others,
     "~/.claude/agents/": persona_of_others, "~/.config/opencode/agent/": persona_of_others,
     "~/.codex/agents/": persona_of_others,
+    "~/.claude/plugins": claude_plugin, ".claude-plugin/plugin.json": claude_plugin,
     ".gsh/skills/": project_skill, "~/.config/gsh/AGENTS.md": own_instructions, "AGENTS.md": project_instructions,
     "CLAUDE.md": project_instructions, "GEMINI.md": project_instructions, ".gsh/config.toml": project_configuration,
     ".worktreeinclude": included, "$XDG_CONFIG_HOME/gsh/config.toml": kept, "~/.config/gsh": kept,

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from gshtui.settings import paths, trust
+from gshtui.settings import paths, plugins, trust
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.front_matter import FrontMatter, FrontMatterError, has_front_matter, parse
@@ -152,6 +152,7 @@ def read_prompts(cwd: Path, environ: Mapping[str, str]) -> PromptStore:
     _read_folder(store, claude / "commands", "Claude Code")
     _read_folder(store, codex / "prompts", "Codex")
     root = paths.project_root(cwd)
+    _read_plugins(store, root)
     theirs = [folder for folder in (root / ".gsh" / "prompts", root / ".claude" / "commands") if folder.is_dir()]
     if theirs and trust.state(root, None) == "untrusted":
         store.problems.append(f"{theirs[0]} is not used: this folder is not trusted; run `gsh-tui config trust`.")
@@ -160,6 +161,24 @@ def read_prompts(cwd: Path, environ: Mapping[str, str]) -> PromptStore:
         if folder != claude / "commands":
             _read_folder(store, folder, "the project's", root)
     return store
+
+
+def _read_plugins(store: PromptStore, project: Path) -> None:
+    """Add the commands of approved plugins, which are called `plugin:command` where there is one of that name."""
+    approved, problems = plugins.approved_claude_plugins(project)
+    store.problems += problems
+    for plugin in approved:
+        own = PromptStore()
+        source = f"the plugin {plugin.name}"
+        for place in plugin.commands:
+            if place.is_dir():
+                _read_folder(own, place, source)
+            else:
+                _add_file(own, place, place.parent, source)
+        store.problems += own.problems
+        for prompt in own.prompts:
+            name = f"{plugin.name}:{prompt.name}" if prompt.name in store.found else prompt.name
+            store.add(replace(prompt, name=name, body=plugin.placed(prompt.body)))
 
 
 def _read_folder(store: PromptStore, folder: Path, source: str, root: Path | None = None) -> None:
@@ -178,11 +197,15 @@ def _read_folder(store: PromptStore, folder: Path, source: str, root: Path | Non
             if looked > MAX_FILES:
                 store.problems.append(f"{folder} has more than {MAX_FILES} prompts; the others are not read.")
                 return
-            try:
-                store.add(_read(file, folder, source, root))
-            except (PromptError, FrontMatterError) as error:
-                why = error.message if isinstance(error, PromptError) else str(error)
-                store.problems.append(f"The prompt {one_line(str(file), 300)} is not used: {why.rstrip('.')}.")
+            _add_file(store, file, folder, source, root)
+
+
+def _add_file(store: PromptStore, file: Path, folder: Path, source: str, root: Path | None = None) -> None:
+    try:
+        store.add(_read(file, folder, source, root))
+    except (PromptError, FrontMatterError) as error:
+        why = error.message if isinstance(error, PromptError) else str(error)
+        store.problems.append(f"The prompt {one_line(str(file), 300)} is not used: {why.rstrip('.')}.")
 
 
 def _read(file: Path, folder: Path, source: str, root: Path | None) -> KeptPrompt:

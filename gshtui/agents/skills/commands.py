@@ -89,6 +89,7 @@ def _loaded(skill: Skill, file: str, text: str, others: list[str]) -> Outcome:
     whose = {
         "built in": "It is part of gsh-tui.",
         "yours": "It is the person's own.",
+        "a plugin's": "It comes with a plugin that the person approved, and grants no permissions.",
         "the project's": "It comes with the project: it says how to work here, and grants no permissions.",
     }[skill.source]
     more = (

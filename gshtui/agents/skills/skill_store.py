@@ -8,15 +8,18 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from gshtui.settings import paths, trust
+from gshtui.settings import paths, plugins, trust
 from gshtui.settings.definition_folder import definition_entries
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.front_matter import FrontMatterError, parse
 from gshtui.text.sanitise import one_line, plain
 from gshtui.text.similar_names import known_names
+
+if TYPE_CHECKING:
+    from gshtui.settings.claude_plugins import ClaudePlugin
 
 FILE = "SKILL.md"
 MAX_BYTES = 64 * 1024
@@ -32,7 +35,7 @@ _KEYS = frozenset(
 )
 _SHOWN_FILES = 50
 _BUILT_IN = Path(__file__).parent / "builtin"
-Source = Literal["built in", "yours", "the project's"]
+Source = Literal["built in", "yours", "a plugin's", "the project's"]
 
 
 class SkillError(ExpectedError):
@@ -48,6 +51,8 @@ class Skill:
     source: Source
     folder: Path
     """Real path."""
+    plugin: ClaudePlugin | None = None
+    """That it is of."""
 
 
 @dataclass(slots=True)
@@ -81,6 +86,11 @@ def read_skills(cwd: Path) -> SkillStore:
     for own in (claude, paths.home() / ".agents" / "skills", paths.config_dir() / "skills"):
         _read_folder(shelf, own, "yours", None)
     root = paths.project_root(cwd)
+    approved, problems = plugins.approved_claude_plugins(root)
+    shelf.problems += problems
+    for plugin in approved:
+        for entry in plugin.skills[:MAX_SKILLS]:
+            _add(shelf, entry, "a plugin's", plugin.folder, plugin)
     theirs = [folder for one in PROJECT_FOLDERS if (folder := root / one / "skills").is_dir() and folder != claude]
     if theirs and trust.state(root, None) == "untrusted":
         shelf.problems.append(
@@ -105,6 +115,7 @@ def load_skill(skill: Skill, file: str = "") -> tuple[str, list[str]]:
         raise SkillError(f"{one_line(wanted, 100)!r} is not in the folder of the skill {skill.name}.")
     text = _text(real)
     body = skill_body(text) if real == skill.folder / FILE else text
+    body = body if skill.plugin is None else skill.plugin.placed(body)
     return plain(body), _others(skill.folder)
 
 
@@ -119,17 +130,25 @@ def skill_body(text: str) -> str:
 def _read_folder(shelf: SkillStore, folder: Path, source: Source, within: Path | None) -> None:
     """Add the skills of a folder. `within`: where links may lead; anywhere, for the user's own."""
     for entry in definition_entries(folder, lambda entry: not entry.name.startswith("."), MAX_SKILLS, shelf.problems):
-        try:
-            skill = _read(entry, source, within, shelf)
-        except (SkillError, FrontMatterError) as error:
-            why = error.message if isinstance(error, SkillError) else str(error)
-            shelf.problems.append(f"The skill {one_line(str(entry / FILE), 300)} is not used: {why}.")
-        else:
-            if skill is not None:
-                shelf.found[skill.name] = skill
+        _add(shelf, entry, source, within)
 
 
-def _read(entry: Path, source: Source, within: Path | None, shelf: SkillStore) -> Skill | None:
+def _add(
+    shelf: SkillStore, entry: Path, source: Source, within: Path | None, plugin: ClaudePlugin | None = None
+) -> None:
+    try:
+        skill = _read(entry, source, within, shelf, plugin)
+    except (SkillError, FrontMatterError) as error:
+        why = error.message if isinstance(error, SkillError) else str(error)
+        shelf.problems.append(f"The skill {one_line(str(entry / FILE), 300)} is not used: {why}.")
+    else:
+        if skill is not None:
+            shelf.found[skill.name] = skill
+
+
+def _read(
+    entry: Path, source: Source, within: Path | None, shelf: SkillStore, plugin: ClaudePlugin | None
+) -> Skill | None:
     if not entry.is_dir():
         return None  # a readme beside the skills
     folder = Path(os.path.realpath(entry))
@@ -147,7 +166,7 @@ def _read(entry: Path, source: Source, within: Path | None, shelf: SkillStore) -
     front = parse(_text(real))
     if front.text("disable-model-invocation") == "true":
         return None
-    of_others = entry.parent.parent.name in (".claude", ".agents")  # have keys of their own
+    of_others = plugin is not None or entry.parent.parent.name in (".claude", ".agents")  # have keys of their own
     for key in () if of_others else sorted(set(front.fields) - _KEYS):
         shelf.problems.append(f"{entry / FILE}, line {front.line[key]}: {key!r} is unknown here and is ignored.")
     name = front.text("name") or (entry.name if of_others else "")
@@ -169,7 +188,9 @@ def _read(entry: Path, source: Source, within: Path | None, shelf: SkillStore) -
         return None  # linked twice
     if before is not None and source == "the project's":
         raise SkillError(f"there is already a skill {name!r} ({before.source}), which a project cannot replace")
-    return Skill(name, description, source, folder)
+    if before is not None and plugin is not None:
+        name = f"{plugin.name}:{name}"
+    return Skill(name, description, source, folder, plugin)
 
 
 def _text(file: Path) -> str:
