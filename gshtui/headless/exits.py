@@ -1,4 +1,4 @@
-"""The exit codes: a public contract (README, "Scripting"). No command may exit with any other code."""
+"""The exit codes: a public contract (`.github/guides/scripts.md`). No command may exit with any other code."""
 
 from __future__ import annotations
 

@@ -1288,7 +1288,7 @@ async def into_a_conversation(here: Recorded) -> None:
     await here.feed(*changed(row))
 
 
-@told("sidebar", "a program as its terminal, where `enter` types into it and `ctrl+]` comes back;")
+@told("sidebar", "a program as its terminal, where `enter` types into it and `ctrl+]` comes back.")
 async def into_a_terminal(here: Recorded) -> None:
     assert isinstance(here.app, FakeTerminalWindow)
     await choose_claude(here)
