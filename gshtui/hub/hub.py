@@ -459,10 +459,10 @@ class Hub:
         loaded = self.options.loaded
         if self._mcp_servers is not None or self.settings.mcp.servers or loaded.client.servers:
             return True
-        from gshtui.settings import paths
+        from gshtui.settings import paths, plugins
         from gshtui.settings.server_files import has_server_files
 
-        return has_server_files(paths.home(), self.project)
+        return has_server_files(paths.home(), self.project) or plugins.has_claude_plugins()
 
     async def _close_mcp_servers(self) -> None:
         if self._mcp_servers is not None:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from gshtui.mcp_client.server_definition import ServerDefinition, ServerSource
-from gshtui.settings import paths, trust
+from gshtui.settings import paths, plugins, trust
 from gshtui.settings.loader import Loaded
 from gshtui.settings.server_files import has_server_files
 from gshtui.settings.settings_tables import McpServer
@@ -34,11 +34,14 @@ def configured_servers(loaded: Loaded) -> list[ServerDefinition]:
 
 
 def _of_programs(project: Path, taken: Collection[str]) -> list[ServerDefinition]:
-    """The servers in other programs' files, but for names that are taken. A project's file must be trusted as it is."""
+    """The servers in other programs' files and approved plugins, but for names that are taken.
+
+    A project's file must be trusted as it is.
+    """
     home = paths.home()
-    if not has_server_files(home, project):
+    if not has_server_files(home, project) and not plugins.has_claude_plugins():
         return []
-    from gshtui.mcp_client.import_sources import found_servers  # few people have such a file
+    from gshtui.mcp_client.import_sources import found_servers, plugin_servers  # few people have such a file
 
     made: list[ServerDefinition] = []
     for one in found_servers("all", home, project, may_read=lambda file: _is_obeyed(file, project))[0]:
@@ -46,6 +49,10 @@ def _of_programs(project: Path, taken: Collection[str]) -> list[ServerDefinition
             settings, inside = McpServer.model_validate(one.values), Path(one.source).is_relative_to(project)
             mine = None if inside and project != home else home
             made.append(ServerDefinition(one.name, settings, project, "program", one.source, one.secrets, mine))
+    for plugin in plugins.approved_claude_plugins(project)[0]:
+        for one in plugin_servers(plugin, project, {*taken, *(each.name for each in made)}):
+            settings = McpServer.model_validate(one.values)
+            made.append(ServerDefinition(one.name, settings, project, "program", one.source, one.secrets, home))
     return made
 
 

@@ -10,15 +10,18 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.guard.child_environment import is_secret_variable
 from gshtui.mcp_client.mcp_calls import FoundServer
 from gshtui.settings.setting_values import looks_secret, server_name
 from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import load_toml, read_bytes
+
+if TYPE_CHECKING:
+    from gshtui.settings.claude_plugins import ClaudePlugin
 
 _UNUSABLE = re.compile(r"[^A-Za-z0-9-]+")
 _INPUT = re.compile(r"\$\{input:([^}]{1,80})\}")
@@ -52,6 +55,18 @@ def found_servers(
                 skipped.append(f"{made.name} of {file} is left out: another one of this name is taken from"
                                f" {found[made.name].source}.")  # fmt: skip
     return list(found.values()), skipped
+
+
+def plugin_servers(plugin: ClaudePlugin, project: Path, taken: Collection[str]) -> list[FoundServer]:
+    """The servers of a plugin that can be used. One whose name is taken is called `plugin-server`."""
+    found: list[FoundServer] = []
+    for name, entry in plugin.servers.items():
+        made = _server(name, entry, plugin.folder, project)
+        if not isinstance(made, str) and made.name in taken:
+            made = _server(f"{plugin.name}-{name}", entry, plugin.folder, project)
+        if not isinstance(made, str) and made.name not in (*taken, *(one.name for one in found)):
+            found.append(made)
+    return found
 
 
 def _claude(home: Path, project: Path) -> Entries:

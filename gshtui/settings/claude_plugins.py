@@ -84,6 +84,21 @@ class ClaudePlugin:
         return list(dict.fromkeys(folder for place in found for folder in _skill_folders(place)))
 
     @cached_property
+    def servers(self) -> dict[str, dict[str, Any]]:
+        """Its MCP servers by name, as its files have them, with its folder put in."""
+        given: Any = self.manifest.get("mcpServers")
+        tables: list[Any] = [".mcp.json", *(cast("list[Any]", given) if isinstance(given, list) else [given])]
+        found: dict[str, dict[str, Any]] = {}
+        for one in tables:
+            if isinstance(one, str):
+                read = _read(file[0]) if (file := self._inside([one])) else {}
+                table = _table(read.get("mcpServers", read))
+            else:
+                table = _table(one)
+            found |= {one_line(name, 60): self._placed_entry(_table(entry)) for name, entry in table.items()}
+        return found
+
+    @cached_property
     def hooks(self) -> bool:
         """Whether it brings hooks."""
         return bool(self.manifest.get("hooks")) or (self.folder / "hooks" / "hooks.json").is_file()
@@ -104,6 +119,13 @@ class ClaudePlugin:
     def placed(self, text: str) -> str:
         """The text with the plugin's folder put in."""
         return text.replace(ROOT_WORD, str(self.folder))
+
+    def _placed_entry(self, entry: dict[str, Any]) -> dict[str, Any]:
+        # With the quotes of JSON around it, a folder of any name stays one text.
+        made = _table(json.loads(json.dumps(entry).replace(ROOT_WORD, json.dumps(str(self.folder))[1:-1])))
+        if "command" in made:
+            made["env"] = {ROOT_WORD[2:-1]: str(self.folder), **_table(made.get("env"))}
+        return made
 
     def _places(self, key: str, usual: str) -> list[Path]:
         """What the manifest names, or else the usual folder."""

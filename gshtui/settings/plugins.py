@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PluginKind = Literal["commands", "tools", "providers", "personas", "programs"]
 KINDS: tuple[PluginKind, ...] = ("commands", "tools", "providers", "personas", "programs")
-PartKind = PluginKind | Literal["prompts", "skills", "hooks (not read)"]
+PartKind = PluginKind | Literal["prompts", "skills", "MCP servers", "hooks (not read)"]
 PREFIX = "gshtui."
 """Before a kind as the group of an entry point: `gshtui.commands`."""
 PluginState = Literal["approved", "new", "changed"]
@@ -154,8 +154,8 @@ def approved_claude_plugins(project: Path) -> tuple[list[ClaudePlugin], list[str
         known = read_approvals()
     except PluginError as error:
         return [], [error.message]
-    keys = [key for key in known.approved if _is_claude(key)]
-    if not known.enabled or not keys:
+    keys = _claude_keys(known)
+    if not keys:
         return [], []
     from gshtui.settings.claude_plugins import ClaudePluginError, chosen_claude_plugins
 
@@ -175,6 +175,18 @@ def approved_claude_plugins(project: Path) -> tuple[list[ClaudePlugin], list[str
     return made, problems
 
 
+def has_claude_plugins() -> bool:
+    """Whether any plugin of Claude Code is approved, as it is now or was."""
+    try:
+        return bool(_claude_keys(read_approvals()))
+    except PluginError:
+        return False
+
+
+def _claude_keys(known: Approvals) -> list[str]:
+    return [key for key in known.approved if _is_claude(key)] if known.enabled else []
+
+
 def plugin_key(name: str, cwd: Path) -> str:
     """What a plugin is called in the approvals: a folder by its real path."""
     if "/" in name or name in (".", "..", "~"):
@@ -192,6 +204,7 @@ def _of_claude(one: ClaudePlugin, approved: dict[str, str]) -> Plugin:
         *(PluginPart("prompts", path.stem, _below(path, one)) for place in one.commands for path in _prompts(place)),
         *(PluginPart("personas", path.stem, _below(path, one)) for path in one.agents),
         *(PluginPart("skills", path.name, _below(path, one)) for path in one.skills),
+        *(PluginPart("MCP servers", name, _shown_server(entry)) for name, entry in one.servers.items()),
         *((PluginPart("hooks (not read)", "hooks", "hooks"),) if one.hooks else ()),
     )
     state = _state(approved.get(one.key), one.fingerprint)
@@ -200,6 +213,12 @@ def _of_claude(one: ClaudePlugin, approved: dict[str, str]) -> Plugin:
 
 def _prompts(place: Path) -> list[Path]:
     return sorted(place.rglob("*.md")) if place.is_dir() else [place]
+
+
+def _shown_server(entry: dict[str, Any]) -> str:
+    given = entry.get("args")
+    words = [entry.get("url") or entry.get("command"), *(cast("list[Any]", given) if isinstance(given, list) else [])]
+    return one_line(" ".join(str(word) for word in words), 200)
 
 
 def _below(path: Path, plugin: ClaudePlugin) -> str:

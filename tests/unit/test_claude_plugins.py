@@ -11,7 +11,8 @@ import pytest
 from gshtui.agents.personas import load_personas
 from gshtui.agents.prompts.prompt_store import read_prompts
 from gshtui.agents.skills.skill_store import load_skill, read_skills
-from gshtui.settings import plugins
+from gshtui.mcp_client.configured_servers import configured_servers
+from gshtui.settings import loader, plugins
 from gshtui.settings.plugins import PluginError
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
@@ -127,6 +128,32 @@ def test_a_name_that_is_taken_keeps_its_owner(plugin: Path, project: Path, home:
     assert read_skills(project).get("ship").source == "yours"
 
 
+def test_its_servers_are_brought_and_need_their_own_agreement(plugin: Path, project: Path, home: Home) -> None:
+    own = {"command": "${CLAUDE_PLUGIN_ROOT}/serve", "args": ["--at", "${CLAUDE_PLUGIN_ROOT}"]}
+    write(plugin / ".mcp.json", json.dumps({"mcpServers": {"logs": own}}))
+    write(plugin / "more.json", json.dumps({"docs": {"type": "http", "url": "https://d.example/mcp"}}))
+    made_plugin(
+        plugin,
+        mcpServers=[
+            "./more.json",
+            "../../../../x.json",
+            {"mine": own, "none": {}, "bad": 3, "odd": {"url": 3, "args": 3}},
+        ],
+    )
+    write(home.path / ".claude.json", json.dumps({"mcpServers": {"mine": {"command": "other"}}}))
+    assert [one.name for one in configured_servers(loader.load(project))] == ["mine"]
+    plugins.approve(KEY)
+    found = {one.name: one for one in configured_servers(loader.load(project))}
+    assert list(found) == ["deploy-mine", "docs", "logs", "mine"]
+    assert found["mine"].settings.command == "other"
+    assert found["logs"].settings.command == f"{plugin}/serve"
+    assert list(found["logs"].settings.args) == ["--at", str(plugin)]
+    assert found["logs"].settings.env == {"CLAUDE_PLUGIN_ROOT": str(plugin)}
+    assert all(one.brought for one in found.values())
+    write(plugin / "serve", "exit 1")
+    assert [one.name for one in configured_servers(loader.load(project))] == ["mine"]
+
+
 def test_the_manifest_replaces_folders_of_commands_and_agents_and_adds_skills(plugin: Path, project: Path) -> None:
     write(plugin / "more" / "stop.md", "Stop")
     write(plugin / "people" / "dev.md", "---\nname: dev\n---\nYou develop.")
@@ -187,10 +214,11 @@ def test_a_list_that_is_none_installs_nothing(home: Home, project: Path, text: s
 
 def test_a_manifest_may_hold_anything(plugin: Path, project: Path) -> None:
     values = (None, 3, [3], {"a": 3}, "\0", "../..", ["./nothing"], {"a": {"source": 3}}, "x" * 5_000)
-    for key in ("commands", "agents", "skills", "name", "version", "description", "hooks"):
+    for key in ("commands", "agents", "skills", "name", "version", "description", "hooks", "mcpServers"):
         for value in values:
             made_plugin(plugin, **{key: value})
             plugins.approve(KEY)
             read_prompts(project, {})
             load_personas(project)
+            configured_servers(loader.load(project))
             assert read_skills(project).get("ship").source == "a plugin's", (key, value)
