@@ -176,8 +176,8 @@ async def _ask_approval(invocation: Invocation, wanted: ApprovePlugin) -> Questi
         return Question(
             wanted,
             f"Use the plugin {plugin.name}{plugin.version and f' {plugin.version}'}?",
-            f"Agents are given its texts, from {plugin.place}; you are asked before a server of it first starts, and"
-            " again about the plugin if any file of it changes. It brings:",
+            f"Agents are given its texts, from {plugin.place}. You are asked before its servers and hooks first run,"
+            " and again about the plugin if any file of it changes. It brings:",
             yes="Use",
             quoted=_brought(plugin),
         )

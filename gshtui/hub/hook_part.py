@@ -45,7 +45,7 @@ def agent_hooks(hub: Hub) -> AgentHooks:
         return None
 
     def tell(waiting: list[Hook]) -> None:
-        whose = "your configuration" if all(hook.is_own for hook in waiting) else "Claude Code's settings"
+        whose = "your configuration" if all(hook.is_own for hook in waiting) else "Claude Code"
         what, does, it = ("A hook", "does", "it") if len(waiting) == 1 else (f"{len(waiting)} hooks", "do", "them")
         text = f"{what} of {whose} {does} not run: nobody has approved {it}."
         hint = f"`hook ls` shows what {it.replace('them', 'they')} would run, `hook accept all` approves {it}."

@@ -99,9 +99,23 @@ class ClaudePlugin:
         return found
 
     @cached_property
-    def hooks(self) -> bool:
-        """Whether it brings hooks."""
-        return bool(self.manifest.get("hooks")) or (self.folder / "hooks" / "hooks.json").is_file()
+    def hooks(self) -> list[tuple[Path, dict[str, Any]]]:
+        """Its tables of hooks by event, each with the file that it is of; its folder is not put in."""
+        given: Any = self.manifest.get("hooks")
+        tables: list[Any] = ["hooks/hooks.json", *(cast("list[Any]", given) if isinstance(given, list) else [given])]
+        found: dict[Path, dict[str, Any]] = {}
+        for one in tables:
+            if isinstance(one, str):
+                found |= {file: _table(_read(file).get("hooks")) for file in self._inside([one])}
+            elif isinstance(one, dict):
+                table = _table(cast("object", one))
+                found[self.folder / MANIFEST] = _table(table.get("hooks", table))
+        return [(file, table) for file, table in found.items() if table]
+
+    @property
+    def files(self) -> list[Path]:
+        """Everything in its folder, for whoever watches it for a change."""
+        return sorted(self.folder.rglob("*"))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PluginKind = Literal["commands", "tools", "providers", "personas", "programs"]
 KINDS: tuple[PluginKind, ...] = ("commands", "tools", "providers", "personas", "programs")
-PartKind = PluginKind | Literal["prompts", "skills", "MCP servers", "hooks (not read)"]
+PartKind = PluginKind | Literal["prompts", "skills", "MCP servers", "hooks"]
 PREFIX = "gshtui."
 """Before a kind as the group of an entry point: `gshtui.commands`."""
 PluginState = Literal["approved", "new", "changed"]
@@ -205,7 +205,7 @@ def _of_claude(one: ClaudePlugin, approved: dict[str, str]) -> Plugin:
         *(PluginPart("personas", path.stem, _below(path, one)) for path in one.agents),
         *(PluginPart("skills", path.name, _below(path, one)) for path in one.skills),
         *(PluginPart("MCP servers", name, _shown_server(entry)) for name, entry in one.servers.items()),
-        *((PluginPart("hooks (not read)", "hooks", "hooks"),) if one.hooks else ()),
+        *(PluginPart("hooks", one_line(event, 40), _below(file, one)) for file, table in one.hooks for event in table),
     )
     state = _state(approved.get(one.key), one.fingerprint)
     return Plugin(one.key, one.version, one.summary, one.fingerprint, parts, str(one.folder), state, is_claude=True)

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.agents.hooks.hook_set import Hook, HookFiles, approve, read_hooks
 from gshtui.agents.personas import load_personas
 from gshtui.agents.prompts.prompt_store import read_prompts
 from gshtui.agents.skills.skill_store import load_skill, read_skills
 from gshtui.mcp_client.configured_servers import configured_servers
 from gshtui.settings import loader, plugins
 from gshtui.settings.plugins import PluginError
+from gshtui.settings.settings_tables import Hooks
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 
@@ -154,6 +156,30 @@ def test_its_servers_are_brought_and_need_their_own_agreement(plugin: Path, proj
     assert [one.name for one in configured_servers(loader.load(project))] == ["mine"]
 
 
+def test_its_hooks_wait_for_an_approval_of_their_own(plugin: Path, project: Path) -> None:
+    entry = {"matcher": "Bash", "hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/check"}]}
+    write(plugin / "hooks" / "hooks.json", json.dumps({"description": "x", "hooks": {"PreToolUse": [entry]}}))
+    write(plugin / "check", "true")
+    made_plugin(plugin, hooks={"Stop": [{"hooks": [{"type": "command", "command": "end"}]}], "Odd": 3})
+    waiting: list[Hook] = []
+    files = HookFiles(Hooks, project, {}, waiting.extend)
+    assert files.read().hooks == []
+    plugins.approve(KEY)
+    found = files.read()
+    assert [(one.event, one.command, one.approved) for one in found.hooks] == [
+        ("PreToolUse", f"{plugin}/check", False),
+        ("Stop", "end", False),
+    ]
+    assert waiting == found.hooks and found.find_matching("PreToolUse", "Bash") == []
+    approve({one.id: False for one in found.hooks})
+    (hook,) = files.read().find_matching("PreToolUse", "Bash")
+    assert hook.sandbox
+    write(plugin / "check", "another")
+    assert files.read().hooks == [] and KEY in files.read().problems[-1]
+    plugins.approve(KEY)
+    assert len(files.read().find_matching("Stop")) == 1
+
+
 def test_the_manifest_replaces_folders_of_commands_and_agents_and_adds_skills(plugin: Path, project: Path) -> None:
     write(plugin / "more" / "stop.md", "Stop")
     write(plugin / "people" / "dev.md", "---\nname: dev\n---\nYou develop.")
@@ -221,4 +247,5 @@ def test_a_manifest_may_hold_anything(plugin: Path, project: Path) -> None:
             read_prompts(project, {})
             load_personas(project)
             configured_servers(loader.load(project))
+            read_hooks(Hooks(), project, {})
             assert read_skills(project).get("ship").source == "a plugin's", (key, value)

@@ -1,4 +1,4 @@
-"""The hooks that there are: a person's own, of `[hooks]`, and those of Claude Code's settings, once they are approved.
+"""The hooks that there are: a person's own, of `[hooks]`, and those of Claude Code's settings and approved plugins.
 
 A hook of somebody else's file runs only after a person has approved exactly its event, its matcher and its command; a
 change asks again. One that comes into `[hooks]` while agents run waits for that, too, or for the next start. What
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from gshtui.settings import paths
+from gshtui.settings import paths, plugins
 from gshtui.settings.settings_tables import HookEntry, Hooks
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files
@@ -102,6 +102,8 @@ class HookSet:
 
     hooks: list[Hook] = field(default_factory=list[Hook])
     problems: list[str] = field(default_factory=list[str])
+    plugin_files: list[Path] = field(default_factory=list[Path])
+    """Everything in the folders of approved plugins that bring hooks: a change of it makes them hooks of none."""
 
     def find_matching(self, event: HookEvent, subject: str = "") -> list[Hook]:
         """Those that are asked or told now."""
@@ -143,7 +145,22 @@ def read_hooks(
         for hook in _of_claude(found, file):
             outside = approved.get(hook.id)
             _add(found, replace(hook, approved=outside is not None, sandbox=outside is not True), str(file))
+    for hook in _of_plugins(found, project):
+        outside = approved.get(hook.id)
+        _add(found, replace(hook, approved=outside is not None, sandbox=outside is not True), hook.source)
     return found
+
+
+def _of_plugins(found: HookSet, project: Path) -> list[Hook]:
+    """The hooks of approved plugins, each of which waits for its own approval."""
+    approved, problems = plugins.approved_claude_plugins(project)
+    found.problems += problems
+    hooks: list[Hook] = []
+    for plugin in approved:
+        found.plugin_files += plugin.files if plugin.hooks else []
+        for file, table in plugin.hooks:
+            hooks += [replace(one, command=plugin.placed(one.command)) for one in _of_table(found, file, table)]
+    return hooks
 
 
 class HookFiles:
@@ -174,7 +191,8 @@ class HookFiles:
 
     def read(self) -> HookSet:
         """The hooks now. Raises nothing."""
-        seen = [_state(file) for file in (*_claude_files(self._project, self._environ), _file(), paths.config_file())]
+        others = (*self._found.plugin_files, plugins.approvals_file(), _file(), paths.config_file())
+        seen = [_state(file) for file in (*_claude_files(self._project, self._environ), *others)]
         if seen == self._seen:
             return self._found
         if seen[-1:] != self._seen[-1:]:
@@ -245,10 +263,13 @@ def _of_claude(found: HookSet, file: Path) -> list[Hook]:
         found.problems.append(f"The hooks of {file} are not used: {one_line(str(error), 200)}.")
         return []
     table: Any = cast("dict[str, Any]", data).get("hooks") if isinstance(data, dict) else None
-    if not isinstance(table, dict):
-        return []
+    return _of_table(found, file, cast("dict[str, Any]", table)) if isinstance(table, dict) else []
+
+
+def _of_table(found: HookSet, file: Path, table: dict[str, Any]) -> list[Hook]:
+    """The hooks by event that a file has."""
     hooks: list[Hook] = []
-    for event, groups in cast("dict[str, Any]", table).items():
+    for event, groups in table.items():
         if event not in EVENTS:
             found.problems.append(f"{file}: hooks of {one_line(str(event), 40)!r} are not run here.")
             continue
