@@ -128,6 +128,9 @@ class AskedWindows(NoHost):
             face.send(declined=why)
             return
         session = await self._named_session(opening, loaded)
+        while session in (window.given_up for window in self._windows if window.given_up):
+            self._changed.clear()
+            await self._changed.wait()
         if connection not in self._faces:
             return  # it has left meanwhile
         if (there := next((window for window in self._windows if window.is_for(opening, session)), None)) is not None:
@@ -330,6 +333,8 @@ class _HostedWindow:
         """Those of them that are sent events."""
         self._starting: asyncio.Task[None] | None = None
         """Begun with its first window, which then loads meanwhile."""
+        self.given_up = ""
+        """The conversation that it is about to give free; empty: none yet."""
         self._over = asyncio.Event()
         self._left: set[asyncio.Task[None]] = set()
 
@@ -458,6 +463,7 @@ class _HostedWindow:
 
     def end(self) -> None:
         """Stop the hub, whoever is there."""
+        self.given_up = self._hub.session_of(self.opening.agent)
         self.door.cease()
         self._over.set()
 

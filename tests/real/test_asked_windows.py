@@ -58,6 +58,13 @@ def link_of(app: Workbench) -> WindowLink:
     return app.bridge.hub
 
 
+def hang_up(app: Workbench) -> None:
+    """End the connection as if the window was killed, so that it does not look for another hub."""
+    reading = link_of(app)._reading
+    assert reading is not None and reading.cancel()
+    link_of(app)._writer.transport.abort()
+
+
 def keeper_pid() -> int:
     found = running_keeper(data_dir())
     assert found is not None
@@ -174,8 +181,28 @@ async def test_a_window_that_hangs_up_gives_its_conversation_free(
             await say(app, "hello")
             session = app.bridge.conversation
             assert held_in(session) == keeper_pid()
-            link_of(app)._writer.transport.abort()
+            hang_up(app)
             await eventually(lambda: asyncio.to_thread(held_in, session), until=lambda pid: pid != keeper_pid())
+
+
+async def test_a_window_whose_connection_breaks_at_rest_may_write_again(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with loopback("anthropic", [[Say("well said")]], repeat=True) as server:
+        keyed(monkeypatch, server)
+        async with window(project) as app:
+            await say(app, "hello")
+            session = app.bridge.conversation
+            for number in range(3):
+                before = link_of(app)
+                before._writer.transport.abort()
+                await eventually(
+                    lambda: asyncio.to_thread(getattr, app.bridge, "hub"),
+                    until=lambda hub, before=before: hub is not before,
+                )
+                await say(app, f"and {number}?")
+                assert app.bridge.conversation == session
+        assert len(server.requests) == 4
 
 
 @pytest.mark.parametrize(
@@ -257,9 +284,7 @@ async def test_a_turn_outlives_its_window_and_the_next_window_comes_to_it(
             app.publish(PromptSubmitted(prompt="q", agent="main", text="a queued one"))
             await eventually(lambda: screen(app), until=lambda text: "1 queued" in text)
             if way == "killed":
-                reading = link_of(app)._reading
-                assert reading is not None and reading.cancel()  # it is not to look for another hub
-                link_of(app)._writer.transport.abort()
+                hang_up(app)
         assert held_in(session) == keeper_pid()
         async with window(project) as again:
             text = await eventually(lambda: screen(again), until=lambda text: "the first question" in text)
