@@ -91,7 +91,7 @@ async def _prompt(options: PromptOptions, stop: Stop) -> int:
     finally:
         reporter.close()
         await asyncio.to_thread(writer.close)
-    return exits.ERROR if stop.unread and code == exits.INTERRUPTED else code
+    return exits.ERROR if writer.broken and code in (exits.INTERRUPTED, exits.DONE) else code
 
 
 async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, reporter: Reporter) -> int:

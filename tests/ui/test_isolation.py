@@ -594,6 +594,31 @@ async def test_patch_of_worker_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await run_it() == []
 
 
+@pytest.mark.parametrize("exits", [True, False])
+async def test_a_worker_may_find_nothing_any_more_in_a_window_that_is_closed(exits: bool) -> None:
+    gone = asyncio.Event()
+    found: list[object] = []
+
+    class Leaving(Part):
+        def on_unmount(self) -> None:
+            gone.set()
+
+    class Window(Small):
+        def compose(self) -> ComposeResult:
+            yield Leaving()
+
+    async def work(bench: Screen[object]) -> None:
+        await gone.wait()
+        while True:
+            found.append(bench.query_one(Leaving))
+            await asyncio.to_thread(int)
+
+    app = Window()
+    async with app.run_test():
+        app.run_worker(work(app.screen), exit_on_error=exits)
+    assert gone.is_set() and app.words == []
+
+
 async def test_patch_of_worker_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """The coroutine of a worker that was cancelled before its first step is closed; the one in its place runs."""
     ran: list[int] = []

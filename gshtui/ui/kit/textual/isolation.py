@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from textual import events, message_pump, reactive, screen, timer
 from textual._context import active_app, active_message_pump
 from textual.app import App
+from textual.css.query import NoMatches
 from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.screen import Screen
@@ -250,6 +251,8 @@ async def _run_worker_isolated(self: Worker[Any]) -> Any:
     except Exception as error:
         app = active_app.get(None)
         if isinstance(app, IsolatingApp):
+            if isinstance(error, NoMatches) and not app.is_running:
+                return None  # the window was closed while it waited, so the widgets that it is about are gone
             app.isolation.caught(self.node, f"in the background ({self.group or self.name})", error)
         raise
 
