@@ -53,10 +53,21 @@ from gshtui.text.sanitise import one_line
 _MOST = 20 * 1024 * 1024
 """Bytes of one attachment."""
 _SUFFIXES = {
-    "image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "application/pdf": ".pdf",
-    "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/mp3": ".mp3", "audio/flac": ".flac",
-    "audio/ogg": ".ogg", "audio/mp4": ".m4a", "audio/aac": ".aac", "audio/aiff": ".aiff",
-}  # fmt: skip
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/gif": ".gif",
+    "image/webp": ".webp",
+    "application/pdf": ".pdf",
+    "audio/wav": ".wav",
+    "audio/x-wav": ".wav",
+    "audio/mpeg": ".mp3",
+    "audio/mp3": ".mp3",
+    "audio/flac": ".flac",
+    "audio/ogg": ".ogg",
+    "audio/mp4": ".m4a",
+    "audio/aac": ".aac",
+    "audio/aiff": ".aiff",
+}
 _INLINED = 200_000
 """Characters of an embedded text that become part of the prompt."""
 _DECISIONS: dict[str, Decision] = {"once": "once", "session": "session", "always": "always"}

@@ -58,12 +58,18 @@ _KINDS: dict[str, ToolKind] = {
     "todo": "think",
 }
 _STATES: dict[str, PlanEntryStatus] = {
-    "open": "pending", "active": "in_progress", "done": "completed", "dropped": "completed",
-}  # fmt: skip
+    "open": "pending",
+    "active": "in_progress",
+    "done": "completed",
+    "dropped": "completed",
+}
 STOPS: dict[str, StopReason] = {
-    "max_tokens": "max_tokens", "context": "max_tokens", "max_iterations": "max_turn_requests", "refusal": "refusal",
+    "max_tokens": "max_tokens",
+    "context": "max_tokens",
+    "max_iterations": "max_turn_requests",
+    "refusal": "refusal",
     "interrupted": "cancelled",
-}  # fmt: skip
+}
 """How a turn ended, by our word for it; any other: `end_turn`."""
 DENY = "deny"
 
@@ -129,9 +135,12 @@ def replayed(past: Sequence[Message], cwd: Path) -> Iterator[Update]:
             runs.call()
             subject = next((str(value) for value in call.arguments.values() if isinstance(value, str)), "")
             yield acp.start_tool_call(
-                call.id, _title(call.name, subject), kind=_KINDS.get(call.name, "other"), status="pending",
+                call.id,
+                _title(call.name, subject),
+                kind=_KINDS.get(call.name, "other"),
+                status="pending",
                 raw_input=call.arguments,
-            )  # fmt: skip
+            )
         for result in message.results:
             content = [*diffs(result.diff, cwd), acp.tool_content(acp.text_block(result.content))]
             status = "completed" if result.status == "ok" else "failed"

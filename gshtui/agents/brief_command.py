@@ -59,7 +59,13 @@ def commands(ask: AskModel) -> list[AnyCommand]:
 
     return [
         Command(
-            "brief", "Shorten long output by a model; its data stays whole", BriefParameters, brief,
-            access=Access.HUMAN_ONLY, effect=Effect.NETWORK, positions=("output",), family="language",
+            "brief",
+            "Shorten long output by a model; its data stays whole",
+            BriefParameters,
+            brief,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.NETWORK,
+            positions=("output",),
+            family="language",
         )
-    ]  # fmt: skip
+    ]

@@ -198,9 +198,16 @@ class OpenSessions:
     async def _find(self, wanted: str, agent: str, cwd: str, provider: str, model: str) -> tuple[SessionInfo, bool]:
         if self._store is None:
             info = SessionInfo(
-                id=new_id(), title="", cwd=cwd, agent=agent, provider=provider, model=model,
-                created=0.0, updated=0.0, messages=0,
-            )  # fmt: skip
+                id=new_id(),
+                title="",
+                cwd=cwd,
+                agent=agent,
+                provider=provider,
+                model=model,
+                created=0.0,
+                updated=0.0,
+                messages=0,
+            )
             return info, True
         if wanted == "latest":
             latest = await self._store.sessions.latest(cwd)

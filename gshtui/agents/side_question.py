@@ -92,10 +92,16 @@ async def ask_model(
     cost = handle.provider.capabilities(handle.model).cost(completed.usage)
     bus.publish(
         UsageReported(
-            agent=agent, session=session, turn=f"side {question.id}", iteration=SIDE, provider=handle.provider.name,
-            model=handle.model, usage=completed.usage, cost=cost,
+            agent=agent,
+            session=session,
+            turn=f"side {question.id}",
+            iteration=SIDE,
+            provider=handle.provider.name,
+            model=handle.model,
+            usage=completed.usage,
+            cost=cost,
         )
-    )  # fmt: skip
+    )
     return SideAnswer(completed.message.text, handle.model, completed.stop == "max_tokens")
 
 

@@ -52,10 +52,16 @@ class Bus:
         if fault.message:
             self.publish(
                 FaultReported(
-                    part=part, doing=doing, why=fault.why, file=fault.file, count=fault.count,
-                    hint=fault.hint or hint, shown=shown, expected=fault.expected,
+                    part=part,
+                    doing=doing,
+                    why=fault.why,
+                    file=fault.file,
+                    count=fault.count,
+                    hint=fault.hint or hint,
+                    shown=shown,
+                    expected=fault.expected,
                 )
-            )  # fmt: skip
+            )
         return fault
 
     def publish(self, event: Event) -> None:

@@ -10,9 +10,25 @@ class FormValue:
     """One field of a command's parameters: an option, or an argument if its name has no dashes."""
 
     __slots__ = (
-        "alone", "choices", "default", "each", "field", "file", "help", "high", "kind", "lines", "low", "many",
-        "metavar", "name", "piped", "required", "synonyms", "whole",
-    )  # fmt: skip
+        "alone",
+        "choices",
+        "default",
+        "each",
+        "field",
+        "file",
+        "help",
+        "high",
+        "kind",
+        "lines",
+        "low",
+        "many",
+        "metavar",
+        "name",
+        "piped",
+        "required",
+        "synonyms",
+        "whole",
+    )
 
     def __init__(
         self,

@@ -178,12 +178,22 @@ def source(groups: Iterable[GroupForm], commands: Iterable[CommandForm]) -> str:
 
 def _value_source(value: FormValue) -> str:
     more = (
-        ("help", value.help), ("metavar", value.metavar), ("choices", value.choices), ("synonyms", value.synonyms),
-        ("low", value.low), ("high", value.high), ("default", value.default), ("many", value.many),
-        ("each", value.each), ("required", value.required), ("piped", value.piped),
-        ("file", value.file), ("lines", value.lines), ("alone", value.alone),
+        ("help", value.help),
+        ("metavar", value.metavar),
+        ("choices", value.choices),
+        ("synonyms", value.synonyms),
+        ("low", value.low),
+        ("high", value.high),
+        ("default", value.default),
+        ("many", value.many),
+        ("each", value.each),
+        ("required", value.required),
+        ("piped", value.piped),
+        ("file", value.file),
+        ("lines", value.lines),
+        ("alone", value.alone),
         ("whole", value.whole),
-    )  # fmt: skip
+    )
     places = [repr(value.field), repr(value.name), *([repr(value.kind)] if value.kind != "text" else [])]
     return f"FormValue({', '.join([*places, *filter(None, [_keywords(more)])])})"
 

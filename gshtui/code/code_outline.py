@@ -81,9 +81,7 @@ _JAVA = _grammar(
     "program class_declaration interface_declaration enum_declaration record_declaration class_body interface_body"
     " enum_body enum_body_declarations",
 )
-_GO = _grammar(
-    "tree_sitter_go", "function_declaration method_declaration type_spec", "source_file type_declaration"
-)  # fmt: skip
+_GO = _grammar("tree_sitter_go", "function_declaration method_declaration type_spec", "source_file type_declaration")
 _BASH = _grammar("tree_sitter_bash", "function_definition", "program if_statement")
 _GRAMMARS: Mapping[str, _Grammar] = {
     **dict.fromkeys((".py", ".pyi"), _PYTHON),

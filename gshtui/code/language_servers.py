@@ -123,10 +123,12 @@ class LanguageServers:
         began = time.monotonic()
         watch = ChangeWatch(path, project, path.exists(), seconds)
         text = await asyncio.to_thread(read_source, path)
-        await asyncio.gather(*(
-            attempt("what a language server knew before a change", self._note_before(watch, server, text, seconds))
-            for server in servers
-        ))  # fmt: skip
+        await asyncio.gather(
+            *(
+                attempt("what a language server knew before a change", self._note_before(watch, server, text, seconds))
+                for server in servers
+            )
+        )
         watch.left = max(seconds * (1 - _BASELINE), seconds - (time.monotonic() - began))
         return watch
 
@@ -141,10 +143,12 @@ class LanguageServers:
             return ""
         report = _Report()
         watch.until = time.monotonic() + watch.left
-        await asyncio.gather(*(
-            attempt("what a language server says of a change", self._note_after(watch, server, text, report))
-            for server in await asyncio.to_thread(self._servers_for, watch.path, watch.project)
-        ))  # fmt: skip
+        await asyncio.gather(
+            *(
+                attempt("what a language server says of a change", self._note_after(watch, server, text, report))
+                for server in await asyncio.to_thread(self._servers_for, watch.path, watch.project)
+            )
+        )
         return self._told(report, shown, watch.path)
 
     async def after_command(self, project: Path, shown: Callable[[Path], str]) -> str:
@@ -154,11 +158,13 @@ class LanguageServers:
         """
         watch = ChangeWatch(project, project, True, 0.0, time.monotonic() + self.settings.wait_seconds)
         report = _Report()
-        await asyncio.gather(*(
-            attempt("what a language server says of a command", self._note_command(watch, server, report))
-            for server in list(self._servers.values())
-            if server.session is not None and self._projects.get(server.root) == project
-        ))  # fmt: skip
+        await asyncio.gather(
+            *(
+                attempt("what a language server says of a command", self._note_command(watch, server, report))
+                for server in list(self._servers.values())
+                if server.session is not None and self._projects.get(server.root) == project
+            )
+        )
         return self._told(report, shown, None) if report.new or report.unknown else ""
 
     async def problems(self, path: Path, project: Path) -> tuple[list[CodeProblem], list[str]]:

@@ -144,10 +144,34 @@ class InitializeResult(Struct):
 
 
 _KINDS = (
-    "", "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
-    "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
-    "member", "struct", "event", "operator", "type parameter",
-)  # fmt: skip
+    "",
+    "file",
+    "module",
+    "namespace",
+    "package",
+    "class",
+    "method",
+    "property",
+    "field",
+    "constructor",
+    "enum",
+    "interface",
+    "function",
+    "variable",
+    "constant",
+    "string",
+    "number",
+    "boolean",
+    "array",
+    "object",
+    "key",
+    "null",
+    "member",
+    "struct",
+    "event",
+    "operator",
+    "type parameter",
+)
 
 
 def kind_name(kind: int) -> str:

@@ -428,8 +428,15 @@ def _render_reset(done: calls.ResetValue) -> Outcome:
 
 
 _AT_ONCE = (
-    "keybindings", "notify", "ui.diff_columns", "ui.fps", "ui.keys", "ui.notifications", "ui.result_lines", "ui.theme",
-)  # fmt: skip
+    "keybindings",
+    "notify",
+    "ui.diff_columns",
+    "ui.fps",
+    "ui.keys",
+    "ui.notifications",
+    "ui.result_lines",
+    "ui.theme",
+)
 """Settings and tables of settings that an open window takes from `SettingChanged`."""
 
 

@@ -61,8 +61,10 @@ class Parameters(BaseModel):
         if not cls.FORMER_NAMES or not isinstance(data, dict):
             return data
         given = cast("dict[str, object]", data)
-        return {cls.FORMER_NAMES.get(name, name) if name not in cls.model_fields else name: value
-                for name, value in given.items()}  # fmt: skip
+        return {
+            cls.FORMER_NAMES.get(name, name) if name not in cls.model_fields else name: value
+            for name, value in given.items()
+        }
 
 
 def option_of(field: FieldInfo) -> ShellOption:

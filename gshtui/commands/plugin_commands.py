@@ -122,11 +122,19 @@ def commands() -> list[AnyCommand]:
     )
     return [
         Command(
-            "plugins", "Plugins (packages, and those of Claude Code): list, approve, revoke", PluginsParameters,
-            family.handle, access=Access.HUMAN_ONLY, effect=Effect.WRITE, positions=("action", "name"),
-            family="language", complete=_complete, actions=family.actions, bind=family.bind,
+            "plugins",
+            "Plugins (packages, and those of Claude Code): list, approve, revoke",
+            PluginsParameters,
+            family.handle,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.WRITE,
+            positions=("action", "name"),
+            family="language",
+            complete=_complete,
+            actions=family.actions,
+            bind=family.bind,
         )
-    ]  # fmt: skip
+    ]
 
 
 def _bind(given: PluginsParameters) -> Parameters:
@@ -227,11 +235,13 @@ def _render_list(_invocation: Invocation, found: PluginListing) -> Outcome:
         return Outcome(data, "No installed package and no plugin of Claude Code brings anything for gsh-tui.")
     rows = [
         (
-            one.name, one.version, one.state,
+            one.name,
+            one.version,
+            one.state,
             ", ".join(f"{brought.kind}: {brought.name}" for brought in one.contributions).replace("|", "/"),
         )
         for one in found.plugins
-    ]  # fmt: skip
+    ]
     text = markdown_table.table(("plugin", "version", "state", "brings"), rows)
     if not found.enabled:
         text += "\n\nAll plugins are switched off; `plugins on` loads the approved ones again."

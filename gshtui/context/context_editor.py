@@ -63,15 +63,20 @@ class ContextEditor:
             raise ContextError("invalid", "That cut is already undone.")
         if isinstance(made, Compacted | Cleared) and plan.base is not None and plan.base.id != cut:
             raise ContextError(
-                "invalid", f"A later {plan.base.receipt.kind} covers it, too; undo that one first.",
+                "invalid",
+                f"A later {plan.base.receipt.kind} covers it, too; undo that one first.",
                 f"`undo cut={plan.base.id}` undoes it.",
-            )  # fmt: skip
+            )
         await self._queries.await_record(cutter.decisions.add(Undone(cut=cut, by=by)))
         self._bus.publish(
             CutUndone(
-                agent=subject.agent, session=subject.session, cut=cut, by=by, **await self._sizes(subject),
+                agent=subject.agent,
+                session=subject.session,
+                cut=cut,
+                by=by,
+                **await self._sizes(subject),
             )
-        )  # fmt: skip
+        )
 
     async def _sizes(self, subject: ContextSubject) -> dict[str, Any]:
         """The next request as of now; nothing if it cannot be determined."""

@@ -201,9 +201,17 @@ def largest(blocks: Sequence[Block]) -> str:
 
 
 _VERBS = {
-    "read": "read", "cat": "read", "head": "read", "tail": "read", "write": "written", "append": "written",
-    "edit": "edited", "rm": "removed", "grep": "searched", "glob": "listed",
-}  # fmt: skip
+    "read": "read",
+    "cat": "read",
+    "head": "read",
+    "tail": "read",
+    "write": "written",
+    "append": "written",
+    "edit": "edited",
+    "rm": "removed",
+    "grep": "searched",
+    "glob": "listed",
+}
 _CHANGES = ("written", "edited", "removed")
 MOST = 200
 """Files that are listed; those that were only read go first when there are more."""

@@ -106,12 +106,14 @@ class Cutter:
             if order.automatic:
                 return None
             raise ContextError(
-                "invalid", f"There is nothing to prune: the newest {protect:,} tokens of tool output are protected.",
+                "invalid",
+                f"There is nothing to prune: the newest {protect:,} tokens of tool output are protected.",
                 "`tune protect=N` sets another limit for this agent.",
-            )  # fmt: skip
+            )
         receipt = self._blank(terms, "prune", order, steps)
-        return await self._make(terms, order, Pruned(id=receipt.id, at=receipt.at, by=order.by, blocks=chosen,
-                                                     receipt=receipt))  # fmt: skip
+        return await self._make(
+            terms, order, Pruned(id=receipt.id, at=receipt.at, by=order.by, blocks=chosen, receipt=receipt)
+        )
 
     # Drop
 
@@ -123,8 +125,9 @@ class Cutter:
                 return None
             raise ContextError("invalid", "There are no old calls to drop.")
         receipt = self._blank(terms, "drop", order)
-        return await self._make(terms, order, Dropped(id=receipt.id, at=receipt.at, by=order.by, messages=chosen,
-                                                      receipt=receipt))  # fmt: skip
+        return await self._make(
+            terms, order, Dropped(id=receipt.id, at=receipt.at, by=order.by, messages=chosen, receipt=receipt)
+        )
 
     # Clear
 
@@ -148,9 +151,14 @@ class Cutter:
         self._check_pins(terms)
         receipt = self._blank(terms, "clear", order)
         overlay = Cleared(
-            id=receipt.id, at=receipt.at, by=order.by, upto=cut.upto(log), words=words or {}, tasks=self._open_tasks(),
+            id=receipt.id,
+            at=receipt.at,
+            by=order.by,
+            upto=cut.upto(log),
+            words=words or {},
+            tasks=self._open_tasks(),
             receipt=receipt,
-        )  # fmt: skip
+        )
         return await self._make(terms, order, overlay)
 
     # Compact
@@ -285,8 +293,12 @@ class Cutter:
         after = self.assemble(terms)
         self._bus.publish(
             ContextCut(
-                agent=terms.agent, session=terms.session, receipt=receipt, request=order.request,
-                sections=after.sections, expected=self.expected(terms, after.tokens),
+                agent=terms.agent,
+                session=terms.session,
+                receipt=receipt,
+                request=order.request,
+                sections=after.sections,
+                expected=self.expected(terms, after.tokens),
             )
-        )  # fmt: skip
+        )
         return receipt

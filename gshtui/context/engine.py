@@ -281,11 +281,18 @@ class ContextEngine:
             self._pace.cuts.clear()
         self._bus.publish(
             ContextAssembled(
-                agent=self.agent, session=self.session, turn=draft.turn, iteration=draft.iteration,
-                sections=assembly.sections, tokens=assembly.tokens, expected=expected,
-                window=draft.provider.capabilities(draft.model).window, trigger=terms.limits.trigger, id=kept.id,
+                agent=self.agent,
+                session=self.session,
+                turn=draft.turn,
+                iteration=draft.iteration,
+                sections=assembly.sections,
+                tokens=assembly.tokens,
+                expected=expected,
+                window=draft.provider.capabilities(draft.model).window,
+                trigger=terms.limits.trigger,
+                id=kept.id,
             )
-        )  # fmt: skip
+        )
         return Prepared(assembly, kept.id, draft.key)
 
     @property
@@ -433,7 +440,7 @@ class ContextEngine:
         )
         return RequestInputs(
             self.agent, self.session, draft.provider, draft.model, model, settings, bounds, messages, inputs
-        )  # fmt: skip
+        )
 
     def _tools(self, draft: ContextDraft, bounds: Limits) -> tuple[ToolSpec, ...]:
         tools = self._offer.select(draft.tools, bounds.hard, draft.findable)

@@ -172,12 +172,20 @@ class ContextQueries:
         if subject.session:
             blocks = await self.await_record(is_cache_warm(self._context_store, terms, blocks))
         return ContextView(
-            agent=subject.agent, session=subject.session, model=terms.model, provider=terms.provider.name,
-            window=terms.capabilities.window, tokens=assembly.tokens, trigger=terms.limits.trigger, blocks=blocks,
-            note=standing.note, expected=standing.cutter.expected(terms, assembly.tokens),
-            error=standing.correction.error, temperature=assembly.request.temperature,
+            agent=subject.agent,
+            session=subject.session,
+            model=terms.model,
+            provider=terms.provider.name,
+            window=terms.capabilities.window,
+            tokens=assembly.tokens,
+            trigger=terms.limits.trigger,
+            blocks=blocks,
+            note=standing.note,
+            expected=standing.cutter.expected(terms, assembly.tokens),
+            error=standing.correction.error,
+            temperature=assembly.request.temperature,
             effort=terms.settings.effort if terms.capabilities.effort else "",
-        )  # fmt: skip
+        )
 
     async def text(self, hash: str) -> str:
         """The text of a block, by its hash."""
@@ -331,9 +339,16 @@ class ContextQueries:
         outputs = await restored_outputs(self._context_store, messages, cutter.plan)
         inputs = Inputs(model, passages, tools_of(fixed, texts), "", 0, outputs)
         terms = RequestInputs(
-            subject.agent, subject.session, provider, model, able, settings, limits(able, settings), messages,
+            subject.agent,
+            subject.session,
+            provider,
+            model,
+            able,
+            settings,
+            limits(able, settings),
+            messages,
             inputs,
-        )  # fmt: skip
+        )
         return terms, note
 
     async def _beginning(self, subject: ContextSubject, cutter: Cutter) -> tuple[RequestInputs, str] | None:
@@ -389,9 +404,17 @@ class ContextQueries:
         mark = await self._mark(subject, iteration)
         blocks = marked(await self.await_record(self._context_store.blocks(iteration)), mark.usage, mark.provider)
         return ContextView(
-            agent=subject.agent, session=mark.session, iteration=mark, model=mark.model, provider=mark.provider,
-            window=mark.window, tokens=mark.tokens, trigger=mark.trigger, blocks=blocks, expected=mark.tokens,
-        )  # fmt: skip
+            agent=subject.agent,
+            session=mark.session,
+            iteration=mark,
+            model=mark.model,
+            provider=mark.provider,
+            window=mark.window,
+            tokens=mark.tokens,
+            trigger=mark.trigger,
+            blocks=blocks,
+            expected=mark.tokens,
+        )
 
     async def _mark(self, subject: ContextSubject, iteration: str) -> Iteration:
         marks = await self.await_record(

@@ -82,9 +82,18 @@ def _truncation(agent: str, session: str, message: Message, number: int, part: T
     block = _block_id(message, number)
     item = Item(block, part.name, "shortened", before, after, why="longer than max_tool_output_bytes")
     return Receipt(
-        kind="truncate", agent=agent, session=session, id=block, at=message.at, by="capture", turn=message.turn,
-        why=f"{part.name} printed {part.bytes:,} bytes.", tokens_before=before, tokens_after=after, items=(item,),
-    )  # fmt: skip
+        kind="truncate",
+        agent=agent,
+        session=session,
+        id=block,
+        at=message.at,
+        by="capture",
+        turn=message.turn,
+        why=f"{part.name} printed {part.bytes:,} bytes.",
+        tokens_before=before,
+        tokens_after=after,
+        items=(item,),
+    )
 
 
 def _block_id(message: Message, number: int) -> str:

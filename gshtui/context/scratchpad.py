@@ -59,10 +59,18 @@ def commands() -> list[AnyCommand]:
     """The command."""
     return [
         Command(
-            THINK, "Write on the scratchpad of this turn", ThinkParameters, _think, access=Access.AGENT_PRIMARY,
-            positions=("content",), description=_DESCRIPTION, family="memory", tool=True, assess=_assess,
+            THINK,
+            "Write on the scratchpad of this turn",
+            ThinkParameters,
+            _think,
+            access=Access.AGENT_PRIMARY,
+            positions=("content",),
+            description=_DESCRIPTION,
+            family="memory",
+            tool=True,
+            assess=_assess,
         )
-    ]  # fmt: skip
+    ]
 
 
 def is_thought(part: Part) -> bool:

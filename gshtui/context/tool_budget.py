@@ -22,11 +22,33 @@ FIRST = ("bash", "read", "edit", "write", "grep", "glob", "output", FIND_TOOL, "
 """Most useful first."""
 TOOLS = frozenset(
     {
-        *FIRST, "compact", "context", "diff", "forget", "git_commit", "git_worktree", "memory", "pin", "pipe", "prune",
-        "python", "remember", "report", "restore", "say", "session", "skills", "spawn_agent", "talk", "terminal",
-        "timeline", "tmux", "undo", "usage",
+        *FIRST,
+        "compact",
+        "context",
+        "diff",
+        "forget",
+        "git_commit",
+        "git_worktree",
+        "memory",
+        "pin",
+        "pipe",
+        "prune",
+        "python",
+        "remember",
+        "report",
+        "restore",
+        "say",
+        "session",
+        "skills",
+        "spawn_agent",
+        "talk",
+        "terminal",
+        "timeline",
+        "tmux",
+        "undo",
+        "usage",
     }
-)  # fmt: skip
+)
 """Every tool that our texts may name in backticks."""
 SEARCH_MORE = "Use the `search_context` tool for more shell history, past sessions, or logs."
 _SHARE = 3

@@ -143,10 +143,14 @@ class Shrinker:
             raise error
         self._bus.publish(
             CutFailed(
-                agent=terms.agent, session=terms.session, kind=kind, why=error.message, hint=error.hint,
+                agent=terms.agent,
+                session=terms.session,
+                kind=kind,
+                why=error.message,
+                hint=error.hint,
                 request=order.request,
             )
-        )  # fmt: skip
+        )
 
     async def _prune(self, terms: RequestInputs) -> None:
         self._cutter.assemble(terms)

@@ -112,9 +112,15 @@ def _planned(plans: list[RecoveryPlan]) -> Outcome:
     for plan in plans:
         would = "" if plan.why else "resume" if plan.conversation else "start anew"
         data.append(
-            {"id": plan.row.id, "name": plan.row.name, "would": would, "how": plan.how,
-             "conversation": plan.conversation, "why": plan.why}
-        )  # fmt: skip
+            {
+                "id": plan.row.id,
+                "name": plan.row.name,
+                "would": would,
+                "how": plan.how,
+                "conversation": plan.conversation,
+                "why": plan.why,
+            }
+        )
         if plan.why:
             lines.append(f"{_named(plan.row)} would not be recovered. {plan.why}")
         elif plan.conversation:

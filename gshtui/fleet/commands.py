@@ -48,9 +48,27 @@ from gshtui.text.sanitise import one_line, visible
 from gshtui.text.similar_names import known_names
 
 ACTIONS = (
-    "ls", "show", "explain", "attach", "send", "answer", "option", "wait", "interrupt", "restart", "fork", "rename",
-    "kill", "undo", "recover", "archive", "unarchive", "remove", "unsaved", "seen",
-)  # fmt: skip
+    "ls",
+    "show",
+    "explain",
+    "attach",
+    "send",
+    "answer",
+    "option",
+    "wait",
+    "interrupt",
+    "restart",
+    "fork",
+    "rename",
+    "kill",
+    "undo",
+    "recover",
+    "archive",
+    "unarchive",
+    "remove",
+    "unsaved",
+    "seen",
+)
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for by default."""
 LocalAgents = Callable[[], list[AgentState]]
@@ -151,11 +169,17 @@ def _bindings(given: AgentParameters) -> Parameters:
 
 
 _BY_NAME: dict[str, Callable[..., Parameters]] = {
-    "attach": calls.AttachAgent, "explain": calls.ExplainAgent, "interrupt": calls.InterruptAgent,
-    "restart": calls.RestartAgent, "undo": calls.UndoKill, "archive": calls.ArchiveAgent,
-    "unarchive": calls.UnarchiveAgent, "remove": calls.RemoveAgent, "unsaved": calls.FindUnsaved,
+    "attach": calls.AttachAgent,
+    "explain": calls.ExplainAgent,
+    "interrupt": calls.InterruptAgent,
+    "restart": calls.RestartAgent,
+    "undo": calls.UndoKill,
+    "archive": calls.ArchiveAgent,
+    "unarchive": calls.UnarchiveAgent,
+    "remove": calls.RemoveAgent,
+    "unsaved": calls.FindUnsaved,
     "seen": calls.MarkAgentRead,
-}  # fmt: skip
+}
 """The actions that take only an agent."""
 
 
@@ -233,65 +257,114 @@ class _Family:
             for action in (
                 _action(calls.ListAgents, calls.AgentList, self._ls, outcomes.agents, access=shared, effect=read),
                 _action(
-                    calls.ShowAgent, calls.AgentReport, self._show, outcomes.report, access=shared, effect=read,
+                    calls.ShowAgent,
+                    calls.AgentReport,
+                    self._show,
+                    outcomes.report,
+                    access=shared,
+                    effect=read,
                     where=_on("agents.report", calls.ShowAgent, _any),
                 ),
                 _action(
-                    calls.ExplainAgent, calls.ExplainedStatus, self._explain, explained_status, access=shared,
+                    calls.ExplainAgent,
+                    calls.ExplainedStatus,
+                    self._explain,
+                    explained_status,
+                    access=shared,
                     effect=read,
                 ),
                 _action(calls.AttachAgent, calls.Attachment, self._attach, agent_outcomes.attachment, shows=_terminal),
                 _action(
-                    calls.SendToAgent, calls.SentMessage, messages.send, agent_outcomes.sent_message, access=shared,
+                    calls.SendToAgent,
+                    calls.SentMessage,
+                    messages.send,
+                    agent_outcomes.sent_message,
+                    access=shared,
                     streams=messages.streams,
                 ),
                 _action(calls.AnswerAgent, calls.AnsweredQuestion, messages.answer, agent_outcomes.answered_question),
                 _action(calls.SetAgentOption, calls.AgentOptions, self._option, agent_outcomes.agent_options),
                 _action(
-                    calls.WaitForAgent, calls.AwaitedStatus, self._wait, agent_outcomes.awaited_status, access=shared,
+                    calls.WaitForAgent,
+                    calls.AwaitedStatus,
+                    self._wait,
+                    agent_outcomes.awaited_status,
+                    access=shared,
                     effect=read,
                 ),
                 _action(
-                    calls.InterruptAgent, row, self._interrupt, about_agent("was asked to stop.", short=True),
-                    access=shared, effect=Effect.WRITE, where=_on("agents.interrupt", calls.InterruptAgent, _runs),
+                    calls.InterruptAgent,
+                    row,
+                    self._interrupt,
+                    about_agent("was asked to stop.", short=True),
+                    access=shared,
+                    effect=Effect.WRITE,
+                    where=_on("agents.interrupt", calls.InterruptAgent, _runs),
                 ),
                 _action(
-                    calls.RestartAgent, RevivedAgent, life.restart, outcomes.restarted, asks=life.ask_restart,
+                    calls.RestartAgent,
+                    RevivedAgent,
+                    life.restart,
+                    outcomes.restarted,
+                    asks=life.ask_restart,
                     where=_on("agents.restart", calls.RestartAgent, _is_not_killed),
                 ),
                 _action(
-                    calls.ForkAgent, RevivedAgent, life.fork, outcomes.forked, asks=life.ask_fork,
+                    calls.ForkAgent,
+                    RevivedAgent,
+                    life.fork,
+                    outcomes.forked,
+                    asks=life.ask_fork,
                     where=_on("agents.fork", calls.ForkAgent, _is_not_killed),
                 ),
                 _action(calls.RenameAgent, row, life.rename, agent_outcomes.renamed),
                 _action(
-                    calls.KillAgent, row, life.kill, outcomes.killed, asks=life.ask_kill,
+                    calls.KillAgent,
+                    row,
+                    life.kill,
+                    outcomes.killed,
+                    asks=life.ask_kill,
                     where=_on("agents.kill", calls.KillAgent, _runs),
                 ),
                 _action(
-                    calls.UndoKill, row, life.undo, about_agent("continues."),
+                    calls.UndoKill,
+                    row,
+                    life.undo,
+                    about_agent("continues."),
                     where=_on("agents.undo", calls.UndoKill, _is_killed),
                 ),
                 _action(
-                    calls.RecoverAgents, calls.RecoveryReport, life.recover, outcomes.recovered,
+                    calls.RecoverAgents,
+                    calls.RecoveryReport,
+                    life.recover,
+                    outcomes.recovered,
                     where=_on("agents.recover", calls.RecoverAgents, _is_lost),
                 ),
                 _action(
-                    calls.ArchiveAgent, row, life.archive, about_agent("is archived; `agent ls --archived` lists it."),
+                    calls.ArchiveAgent,
+                    row,
+                    life.archive,
+                    about_agent("is archived; `agent ls --archived` lists it."),
                     where=_on("agents.archive", calls.ArchiveAgent, _can_be_archived),
                 ),
                 _action(
-                    calls.UnarchiveAgent, row, life.unarchive, about_agent("is in the list again."),
+                    calls.UnarchiveAgent,
+                    row,
+                    life.unarchive,
+                    about_agent("is in the list again."),
                     where=_on("agents.unarchive", calls.UnarchiveAgent, _is_archived),
                 ),
                 _action(
-                    calls.RemoveAgent, row, life.remove, about_agent(off, short=True),
+                    calls.RemoveAgent,
+                    row,
+                    life.remove,
+                    about_agent(off, short=True),
                     where=_on("agents.remove", calls.RemoveAgent, _has_ended),
                 ),
                 _action(calls.FindUnsaved, calls.UnsavedWork, self._unsaved, agent_outcomes.unsaved_work),
                 _action(calls.MarkAgentRead, row, self._seen, agent_outcomes.marked_read),
             )
-        }  # fmt: skip
+        }
 
     async def agent(self, invocation: Invocation, parameters: AgentParameters) -> Outcome:
         action = self._chosen(parameters)

@@ -348,9 +348,13 @@ class Starter:
             elif row.speaks_events:
                 # A parent keeps it from being "the folder's latest conversation".
                 info = await context.store.sessions.create(
-                    cwd=row.cwd, agent=row.id, provider=row.provider, model=row.model, title=row.name,
+                    cwd=row.cwd,
+                    agent=row.id,
+                    provider=row.provider,
+                    model=row.model,
+                    title=row.name,
                     parent=row.parent_session or f"agent {row.id}",
-                )  # fmt: skip
+                )
                 row = await context.rows.change(row.id, session=info.id)
             return await self._run(row, await context.launcher.start(row, request))
 
@@ -365,12 +369,28 @@ class Starter:
         pane = await self._open(server, row, start)
         begun = await begin_of(pane)
         fields = {
-            "socket": socket_name(server), "tmux_session": pane.session, "pane": pane.pane, "pid": pane.pid,
-            "pid_started": begun, "argv": list(start.argv), "status": "starting", "status_source": "spawn",
-            "status_at": time.time(), "doing": "", "ended": 0.0, "exit_status": None, "needs_you": False,
-            "killed": False, "killed_at": 0.0, "archived": 0.0, "version": "", "version_seen": "",
-            "version_checked": "", "unsent": None, "held_up": "",
-        }  # fmt: skip
+            "socket": socket_name(server),
+            "tmux_session": pane.session,
+            "pane": pane.pane,
+            "pid": pane.pid,
+            "pid_started": begun,
+            "argv": list(start.argv),
+            "status": "starting",
+            "status_source": "spawn",
+            "status_at": time.time(),
+            "doing": "",
+            "ended": 0.0,
+            "exit_status": None,
+            "needs_you": False,
+            "killed": False,
+            "killed_at": 0.0,
+            "archived": 0.0,
+            "version": "",
+            "version_seen": "",
+            "version_checked": "",
+            "unsent": None,
+            "held_up": "",
+        }
         if row.kind == "cli":
             fields |= {
                 "external_id": start.external_id,

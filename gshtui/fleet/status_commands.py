@@ -147,8 +147,15 @@ def commands(
             words = _presence_words(presence, call.name)
             you = " (you)" if member.member == me.id else ""
             lines.append(f"- **{one_line(member.name or member.member, 60)}**{you}{words}")
-            data.append({"name": member.name, "id": member.member, "kind": "agent" if member.is_agent else "person",
-                         "you": bool(you), "status": presence.doing if presence else ""})  # fmt: skip
+            data.append(
+                {
+                    "name": member.name,
+                    "id": member.member,
+                    "kind": "agent" if member.is_agent else "person",
+                    "you": bool(you),
+                    "status": presence.doing if presence else "",
+                }
+            )
         for row in rows.values():
             lines.append(f"- **{one_line(row.name, 60)}** ({agent_tables.presence_words(row)})")
             data.append({"name": row.name, "id": row.id, "kind": "agent", "you": row.id == me.id, "status": row.status})

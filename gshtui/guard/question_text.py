@@ -219,8 +219,13 @@ def question_rows(diff: str, subject: str) -> list[DiffRow]:
 
 
 _KINDS: dict[str, LineKind] = {
-    "added": "add", "removed": "remove", "same": "context", "note": "context", "hunk": "hunk", "file": "hunk",
-}  # fmt: skip
+    "added": "add",
+    "removed": "remove",
+    "same": "context",
+    "note": "context",
+    "hunk": "hunk",
+    "file": "hunk",
+}
 _SIGNS = {"added": "+", "removed": "-", "same": " "}
 
 

@@ -96,9 +96,15 @@ class GuardRule:
     def words(self) -> str:
         """The rule in one line."""
         criteria = {
-            "tool": self.tool, "program": (" ".join(self.program),), "flags": self.flags, "paths": self.paths,
-            "hosts": self.hosts, "exactly": (self.exactly,), "only in": (self.project,), "on": (self.machine,),
-        }  # fmt: skip
+            "tool": self.tool,
+            "program": (" ".join(self.program),),
+            "flags": self.flags,
+            "paths": self.paths,
+            "hosts": self.hosts,
+            "exactly": (self.exactly,),
+            "only in": (self.project,),
+            "on": (self.machine,),
+        }
         said = [f"{name} {', '.join(values)}" for name, values in criteria.items() if any(values)]
         return one_line(f"{self.do} {'; '.join(said) or 'everything'}", 300)
 

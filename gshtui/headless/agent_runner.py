@@ -103,11 +103,15 @@ class AgentRunner:
         bus.subscribe(self._watch_turns, TurnFinished, PromptWithdrawn, AgentStatusChanged, name="life")
         bus.publish(
             AgentAdded(
-                agent=spec.agent, name=spec.name or spec.agent, kind="acp" if spec.request.acp else "native",
-                runtime="tmux", session=spec.session,
-                parent=spec.request.parent, cwd=spec.cwd,
+                agent=spec.agent,
+                name=spec.name or spec.agent,
+                kind="acp" if spec.request.acp else "native",
+                runtime="tmux",
+                session=spec.session,
+                parent=spec.request.parent,
+                cwd=spec.cwd,
             )
-        )  # fmt: skip
+        )
         bus.publish(AgentStatusChanged(agent=spec.agent, status="starting", doing="loading"))
         self._link.start()
         try:

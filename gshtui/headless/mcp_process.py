@@ -69,9 +69,14 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
     own = load_settings()
     loaded = load_settings({_KEY: [*own.settings.agent.auto_approve, *options.allowed]}, quiet=True)
     here = HubOptions(
-        cwd=working_folder(), loaded=loaded, respondent="nobody", mode="ask", parts=_PARTS, visiting=True,
+        cwd=working_folder(),
+        loaded=loaded,
+        respondent="nobody",
+        mode="ask",
+        parts=_PARTS,
+        visiting=True,
         where="gsh-tui mcp serve",
-    )  # fmt: skip
+    )
     async with running_hub(here) as hub:
 
         async def start() -> bool:

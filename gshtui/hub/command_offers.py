@@ -607,9 +607,13 @@ class CommandOffers:
             from gshtui.providers.model_command import commands
 
             return commands(
-                pool.catalog, change, settings=self._settings, environ=self._loaded.environ, in_use=states.in_use,
+                pool.catalog,
+                change,
+                settings=self._settings,
+                environ=self._loaded.environ,
+                in_use=states.in_use,
                 of_program=of_program,
-            )  # fmt: skip
+            )
 
         self._offer("model effort", models)
 

@@ -71,9 +71,17 @@ async def start_store(hub: Hub) -> None:
     offer_prompts(hub)
     hub.offers.offer_hooks(lambda: _hook_commands(hub))
     hub.offers.offer_record(
-        hub.store, hub.project, hub.session_of, hub.sync_shells, hub.sync_programs, hub.open_approvals,
-        hub.memory_owners, hub.small_model.ask, hub.is_working, hub.settle_agents,
-    )  # fmt: skip
+        hub.store,
+        hub.project,
+        hub.session_of,
+        hub.sync_shells,
+        hub.sync_programs,
+        hub.open_approvals,
+        hub.memory_owners,
+        hub.small_model.ask,
+        hub.is_working,
+        hub.settle_agents,
+    )
 
 
 def _hook_commands(hub: Hub) -> list[AnyCommand]:
@@ -166,9 +174,16 @@ async def start_providers(hub: Hub) -> None:
     from gshtui.hub.virtual_files import mount_contexts
 
     hub.contexts = make_contexts(
-        hub.bus, hub.store, hub.settings.context, models, hub.local_agent, str(hub.options.cwd),
-        hub.telemetry.redactor.redact, hub.options.agent, lambda agent: as_it_begins(hub, build_hub, agent),
-    )  # fmt: skip
+        hub.bus,
+        hub.store,
+        hub.settings.context,
+        models,
+        hub.local_agent,
+        str(hub.options.cwd),
+        hub.telemetry.redactor.redact,
+        hub.options.agent,
+        lambda agent: as_it_begins(hub, build_hub, agent),
+    )
     mount_contexts(hub, hub.store, hub.contexts)
     hub.offers.offer_contexts(hub.contexts, hub.store, lambda: [state.row.id for state in hub.agent_states.all()])
 

@@ -75,10 +75,13 @@ class McpCommandParameters(Parameters):
 
     SHELL = calls.MCP_GROUP
     action: Annotated[ServerWord, synonyms({"list": "ls", "remove": "rm", "check": "doctor", "trust": "accept"})] = (
-        Field(default="ls", description="ls, show: look. add, rm, enable, disable, import: change the configuration. "
-              "doctor: try. accept: let a folder's server run, or offer changed tools. restart, answer: a running one. "
-              "search: the registry. resources: what prompts can name.")
-    )  # fmt: skip
+        Field(
+            default="ls",
+            description="ls, show: look. add, rm, enable, disable, import: change the configuration. "
+            "doctor: try. accept: let a folder's server run, or offer changed tools. restart, answer: a running one. "
+            "search: the registry. resources: what prompts can name.",
+        )
+    )
     name: Word = Field(Word(""), description="The server; import: the program to import from.")
     command: Annotated[str, Mark.VERBATIM] = Field(
         "", description="add: the command with its arguments, or an address. answer: the values, as NAME=VALUE."
@@ -103,40 +106,81 @@ def commands(
         Action(calls.ListServers, calls.ServerList, do.list, outcomes.render_list),
         Action(calls.ShowServer, calls.ServerDetails, do.show, outcomes.render_details),
         Action(
-            calls.AddServer, calls.ChangedServer, do.add, outcomes.render_changed, do.ask_add, access=person,
+            calls.AddServer,
+            calls.ChangedServer,
+            do.add,
+            outcomes.render_changed,
+            do.ask_add,
+            access=person,
             effect=write,
         ),
         Action(
-            calls.SearchServers, calls.RegistryList, do.search, outcomes.render_registry, access=person,
+            calls.SearchServers,
+            calls.RegistryList,
+            do.search,
+            outcomes.render_registry,
+            access=person,
             effect=Effect.NETWORK,
         ),
         Action(
-            calls.RemoveServer, calls.ChangedServer, do.remove, outcomes.render_changed, do.ask_removal, access=person,
-            effect=write, where=(Where("servers.remove", _removal),),
+            calls.RemoveServer,
+            calls.ChangedServer,
+            do.remove,
+            outcomes.render_changed,
+            do.ask_removal,
+            access=person,
+            effect=write,
+            where=(Where("servers.remove", _removal),),
         ),
         Action(
-            calls.EnableServer, calls.ChangedServer, do.enable, outcomes.render_changed, access=person, effect=write,
+            calls.EnableServer,
+            calls.ChangedServer,
+            do.enable,
+            outcomes.render_changed,
+            access=person,
+            effect=write,
             where=(Where("servers.enable", _switch_on), Where("servers.disable", _switch_off)),
         ),
         Action(
-            calls.ImportServers, calls.ImportedServers, do.import_servers, outcomes.render_imported, do.ask_import,
-            access=person, effect=write,
+            calls.ImportServers,
+            calls.ImportedServers,
+            do.import_servers,
+            outcomes.render_imported,
+            do.ask_import,
+            access=person,
+            effect=write,
         ),
         Action(
-            calls.CheckServers, calls.ServerChecks, do.check, outcomes.render_checks, access=person,
-            effect=Effect.EXECUTE, where=(Where("servers.doctor", _check),),
+            calls.CheckServers,
+            calls.ServerChecks,
+            do.check,
+            outcomes.render_checks,
+            access=person,
+            effect=Effect.EXECUTE,
+            where=(Where("servers.doctor", _check),),
         ),
         Action(
-            calls.AcceptServer, calls.ServerAnswer, do.accept, outcomes.render_answer, do.ask_accept, access=person,
-            effect=write, where=(Where("servers.accept", _acceptance),),
+            calls.AcceptServer,
+            calls.ServerAnswer,
+            do.accept,
+            outcomes.render_answer,
+            do.ask_accept,
+            access=person,
+            effect=write,
+            where=(Where("servers.accept", _acceptance),),
         ),
         Action(
-            calls.RestartServer, calls.ServerAnswer, do.restart, outcomes.render_answer, access=person,
-            effect=Effect.EXECUTE, where=(Where("servers.restart", _restart),),
+            calls.RestartServer,
+            calls.ServerAnswer,
+            do.restart,
+            outcomes.render_answer,
+            access=person,
+            effect=Effect.EXECUTE,
+            where=(Where("servers.restart", _restart),),
         ),
         Action(calls.ListResources, calls.ResourceList, do.resources, outcomes.render_resources, access=person),
         Action(calls.AnswerServer, calls.ServerAnswer, do.answer, outcomes.render_answer, access=person, effect=write),
-    )  # fmt: skip
+    )
 
     async def run(invocation: Invocation, given: McpCommandParameters) -> Outcome:
         if invocation.caller.is_agent and given.action not in _LOOKING:
@@ -527,10 +571,17 @@ class _Handlers:
                 session = connection.session
                 said = [*connection.said, *(f"the sandbox: {each}" for each in connection.refused)]
                 return calls.ServerRow(
-                    definition, pins, connection.state, connection.why or why, agreed, connection.started_in,
+                    definition,
+                    pins,
+                    connection.state,
+                    connection.why or why,
+                    agreed,
+                    connection.started_in,
                     f"{session.about or 'it does not say what it is'} · MCP {session.protocol}" if session else "",
-                    connection.outside, tuple(said), elsewhere,
-                )  # fmt: skip
+                    connection.outside,
+                    tuple(said),
+                    elsewhere,
+                )
         return calls.ServerRow(definition, pins, state, why, agreed, elsewhere=elsewhere)
 
     async def _acceptable(self, name: str) -> tuple[ServerDefinition, ServerPins, bool]:

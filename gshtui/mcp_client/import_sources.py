@@ -52,8 +52,10 @@ def found_servers(
             elif made.name not in found:
                 found[made.name] = made
             elif found[made.name].values != made.values:
-                skipped.append(f"{made.name} of {file} is left out: another one of this name is taken from"
-                               f" {found[made.name].source}.")  # fmt: skip
+                skipped.append(
+                    f"{made.name} of {file} is left out: another one of this name is taken from"
+                    f" {found[made.name].source}."
+                )
     return list(found.values()), skipped
 
 

@@ -324,9 +324,15 @@ class ServerConnection:
         options = self._options
         self._events = events
         opening: Any = sdk.open_session(
-            self.definition, resolved, options.environ, options.find_sandbox, options.host, events,
-            legacy=self.legacy, memory=options.memory,
-        )  # fmt: skip
+            self.definition,
+            resolved,
+            options.environ,
+            options.find_sandbox,
+            options.host,
+            events,
+            legacy=self.legacy,
+            memory=options.memory,
+        )
         try:
             async with contextlib.AsyncExitStack() as starting:
                 limit = await starting.enter_async_context(time_limit(self._starts_within))

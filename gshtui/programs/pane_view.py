@@ -43,9 +43,19 @@ _DRAWN_WITHIN = 1.0
 """Seconds for an input line that should be there."""
 """Seconds between two looks while something is expected at once."""
 Trouble = Literal[
-    "busy", "starting", "waiting", "dialog", "program", "draft", "scrolled", "ended", "unfit", "untaken", "unsure",
+    "busy",
+    "starting",
+    "waiting",
+    "dialog",
+    "program",
+    "draft",
+    "scrolled",
+    "ended",
+    "unfit",
+    "untaken",
+    "unsure",
     "terminal",
-]  # fmt: skip
+]
 """busy, starting: it works. waiting: it asks. dialog, program: something else is in front. draft: somebody has half
 typed something. scrolled: somebody reads its past. unfit: this text cannot be given to this program. untaken: it was
 typed, not taken, and taken out again. unsure: it may have been taken. terminal: tmux failed."""

@@ -357,20 +357,23 @@ class CodeSettings(SettingsTable):
     """What language servers say of the code that agents change; they start when they are needed."""
 
     enabled: bool = Field(
-        default=True, description="Use the language servers that are installed, in trusted folders.",
+        default=True,
+        description="Use the language servers that are installed, in trusted folders.",
         json_schema_extra=FALSE,
-    )  # fmt: skip
+    )
     wait_seconds: Annotated[float, Field(ge=0, le=30)] = Field(
         default=2.0, description="Seconds that an edit may wait for what they say of it.", json_schema_extra=LOWER
     )
     start_seconds: Annotated[float, Field(ge=1, le=300)] = Field(
-        default=30.0, description="Timeout in seconds for starting and for each request.",
+        default=30.0,
+        description="Timeout in seconds for starting and for each request.",
         json_schema_extra=LOWER,
-    )  # fmt: skip
+    )
     memory_mb: Annotated[int, Field(ge=64, le=1_000_000)] = Field(
-        default=3_000, description="Megabytes of memory that one may use; it is ended above that.",
+        default=3_000,
+        description="Megabytes of memory that one may use; it is ended above that.",
         json_schema_extra=LOWER,
-    )  # fmt: skip
+    )
     idle_minutes: Annotated[float, Field(gt=0, le=1_440)] = Field(
         default=15.0, description="Minutes without use after which one is ended.", json_schema_extra=LOWER
     )

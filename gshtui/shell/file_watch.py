@@ -262,9 +262,13 @@ class FileWatch:
     async def _until_folders_change(self, folders: WatchedFolders) -> None:
         made = self._watch or (await asyncio.to_thread(_native))
         batches = made(
-            *folders.rules, debounce=GATHER, step=STEP, rust_timeout=IDLE, recursive=False,
+            *folders.rules,
+            debounce=GATHER,
+            step=STEP,
+            rust_timeout=IDLE,
+            recursive=False,
             ignore_permission_denied=True,
-        )  # fmt: skip
+        )
         # The folders are taken in one step, up to the first wait.
         begun = asyncio.get_running_loop().call_soon(self.watched.set)
         async with aclosing(batches):

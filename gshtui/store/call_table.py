@@ -64,8 +64,9 @@ def branch_call(connection: sqlite3.Connection, call: CallInfo, origin: str, upt
     source = get_call(connection, origin)
     mine = {one.member for one in call.members}
     # what an agent heard there it knows only in that call, so that it is told again here
-    agents = [msgspec.structs.replace(one, seen=-1) for one in source.members
-              if one.is_agent and one.member not in mine]  # fmt: skip
+    agents = [
+        msgspec.structs.replace(one, seen=-1) for one in source.members if one.is_agent and one.member not in mine
+    ]
     me = [msgspec.structs.replace(one, seen=upto) for one in call.members]
     made = msgspec.structs.replace(
         call,
@@ -327,9 +328,10 @@ def put_pin(connection: sqlite3.Connection, pin: Pin, change: Change | None = No
     size = len(pin.text.encode(errors="replace"))
     if size > PIN_BYTES:
         raise StoreError(
-            "invalid", f"A pinned document can have at most {PIN_BYTES:,} bytes; this one has {size:,}.",
+            "invalid",
+            f"A pinned document can have at most {PIN_BYTES:,} bytes; this one has {size:,}.",
             hint="Agents are sent it whole with every request: pin a shorter one, and name the file.",
-        )  # fmt: skip
+        )
     others = connection.execute(
         "SELECT coalesce(sum(length(CAST(text AS BLOB))), 0) FROM call_pins WHERE call = ? AND name <> ?",
         (call.name, pin.name),
@@ -380,10 +382,14 @@ def _put_member(connection: sqlite3.Connection, call: str, member: CallMember) -
     connection.execute(
         "INSERT INTO call_members (call, member, name, is_agent, joined, seen) VALUES (?, ?, ?, ?, ?, ?)",
         (
-            call, clean_text(member.member), clean_text(member.name), int(member.is_agent),
-            member.joined or time.time(), member.seen,
+            call,
+            clean_text(member.member),
+            clean_text(member.name),
+            int(member.is_agent),
+            member.joined or time.time(),
+            member.seen,
         ),
-    )  # fmt: skip
+    )
 
 
 def _touch(connection: sqlite3.Connection, call: str) -> None:
@@ -399,11 +405,16 @@ def _call(connection: sqlite3.Connection, data: str, messages: int, revision: in
     )
     members = tuple(
         CallMember(
-            member=str(member), name=str(name), is_agent=bool(agent), joined=float(joined), seen=int(seen),
-            at=float(at or 0.0), doing=str(doing or ""),
+            member=str(member),
+            name=str(name),
+            is_agent=bool(agent),
+            joined=float(joined),
+            seen=int(seen),
+            at=float(at or 0.0),
+            doing=str(doing or ""),
         )
         for member, name, agent, joined, seen, at, doing in found
-    )  # fmt: skip
+    )
     pins = connection.execute("SELECT name FROM call_pins WHERE call = ? ORDER BY name", (call.name,))
     pinned = tuple(str(name) for (name,) in pins)
     return msgspec.structs.replace(call, messages=int(messages), members=members, pinned=pinned, revision=int(revision))

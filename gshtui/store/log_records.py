@@ -148,9 +148,15 @@ def _used(event: UsageReported) -> Record:
     usage = event.usage
     counts = {name: getattr(usage, name) for name in ("input", "output", "cache_read", "cache_write", "reasoning")}
     return _of(
-        "usage", event, turn=event.turn, iteration=event.iteration, provider=event.provider, model=event.model,
-        **counts, cost=event.cost,
-    )  # fmt: skip
+        "usage",
+        event,
+        turn=event.turn,
+        iteration=event.iteration,
+        provider=event.provider,
+        model=event.model,
+        **counts,
+        cost=event.cost,
+    )
 
 
 def _error(event: Event) -> Record | None:

@@ -62,9 +62,18 @@ class PtyProcess:
             os.set_blocking(ours, False)
             _set_size(ours, size)
             process = await start_child(
-                sys.executable, "-I", "-S", "-c", _BECOME, *words,
-                stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd, env=dict(env),
-            )  # fmt: skip
+                sys.executable,
+                "-I",
+                "-S",
+                "-c",
+                _BECOME,
+                *words,
+                stdin=theirs,
+                stdout=theirs,
+                stderr=theirs,
+                cwd=cwd,
+                env=dict(env),
+            )
         except BaseException:
             os.close(ours)
             raise

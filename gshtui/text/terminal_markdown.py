@@ -77,8 +77,12 @@ def _codes(style: Style | None) -> tuple[LiteralString, ...]:
     if style is None:
         return ()
     flags: tuple[tuple[bool | None, LiteralString], ...] = (
-        (style.bold, "1"), (style.dim, "2"), (style.italic, "3"), (style.underline, "4"), (style.strike, "9"),
-    )  # fmt: skip
+        (style.bold, "1"),
+        (style.dim, "2"),
+        (style.italic, "3"),
+        (style.underline, "4"),
+        (style.strike, "9"),
+    )
     codes: list[LiteralString] = [code for on, code in flags if on]
     if style.color is not None and style.color.number is not None and 0 < style.color.number < 7:
         codes.append(_FOREGROUND[style.color.number])
@@ -142,10 +146,20 @@ def _console() -> Console:
     from rich.theme import Theme
 
     words = {
-        "markdown.h1": "bold underline", "markdown.h2": "bold", "markdown.h3": "bold", "markdown.h4": "bold",
-        "markdown.h5": "bold", "markdown.h6": "bold", "markdown.code": "cyan", "markdown.block_quote": "dim",
-        "markdown.item.number": "cyan", "markdown.item.bullet": "cyan", "markdown.link": "blue underline",
-        "markdown.link_url": "dim", "markdown.table.border": "dim", "markdown.table.header": "bold",
+        "markdown.h1": "bold underline",
+        "markdown.h2": "bold",
+        "markdown.h3": "bold",
+        "markdown.h4": "bold",
+        "markdown.h5": "bold",
+        "markdown.h6": "bold",
+        "markdown.code": "cyan",
+        "markdown.block_quote": "dim",
+        "markdown.item.number": "cyan",
+        "markdown.item.bullet": "cyan",
+        "markdown.link": "blue underline",
+        "markdown.link_url": "dim",
+        "markdown.table.border": "dim",
+        "markdown.table.header": "bold",
         "markdown.hr": "dim",
-    }  # fmt: skip
+    }
     return Console(file=io.StringIO(), force_terminal=True, color_system="standard", theme=Theme(words), width=80)

@@ -194,9 +194,9 @@ class CodeParameters(ToolParameters):
     SHELL = ShellGroup(
         "Outlines, problems and symbols of code.", "What language servers and grammars know of your code."
     )
-    action: Literal[
-        "outline", "diagnostics", "symbols", "definition", "references", "hover", "servers", "restart"
-    ] = Field(default="servers", description="What to find out")  # fmt: skip
+    action: Literal["outline", "diagnostics", "symbols", "definition", "references", "hover", "servers", "restart"] = (
+        Field(default="servers", description="What to find out")
+    )
     name: Word = Field(default=Word(), description="The symbol; for outline and diagnostics the file")
     path: Word = Field(default=Word(), description="A file that the symbol is in")
     line: int = Field(default=0, ge=0, description="Its line; 0: the first that has it")
@@ -322,9 +322,7 @@ class _CodeHandlers:
 
     async def hover(self, invocation: Invocation, wanted: ShowHover) -> CodeHover:
         """Raises `CommandError`, `LanguageServerError`."""
-        return CodeHover(
-            wanted.name, await code_queries.hover(self._servers(), await self._asked(invocation, wanted))
-        )  # fmt: skip
+        return CodeHover(wanted.name, await code_queries.hover(self._servers(), await self._asked(invocation, wanted)))
 
     async def list_servers(self, invocation: Invocation, _wanted: ListLanguageServers) -> CodeServers:
         """Never raises."""
@@ -452,10 +450,15 @@ def _servers_text(_: Invocation, found: CodeServers) -> Outcome:
     if not found.rows:
         return Outcome(data, "No language server is installed.")
     rows = [
-        (row.name, row.state, f"{row.memory_mb:,} MB" if row.memory_mb else "", _cell(row.root or row.program),
-         _cell(row.why or (f"outside the sandbox: {row.outside}" if row.outside else "")))
+        (
+            row.name,
+            row.state,
+            f"{row.memory_mb:,} MB" if row.memory_mb else "",
+            _cell(row.root or row.program),
+            _cell(row.why or (f"outside the sandbox: {row.outside}" if row.outside else "")),
+        )
         for row in found.rows
-    ]  # fmt: skip
+    ]
     text = markdown_table.table(("server", "state", "memory", "for", ""), rows, right={2})
     text = f"{text}\n\n{found.refused}" if found.refused else text
     return Outcome(data, text, plain=markdown_table.bare_columns(text))

@@ -166,9 +166,13 @@ class FileChanges:
             self._workspace.record_assessed(found.invocation, found.asked, place.real)
             what = f"rm {place.shown}" + (f", a folder with {_files(files)}" if place.real.is_dir() else "")
             return Assessment(
-                Effect.WRITE, place.shown, inside=place.inside, detail=what, only_person=True,
+                Effect.WRITE,
+                place.shown,
+                inside=place.inside,
+                detail=what,
+                only_person=True,
                 warnings=(*place.warnings, "cannot be undone"),
-            )  # fmt: skip
+            )
 
         return await asyncio.to_thread(judge)
 

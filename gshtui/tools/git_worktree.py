@@ -308,16 +308,25 @@ class WorktreeCommand:
                 Action(ShowWorktree, ShownWorktree, self._on(self._show), _state_outcome),
                 Action(CompareWorktree, WorktreeChanges, self._on(self._compare), _changes_outcome),
                 Action(
-                    MergeWorktree, MergeResult, self._on(self._merge), _merge_outcome, self._ask_merge, effect=write,
+                    MergeWorktree,
+                    MergeResult,
+                    self._on(self._merge),
+                    _merge_outcome,
+                    self._ask_merge,
+                    effect=write,
                     where=(Where("diff.merge", _of_folder(MergeWorktree)),),
                 ),
                 Action(
-                    WritePatch, WrittenPatch, self._on(self._write_patch), _patch_outcome, effect=write,
+                    WritePatch,
+                    WrittenPatch,
+                    self._on(self._write_patch),
+                    _patch_outcome,
+                    effect=write,
                     where=(Where("diff.patch", _of_folder(WritePatch)),),
                 ),
                 Action(RemoveWorktree, RemovedWorktree, self._on(self._remove), _removed_outcome, effect=write),
             )
-        }  # fmt: skip
+        }
 
     async def run(self, invocation: Invocation, parameters: WorktreeParameters) -> Outcome:
         """Do it."""

@@ -360,9 +360,15 @@ async def search_texts(
     wanted = _wanted(parameters.file_pattern)
     texts = [(name, text) for name, text in texts if wanted is None or wanted.match(name.removeprefix("/"))]
     search = _Search(
-        Path("/"), "-", parameters.pattern, "", parameters.context_lines, config.search_timeout_s,
-        parameters.ignore_case, b"",
-    )  # fmt: skip
+        Path("/"),
+        "-",
+        parameters.pattern,
+        "",
+        parameters.context_lines,
+        config.search_timeout_s,
+        parameters.ignore_case,
+        b"",
+    )
     limit = invocation.limit(config.max_output_bytes)
     matches = Matches(Path("/"), Path("/"), limit - min(_NOTE, limit // 2))
     for name, text in texts:

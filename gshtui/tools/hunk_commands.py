@@ -193,15 +193,26 @@ def commands(limit: float) -> list[AnyCommand]:
         Action(ListHunks, HunkList, list_all, _list_outcome, access=Access.HUMAN_ONLY),
         Action(ShowHunk, HunkText, show, _text_outcome, access=Access.HUMAN_ONLY),
         Action(
-            StageHunk, ChangedHunk, stage, _staged_outcome, access=Access.HUMAN_ONLY, effect=Effect.WRITE,
+            StageHunk,
+            ChangedHunk,
+            stage,
+            _staged_outcome,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.WRITE,
             where=(Where("diff.stage", StageHunk.at),),
         ),
         Action(
-            DiscardHunk, ChangedHunk, discard, _discarded_outcome, asks_discard, access=Access.HUMAN_ONLY,
-            effect=Effect.WRITE, where=(Where("diff.discard", DiscardHunk.at),),
+            DiscardHunk,
+            ChangedHunk,
+            discard,
+            _discarded_outcome,
+            asks_discard,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.WRITE,
+            where=(Where("diff.discard", DiscardHunk.at),),
         ),
         Action(EditHunk, ChangedHunk, edit, _edited_outcome, access=Access.HUMAN_ONLY, effect=Effect.WRITE),
-    )  # fmt: skip
+    )
     return [
         Command(
             "hunk",

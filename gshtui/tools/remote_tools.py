@@ -354,9 +354,14 @@ class RemoteTools:
         pipe = asyncio.subprocess.PIPE
         try:
             process = await start_child(
-                *command.argv, env=command.environment, stdin=pipe, stdout=pipe, stderr=pipe,
-                start_new_session=True, limit=MOST_LINE,
-            )  # fmt: skip
+                *command.argv,
+                env=command.environment,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                start_new_session=True,
+                limit=MOST_LINE,
+            )
         except OSError as error:
             raise HostError("failed", f"Cannot start ssh: {error}.") from error
         line = _Line(process)

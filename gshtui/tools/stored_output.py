@@ -72,9 +72,18 @@ def command(
         return await asyncio.to_thread(_page, text, parameters, invocation.limit(limit))
 
     return Declared(
-        "output", "The whole of an output that was shortened", OutputParameters, run, positions=("key", "start"),
-        description=DESCRIPTION, details=DETAILS, family="run", tool=True, always_offered=True, assess=assess,
-    )  # fmt: skip
+        "output",
+        "The whole of an output that was shortened",
+        OutputParameters,
+        run,
+        positions=("key", "start"),
+        description=DESCRIPTION,
+        details=DETAILS,
+        family="run",
+        tool=True,
+        always_offered=True,
+        assess=assess,
+    )
 
 
 def _page(text: str, parameters: OutputParameters, limit: int) -> Outcome:

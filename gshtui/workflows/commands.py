@@ -326,14 +326,26 @@ def _shown_text(_: Invocation, shown: ShownWorkflow) -> Outcome:
         workflow = shown.workflow
         lines = [f"**{workflow.name}** ({workflow.source}, `{workflow.file}`) — {plain(workflow.description)}", ""]
         lines += [f"- `{_parameter_text(each)}`" for each in workflow.parameters.values()]
-        lines += ["", *(f"{step.number}. {plain(step.name)} ({step.kind}{_after(workflow, step.number)})"
-                        for step in workflow.steps)]  # fmt: skip
+        lines += [
+            "",
+            *(
+                f"{step.number}. {plain(step.name)} ({step.kind}{_after(workflow, step.number)})"
+                for step in workflow.steps
+            ),
+        ]
         return Outcome(workflow_json(workflow), "\n".join(lines))
     assert shown.run is not None
     row, results = shown.run, dict(shown.results)
-    data = {**msgspec.to_builtins(row), "steps": [
-        {**msgspec.to_builtins(head), "result": msgspec.to_builtins(results[head.number]) if head.number in results
-         else None} for head in row.steps]}  # fmt: skip
+    data = {
+        **msgspec.to_builtins(row),
+        "steps": [
+            {
+                **msgspec.to_builtins(head),
+                "result": msgspec.to_builtins(results[head.number]) if head.number in results else None,
+            }
+            for head in row.steps
+        ],
+    }
     data.pop("text", None)
     lines = [f"**{row.workflow}** {row.id} — {row.state}, exit code {row.exit_code}", plain(row.error), ""]
     for head in row.steps:

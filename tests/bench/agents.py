@@ -61,9 +61,13 @@ def run(report: Report, place: Place) -> None:
                 busy = 100 * (probe.cpu() - used) / (probe.now() - began)
                 name = f"{count} agent{'s' if count > 1 else ''} of 20 lines/s"
                 report.add(
-                    f"  {name}, p95", 1e3 * p95(found), "ms", floor=1e3 * p95(none), limit=1.5,
+                    f"  {name}, p95",
+                    1e3 * p95(found),
+                    "ms",
+                    floor=1e3 * p95(none),
+                    limit=1.5,
                     note=f"median {1e3 * median(found):.1f} ms; the window takes {busy:.0f} % of a processor",
-                )  # fmt: skip
+                )
             probe.rest(SETTLED)
             used, began = probe.cpu(), probe.now()
             probe.rest(WATCHED)

@@ -84,12 +84,17 @@ async def _record(report: Report) -> None:
     await store.shells.add_all(
         [
             ShellRecord(
-                shell="s", number=at, command=f"{words[at % 5]} option-{at % 700}", cwd=f"/p/{at % 9}",
-                at=time.time() - COMMANDS + at, exit=at % 4, state="done",
+                shell="s",
+                number=at,
+                command=f"{words[at % 5]} option-{at % 700}",
+                cwd=f"/p/{at % 9}",
+                at=time.time() - COMMANDS + at,
+                exit=at % 4,
+                state="done",
             )
             for at in range(1, COMMANDS)
         ]
-    )  # fmt: skip
+    )
 
     async def suggest(typed: str) -> None:
         runs = await store.shells.runs_with_prefix(typed, "/p/3", 60)

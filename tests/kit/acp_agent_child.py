@@ -132,9 +132,13 @@ class ExampleAgent:
         start = acp.start_edit_tool_call("call-1", "Edit notes.txt", path, change)
         await self._client.session_update(session, start)
         asked = ToolCallUpdate(
-            tool_call_id="call-1", title="Edit notes.txt", kind="edit", status="pending", content=[change],
+            tool_call_id="call-1",
+            title="Edit notes.txt",
+            kind="edit",
+            status="pending",
+            content=[change],
             locations=start.locations,
-        )  # fmt: skip
+        )
         answer = await self._client.request_permission(session_id=session, tool_call=asked, options=CHOICES)
         chosen = getattr(answer.outcome, "option_id", "cancelled")
         if chosen in ("yes", "all"):

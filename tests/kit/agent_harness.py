@@ -68,9 +68,13 @@ class AgentHarness:
         self.most_running = 0
         self.rules = MemoryRules(folder)
         self.gate = Gate(
-            self.bus, respondent=respondent, auto_approve=auto_approve, timeout=timeout,
-            rules=self.rules.current, save=self.rules.save,
-        )  # fmt: skip
+            self.bus,
+            respondent=respondent,
+            auto_approve=auto_approve,
+            timeout=timeout,
+            rules=self.rules.current,
+            save=self.rules.save,
+        )
         toolbox = Toolbox(
             self.bus, self._tools(), self.gate, "main", WorkDirs(folder, folder), self.record.put_output, 1_000
         )

@@ -25,21 +25,36 @@ def active(*flags: str) -> dict[str, Any]:
 def thread(id: str = THREAD, status: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     """A thread as the server describes it."""
     described: dict[str, Any] = {
-        "id": id, "ephemeral": False, "parentThreadId": None, "threadSource": "user", "createdAt": 1795858694,
-        "updatedAt": 1795858727, "recencyAt": 1795858726, "status": status or IDLE, "turns": [],
-    }  # fmt: skip
+        "id": id,
+        "ephemeral": False,
+        "parentThreadId": None,
+        "threadSource": "user",
+        "createdAt": 1795858694,
+        "updatedAt": 1795858727,
+        "recencyAt": 1795858726,
+        "status": status or IDLE,
+        "turns": [],
+    }
     return described | more
 
 
 def command_question(command: str = "touch made.txt", **more: Any) -> dict[str, Any]:
     """What is told with a request to run a command."""
     told: dict[str, Any] = {
-        "kind": "command", "threadId": THREAD, "turnId": TURN, "itemId": "call_1", "startedAtMs": 1795858727069,
-        "reason": "May I run it?", "command": f"/bin/bash -lc '{command}'", "cwd": "/srv/project",
+        "kind": "command",
+        "threadId": THREAD,
+        "turnId": TURN,
+        "itemId": "call_1",
+        "startedAtMs": 1795858727069,
+        "reason": "May I run it?",
+        "command": f"/bin/bash -lc '{command}'",
+        "cwd": "/srv/project",
         "availableDecisions": [
-            "accept", {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["touch", "made.txt"]}}, "cancel",
+            "accept",
+            {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["touch", "made.txt"]}},
+            "cancel",
         ],
-    }  # fmt: skip
+    }
     return told | more
 
 

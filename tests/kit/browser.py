@@ -70,11 +70,23 @@ class Page:
 async def browser(folder: Path) -> AsyncGenerator[Any]:
     """A browser; gives a function that opens a page."""
     process = await asyncio.create_subprocess_exec(
-        chromium(), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-port=0",
-        f"--user-data-dir={folder / 'chromium'}", "--window-size=1200,700", "about:blank",
-        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        chromium(),
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-extensions",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--remote-debugging-port=0",
+        f"--user-data-dir={folder / 'chromium'}",
+        "--window-size=1200,700",
+        "about:blank",
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
     connections: list[ClientConnection] = []
     try:
         assert process.stderr is not None

@@ -110,9 +110,13 @@ class ContextHarness:
     def _add(self, role: str, *blocks: Block) -> Message:
         self.counted += 1
         message = Message(
-            f"m{self.counted:05}", "user" if role == "user" else "assistant" if role == "assistant" else "tool", blocks,
-            float(self.counted), "person" if role == "user" else "main", f"t{self.turns}",
-        )  # fmt: skip
+            f"m{self.counted:05}",
+            "user" if role == "user" else "assistant" if role == "assistant" else "tool",
+            blocks,
+            float(self.counted),
+            "person" if role == "user" else "main",
+            f"t{self.turns}",
+        )
         self.messages.append(message)
         return message
 

@@ -37,8 +37,12 @@ class Door:
     def openssh(self, program: str, who: str, *options: str) -> list[str]:
         """The words of OpenSSH's `ssh` or `sftp` for one person; the host has to follow."""
         port = "-P" if program == "sftp" else "-p"
-        own = ("IdentitiesOnly=yes", "StrictHostKeyChecking=no", f"UserKnownHostsFile={self.folder / 'known'}",
-               "LogLevel=ERROR")  # fmt: skip
+        own = (
+            "IdentitiesOnly=yes",
+            "StrictHostKeyChecking=no",
+            f"UserKnownHostsFile={self.folder / 'known'}",
+            "LogLevel=ERROR",
+        )
         flags = [word for one in own for word in ("-o", one)]
         return [f"/usr/bin/{program}", "-F", "none", port, str(self.port), "-i", str(self.keys[who]), *flags, *options]
 
@@ -53,9 +57,12 @@ class Door:
         done = await asyncio.to_thread(
             subprocess.run,
             [*self.openssh("sftp", who, "-b", "-"), f"{who}@127.0.0.1"],
-            input="".join(f"{line}\n" for line in lines).encode(), capture_output=True, timeout=25, check=False,
+            input="".join(f"{line}\n" for line in lines).encode(),
+            capture_output=True,
+            timeout=25,
+            check=False,
             cwd=self.folder,
-        )  # fmt: skip
+        )
         return done.stdout.decode(), done.stderr.decode(), done.returncode
 
     def connect(self, who: str, **options: Any) -> Any:

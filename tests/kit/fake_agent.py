@@ -106,9 +106,12 @@ class Fake:
         """Write down what it was asked, as the real one does."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         record = {
-            "type": "user", "uuid": f"{self.turns}-{at}", "sessionId": self.options.session_id, "timestamp": at,
+            "type": "user",
+            "uuid": f"{self.turns}-{at}",
+            "sessionId": self.options.session_id,
+            "timestamp": at,
             "message": {"role": "user", "content": prompt},
-        }  # fmt: skip
+        }
         with Path(self.options.transcript).open("a", encoding="utf-8") as file:
             file.write(f"{json.dumps(record)}\n")
 

@@ -127,9 +127,16 @@ class SharedShellPort(Protocol):
 T = TypeVar("T")
 
 OPENS = {
-    "model": "models", "session": "sessions", "resume": "sessions", "spawn": "spawn", "context": "inspect",
-    "calls": "calls", "mcp": "servers", "workflow": "workflows", "rewind": "rewind",
-}  # fmt: skip
+    "model": "models",
+    "session": "sessions",
+    "resume": "sessions",
+    "spawn": "spawn",
+    "context": "inspect",
+    "calls": "calls",
+    "mcp": "servers",
+    "workflow": "workflows",
+    "rewind": "rewind",
+}
 """What bare names open, as the commands declare it."""
 
 
@@ -149,10 +156,16 @@ def declared_keys() -> Registry:
 
 
 LOOKING = (
-    ListSessions, view_calls.CompareContexts, view_calls.ForecastContext, view_calls.ReadContext,
-    view_calls.ReadIterations, view_calls.ReadReceipts, view_calls.ReadRequest, view_calls.ReadText,
+    ListSessions,
+    view_calls.CompareContexts,
+    view_calls.ForecastContext,
+    view_calls.ReadContext,
+    view_calls.ReadIterations,
+    view_calls.ReadReceipts,
+    view_calls.ReadRequest,
+    view_calls.ReadText,
     view_commands.CarryParameters,
-)  # fmt: skip
+)
 """What panes look up by themselves, as events come in."""
 
 

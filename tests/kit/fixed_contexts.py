@@ -22,9 +22,15 @@ _BLOCKS = (
     Block("m2/0", "input", "text", "you", 300, "h2", at=2.0, role="user"),
 )
 PRUNED = Receipt(
-    "prune", "main", "s1", id="cut1", by="threshold", tokens_before=9_000, tokens_after=4_500,
+    "prune",
+    "main",
+    "s1",
+    id="cut1",
+    by="threshold",
+    tokens_before=9_000,
+    tokens_after=4_500,
     items=(Item("m0/0", "read old.py", "shortened", 4_600, 10),),
-)  # fmt: skip
+)
 
 
 @dataclass
@@ -37,10 +43,24 @@ class FixedContexts:
     async def iterations(self, agent: str, *, limit: int = 500) -> list[Iteration]:
         self._known(agent)
         marks = [
-            Iteration(f"i{n}", agent, "s1", f"t{n}", 1, float(n), "anthropic", "m", 2_000 * n, 200_000,
-                      usage=Usage(n), cost=0.01, trigger=170_000, cuts=("cut1",) if n == 2 else ())
+            Iteration(
+                f"i{n}",
+                agent,
+                "s1",
+                f"t{n}",
+                1,
+                float(n),
+                "anthropic",
+                "m",
+                2_000 * n,
+                200_000,
+                usage=Usage(n),
+                cost=0.01,
+                trigger=170_000,
+                cuts=("cut1",) if n == 2 else (),
+            )
             for n in (1, 2, 3)
-        ]  # fmt: skip
+        ]
         return marks[-limit:]
 
     async def view(self, agent: str, iteration: str = "") -> ContextView:

@@ -113,9 +113,16 @@ class FleetHarness:
     async def start_hub_process(self, *programs: Sequence[str]) -> AsyncGenerator[tuple[int, list[str]]]:
         """A hub in a process of its own that starts these programs: (its pid, the agents' ids). Killed at the end."""
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", _OTHER, str(self.home), str(self.server.socket_path), json.dumps(programs),
-            cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            sys.executable,
+            "-c",
+            _OTHER,
+            str(self.home),
+            str(self.server.socket_path),
+            json.dumps(programs),
+            cwd=ROOT,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
         assert child.stdout is not None
         try:
             async with asyncio.timeout(DEADLINE):

@@ -18,9 +18,31 @@ from gshtui.guard.answer_keys import PAUSE, READ
 
 RUNS = {"1": "once", "2": "session"}
 WORDS = (
-    "try another way", "no", "yes y yes", "1 is enough", "what is 1?", "y", "n", "s", "a", "1", "2", "3", "4", "5",
-    "5 3 apples", "run 12 tests", "11", "141", "52", "only 2 of them, 1 by 1", "fix it", "k", "j", "",
-)  # fmt: skip
+    "try another way",
+    "no",
+    "yes y yes",
+    "1 is enough",
+    "what is 1?",
+    "y",
+    "n",
+    "s",
+    "a",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "5 3 apples",
+    "run 12 tests",
+    "11",
+    "141",
+    "52",
+    "only 2 of them, 1 by 1",
+    "fix it",
+    "k",
+    "j",
+    "",
+)
 
 
 @dataclass

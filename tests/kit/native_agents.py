@@ -128,9 +128,15 @@ class HubProcess:
 async def hub_process(folder: Path, decision: str = "") -> AsyncGenerator[HubProcess]:
     """Start one; killed at the end."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.kit.relay_child", str(folder), decision,
-        stdout=asyncio.subprocess.PIPE, env=environment(), limit=16 * 1024 * 1024,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "tests.kit.relay_child",
+        str(folder),
+        decision,
+        stdout=asyncio.subprocess.PIPE,
+        env=environment(),
+        limit=16 * 1024 * 1024,
+    )
     assert process.stdout is not None
     hub: HubProcess | None = None
     try:

@@ -95,9 +95,14 @@ class OpenCodeServer:
     async def asks(self, id: str, session: str = SESSION, **more: Any) -> None:
         """It wants to run a command."""
         asked = {
-            "id": id, "sessionID": session, "permission": "bash", "patterns": ["touch made.txt"],
-            "metadata": {"command": "touch made.txt"}, "always": ["touch *"], **more,
-        }  # fmt: skip
+            "id": id,
+            "sessionID": session,
+            "permission": "bash",
+            "patterns": ["touch made.txt"],
+            "metadata": {"command": "touch made.txt"},
+            "always": ["touch *"],
+            **more,
+        }
         self.permissions.append(asked)
         await self.say("permission.asked", **asked)
 

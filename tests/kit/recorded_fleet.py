@@ -26,11 +26,22 @@ HOME = "/src/aurora"
 def row(id: str, name: str, **fields: Any) -> AgentRow:
     """An agent of this folder that works, unless said otherwise."""
     given: dict[str, Any] = {
-        "status": "thinking", "status_source": "event", "status_at": NOW - 4, "home": HOME, "cwd": HOME,
-        "socket": "gsh", "tmux_session": f"gsh-agent-{id}", "pane": f"%{int(id)}", "pid": 4_000 + int(id),
-        "created": NOW - 600, "model": "claude-sonnet-4-5", "window": 200_000, "context": 42_000, "tokens": 90_000,
+        "status": "thinking",
+        "status_source": "event",
+        "status_at": NOW - 4,
+        "home": HOME,
+        "cwd": HOME,
+        "socket": "gsh",
+        "tmux_session": f"gsh-agent-{id}",
+        "pane": f"%{int(id)}",
+        "pid": 4_000 + int(id),
+        "created": NOW - 600,
+        "model": "claude-sonnet-4-5",
+        "window": 200_000,
+        "context": 42_000,
+        "tokens": 90_000,
         "cost": 0.12,
-    }  # fmt: skip
+    }
     return AgentRow(id=id, name=name, **(given | fields))
 
 
@@ -41,21 +52,52 @@ def changed(*rows: AgentRow) -> tuple[Event, ...]:
 
 SEARCH = row("0001", "look-around", persona="explore", parent="main", background=True, doing="grep parse_empty")
 CLAUDE = row(
-    "0002", "claude", kind="cli", profile="claude", status="waiting", status_source="hook", status_at=NOW - 40,
-    needs_you=True, doing="May it edit src/lexer.py?", tokens=0, context=0, window=0, cost=None, model="",
-    worktree="/src/aurora-lexer", cwd="/src/aurora-lexer",
-)  # fmt: skip
+    "0002",
+    "claude",
+    kind="cli",
+    profile="claude",
+    status="waiting",
+    status_source="hook",
+    status_at=NOW - 40,
+    needs_you=True,
+    doing="May it edit src/lexer.py?",
+    tokens=0,
+    context=0,
+    window=0,
+    cost=None,
+    model="",
+    worktree="/src/aurora-lexer",
+    cwd="/src/aurora-lexer",
+)
 TESTS = row("0003", "test-runner", persona="test", parent="0001", status="tool", doing="pytest -q", context=181_000)
 DONE = row(
-    "0004", "docs", persona="build", status="done", status_source="process", status_at=NOW - 5_400, ended=NOW - 5_400,
-    exit_status=0, unread=1, report="The README names every key.",
-)  # fmt: skip
+    "0004",
+    "docs",
+    persona="build",
+    status="done",
+    status_source="process",
+    status_at=NOW - 5_400,
+    ended=NOW - 5_400,
+    exit_status=0,
+    unread=1,
+    report="The README names every key.",
+)
 LOST = row("0005", "old-build", status="lost", status_source="reconcile", status_at=NOW - 90_000, ended=NOW - 90_000)
 FAILED = row("0006", "deploy", status="failed", status_at=NOW - 7_200, ended=NOW - 7_200, exit_status=1)
 SHELL = row(
-    "0007", "bash", kind="cli", argv=("/bin/bash",), status="idle", status_source="screen", status_at=NOW - 300,
-    tokens=0, context=0, window=0, cost=None, model="",
-)  # fmt: skip
+    "0007",
+    "bash",
+    kind="cli",
+    argv=("/bin/bash",),
+    status="idle",
+    status_source="screen",
+    status_at=NOW - 300,
+    tokens=0,
+    context=0,
+    window=0,
+    cost=None,
+    model="",
+)
 ELSEWHERE = row("0008", "other", home="/src/other", cwd="/src/other")
 KILLED = msgspec.structs.replace(SHELL, killed=True, killed_at=NOW - 18)
 

@@ -171,9 +171,12 @@ SCENES = (
 async def open_scene(scene: Scene, size: tuple[int, int] = (120, 40)) -> AsyncGenerator[tuple[Window, Pilot[int]]]:
     """The window with this in front, on a terminal of this size."""
     options: WindowOptions = {
-        "answers": ANSWERS, "questions": QUESTIONS, "results": recorded_calls.pages(recorded_calls.TALK),
-        "store": FakeRecord(), "service": RecordedContexts(),
-    }  # fmt: skip
+        "answers": ANSWERS,
+        "questions": QUESTIONS,
+        "results": recorded_calls.pages(recorded_calls.TALK),
+        "store": FakeRecord(),
+        "service": RecordedContexts(),
+    }
     app = FakeTerminalWindow(past=PAST, **options) if scene.then is _terminal else Window(**options)
     watch_output(app)
     async with app.run_test(size=size) as pilot:

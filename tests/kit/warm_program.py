@@ -35,9 +35,23 @@ from tests.kit.command import DEADLINE, ROOT, CommandResult, environment
 
 PROGRAM = "gshtui.cli.entry:main"
 ROOMS = (
-    "agents", "bus", "cli", "commands", "context", "fleet", "guard", "headless", "hub", "programs", "settings", "shell",
-    "store", "system", "text", "tmux",
-)  # fmt: skip
+    "agents",
+    "bus",
+    "cli",
+    "commands",
+    "context",
+    "fleet",
+    "guard",
+    "headless",
+    "hub",
+    "programs",
+    "settings",
+    "shell",
+    "store",
+    "system",
+    "text",
+    "tmux",
+)
 """What commands load."""
 SDKS = ("anthropic._client", "openai.resources.responses", "gshtui.providers.anthropic")
 """What a request to most providers loads."""

@@ -75,9 +75,15 @@ def _command(program: Program, home: Path, folder: Path) -> list[str]:
         entry = {"type": "stdio", "command": server[0], "args": server[1:], "env": env}
         file.write_text(json.dumps({"mcpServers": {"gsh": entry}}), "utf-8")
         return [
-            str(program.path), "-p", "Search for the needle.", "--mcp-config", str(file), "--strict-mcp-config",
-            "--allowedTools", "mcp__gsh__search",
-        ]  # fmt: skip
+            str(program.path),
+            "-p",
+            "Search for the needle.",
+            "--mcp-config",
+            str(file),
+            "--strict-mcp-config",
+            "--allowedTools",
+            "mcp__gsh__search",
+        ]
     config = home / ".codex" / "config.toml"
     table = "\n".join(f"{name} = {json.dumps(value)}" for name, value in env.items())
     config.write_text(
@@ -102,9 +108,12 @@ async def test_a_program_calls_our_server_in_a_turn(
             monkeypatch.setenv(name, value)
         process = await asyncio.create_subprocess_exec(
             *_command(program, home.path, folder),
-            cwd=folder, env=os.environ | {"HOME": str(home.path)}, stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-        )  # fmt: skip
+            cwd=folder,
+            env=os.environ | {"HOME": str(home.path)},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
         try:
             async with asyncio.timeout(WITHIN):
                 printed, _ = await process.communicate()

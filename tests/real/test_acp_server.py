@@ -115,10 +115,16 @@ async def served(
     async with loopback("anthropic", script, strict=False) as provider:
         env = environment() | variables("anthropic", provider.url)
         process = await asyncio.create_subprocess_exec(
-            *argv, "acp", *arguments,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-            cwd=folder, env=env, limit=1 << 26,
-        )  # fmt: skip
+            *argv,
+            "acp",
+            *arguments,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            cwd=folder,
+            env=env,
+            limit=1 << 26,
+        )
         client: Any = RecordingClient(answer)
         raw: list[Any] = []
         connection = acp.connect_to_agent(
@@ -334,9 +340,16 @@ async def test_what_cannot_be_is_one_sentence_and_only_messages_are_printed(tmp_
 
 async def test_a_request_before_initialize_and_garbage_do_no_harm(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "gshtui", "acp", cwd=tmp_path, env=environment(),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "gshtui",
+        "acp",
+        cwd=tmp_path,
+        env=environment(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
     lines = (
         b'hello\n{"jsonrpc":"2.0","id":1,"method":"nonsense"}\n[]\n'
         b'{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":9}}\n'

@@ -282,9 +282,15 @@ async def test_a_full_disk_is_survived(tmp_path: Path) -> None:
     async with relay_window(tmp_path) as hub:
         _, file = prepare_spec(tmp_path, hub=hub.relay.socket)
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", FILLED, str(file), cwd=tmp_path, env=environment(),
-            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            sys.executable,
+            "-c",
+            FILLED,
+            str(file),
+            cwd=tmp_path,
+            env=environment(),
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
         try:
             await hub.heard.wait_for(AgentStatusChanged, status="idle")
             process.send_signal(signal.SIGUSR1)

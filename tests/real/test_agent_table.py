@@ -42,9 +42,15 @@ def row(name: str = "", home: str = "/p") -> AgentRow:
 
 async def other(path: Path, how: str) -> tuple[asyncio.subprocess.Process, list[list[str]]]:
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", OTHER_PROCESS, str(path), how, cwd=ROOT,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+        sys.executable,
+        "-c",
+        OTHER_PROCESS,
+        str(path),
+        how,
+        cwd=ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
     assert child.stdout is not None
     return child, json.loads(await child.stdout.readline())
 

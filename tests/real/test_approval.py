@@ -115,8 +115,10 @@ async def test_open_questions_and_what_was_allowed_for_a_conversation_are_listed
         assert "\x1b" not in other
         assert elsewhere.startswith("- far (0001) waits in its terminal: approval of bash make")
         assert [(one["question"], one["agent"], one["here"]) for one in found.data["open"]] == [
-            (asked.approval, "main", True), ("other", "0007", True), ("", "0001", False),
-        ]  # fmt: skip
+            (asked.approval, "main", True),
+            ("other", "0007", True),
+            ("", "0001", False),
+        ]
         assert found.data["session"] == []
         hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="session"))
         assert (await review).allowed

@@ -78,9 +78,13 @@ def test_what_would_run_otherwise_is_done_by_the_face_itself(project: Path) -> N
     line = command(["prompt", "--mode", "yolo", "run touch made"])
     for ulimit, mode in (("umask 027", 0o640), ("ulimit -n 512; umask 022", 0o644)):
         ran = subprocess.run(
-            ["sh", "-c", f'{ulimit}; exec "$@"', "sh", *line], cwd=project, env=environment(), timeout=DEADLINE,
-            capture_output=True, check=False,
-        )  # fmt: skip
+            ["sh", "-c", f'{ulimit}; exec "$@"', "sh", *line],
+            cwd=project,
+            env=environment(),
+            timeout=DEADLINE,
+            capture_output=True,
+            check=False,
+        )
         assert ran.returncode == 0, ran.stderr
         made = project / "made"
         assert made.stat().st_mode & 0o777 == mode

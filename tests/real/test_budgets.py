@@ -48,10 +48,18 @@ class BudgetHarness:
         self._spent += 1
         await self.store.usage.add(
             UsageRow(
-                session or self.session, "main", "t", self._spent, time.time(), "p", "m", Usage(tokens), cost=dollars,
+                session or self.session,
+                "main",
+                "t",
+                self._spent,
+                time.time(),
+                "p",
+                "m",
+                Usage(tokens),
+                cost=dollars,
                 seconds=seconds,
             )
-        )  # fmt: skip
+        )
 
     async def _settled(self) -> None:
         await asyncio.sleep(0)

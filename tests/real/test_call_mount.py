@@ -34,9 +34,16 @@ async def files(tmp_path: Path) -> AsyncIterator[Files]:
         await hub.run("create call=audio topic='JACK: \"why\"'; join audio")
         await hub.store.calls.add_member("audio", CallMember(member="0001", name="claude", is_agent=True))
         answer = CallMessage(
-            call="audio", id="a1", author="0001", author_name="claude", role="assistant", text="---\nUse: JACK\n---",
-            in_reply_to=0, tokens=4, at=1_732_721_520.0,
-        )  # fmt: skip
+            call="audio",
+            id="a1",
+            author="0001",
+            author_name="claude",
+            role="assistant",
+            text="---\nUse: JACK\n---",
+            in_reply_to=0,
+            tokens=4,
+            at=1_732_721_520.0,
+        )
         await hub.store.calls.add_message(CallMessage(call="audio", id="q1", author="person", text="how do we route?"))
         await hub.store.calls.add_message(answer)
         yield Files(hub, project, tmp_path)
@@ -59,9 +66,13 @@ async def test_a_message_is_yaml_and_its_text(files: Files) -> None:
     _, head, text = (await files.text("cat /calls/audio/conversation/001.msg")).split("---\n", 2)
     facts = yaml.safe_load(head)
     assert facts == {
-        "role": "assistant", "agent": "claude", "timestamp": facts["timestamp"], "tokens": 4, "in_reply_to": "000",
+        "role": "assistant",
+        "agent": "claude",
+        "timestamp": facts["timestamp"],
+        "tokens": 4,
+        "in_reply_to": "000",
         "tool_calls": [],
-    }  # fmt: skip
+    }
     assert facts["timestamp"].startswith("2024-11-27T15:32") and text.startswith("---\nUse: JACK\n---")
 
 

@@ -51,9 +51,20 @@ __all__ = ["named_servers"]
 pytestmark = pytest.mark.tmux
 
 KEYS = {
-    "id", "name", "kind", "runtime", "status", "status_source", "status_age_s", "session_name", "pane", "parent", "cwd",
-    "tokens", "cost",
-}  # fmt: skip
+    "id",
+    "name",
+    "kind",
+    "runtime",
+    "status",
+    "status_source",
+    "status_age_s",
+    "session_name",
+    "pane",
+    "parent",
+    "cwd",
+    "tokens",
+    "cost",
+}
 ECHO = "sh -c 'echo ready; while read -r line; do echo got:$line; [ $line = end ] && exit 3; done'"
 
 

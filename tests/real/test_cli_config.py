@@ -127,9 +127,15 @@ def test_trust_shows_what_was_changed_since(home: Home, tmp_path: Path) -> None:
     try:
         os.write(leader, b"n\n")
         done = subprocess.run(
-            command(["config", "trust"]), stdin=follower, stdout=subprocess.PIPE, stderr=follower,
-            cwd=project, env=environment(), timeout=DEADLINE, check=False,
-        )  # fmt: skip
+            command(["config", "trust"]),
+            stdin=follower,
+            stdout=subprocess.PIPE,
+            stderr=follower,
+            cwd=project,
+            env=environment(),
+            timeout=DEADLINE,
+            check=False,
+        )
         said = b""
         while b"Other " not in said:  # a terminal gives what is there, not all that will be
             said += os.read(leader, 65_536)

@@ -191,9 +191,15 @@ async def test_a_program_in_a_terminal_is_told_from_its_transcript(project: Path
     run_gsh("prompt", "read README.md", cwd=project)
     (database,) = (path for path in Path(os.environ["XDG_DATA_HOME"]).rglob("gsh.db"))
     row = AgentRow(
-        id="", name="helper", kind="cli", profile="claude", cwd=str(project), home=str(project), external_id=CLAUDE_ID,
+        id="",
+        name="helper",
+        kind="cli",
+        profile="claude",
+        cwd=str(project),
+        home=str(project),
+        external_id=CLAUDE_ID,
         created=1.0,
-    )  # fmt: skip
+    )
     store = await Store.open(database)
     try:
         await store.agents.add(row, SpawnRequest(cli=("claude",)))

@@ -91,9 +91,12 @@ def test_a_folders_server_runs_only_once_a_person_accepted_exactly_that(tmp_path
 
     def bring(mark: str) -> None:
         lines = [
-            "[mcp.servers.brought]", f"command = {sys.executable!r}", f"args = {['-m', *SERVER[2:]]!r}",
-            f"env = {{PYTHONPATH = {str(ROOT)!r}, MARK = {mark!r}}}", "sandbox = false",
-        ]  # fmt: skip
+            "[mcp.servers.brought]",
+            f"command = {sys.executable!r}",
+            f"args = {['-m', *SERVER[2:]]!r}",
+            f"env = {{PYTHONPATH = {str(ROOT)!r}, MARK = {mark!r}}}",
+            "sandbox = false",
+        ]
         file.write_text("\n".join(lines), "utf-8")
         assert run_gsh("config", "trust", "--yes", cwd=project).code == 0
 
@@ -113,10 +116,13 @@ def test_a_line_of_a_window_takes_the_options_too(tmp_path: Path) -> None:
     assert run_gsh("run", line, cwd=tmp_path).code == 0
     assert written() == {
         "kit": {
-            "command": "server", "args": ["--env", "of-its-own"], "env": {"A": "b", "C": "d"}, "cwd": "/srv",
+            "command": "server",
+            "args": ["--env", "of-its-own"],
+            "env": {"A": "b", "C": "d"},
+            "cwd": "/srv",
             "sandbox": False,
         }
-    }  # fmt: skip
+    }
     refused = run_gsh("run", "mcp add other --evn A=b server", cwd=tmp_path)
     assert (refused.code, "there is no option --evn" in refused.err) == (2, True)
 

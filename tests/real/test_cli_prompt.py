@@ -167,8 +167,16 @@ def test_a_conversation_is_printed_and_goes_on_and_one_that_is_not_kept_leaves_n
     assert ran.code == 0 and ran.out.startswith(f"conversation  {first}"), ran.err
     assert 0 < ran.out.index("read README.md") < ran.out.index("ANTHROPIC_API_KEY")
     assert run_gsh("prompt", "--print", "x", cwd=project).code == 2
-    passing = run_gsh("prompt", "--json", "--set", "agents.committer.sessions=off", "--agent", "committer",
-                      "read README.md", cwd=project).lines[-1]["session"]  # fmt: skip
+    passing = run_gsh(
+        "prompt",
+        "--json",
+        "--set",
+        "agents.committer.sessions=off",
+        "--agent",
+        "committer",
+        "read README.md",
+        cwd=project,
+    ).lines[-1]["session"]
     with sqlite3.connect(home.data / "gsh" / "gsh.db") as record:
         kept = [str(row[0]) for row in record.execute("SELECT id FROM sessions")]
         left = record.execute("SELECT count(*) FROM journal WHERE session = ?", (passing,)).fetchone()[0]

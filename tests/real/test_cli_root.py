@@ -252,8 +252,12 @@ def test_a_strange_place_is_told_as_such(surroundings: str, home: Home) -> None:
 def test_a_full_disk_behind_the_output_is_told_once(words: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         ran = subprocess.run(
-            command(words), env=environment({}), stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
+            command(words),
+            env=environment({}),
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
             timeout=DEADLINE,
-        )  # fmt: skip
+        )
     assert ran.returncode == 1
     assert ran.stderr.decode().count("cannot write the output: No space left on device.") == 1

@@ -37,10 +37,15 @@ THINKERS = {
 async def hub_with(tmp_path: Path, api: str, model: str, session: str = "new") -> AsyncIterator[Hub]:
     hub = build_hub(
         HubOptions(
-            cwd=tmp_path, loaded=load(tmp_path), provider=api.removesuffix("-chat"), model=model,
-            respondent="policy", parts=PARTS, session=session,
+            cwd=tmp_path,
+            loaded=load(tmp_path),
+            provider=api.removesuffix("-chat"),
+            model=model,
+            respondent="policy",
+            parts=PARTS,
+            session=session,
         )
-    )  # fmt: skip
+    )
     await hub.start()
     await hub.bus.drained()
     try:

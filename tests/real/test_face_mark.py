@@ -81,8 +81,11 @@ def test_it_is_found_by_the_process_of_its_terminal(argv: tuple[str, ...], face:
 def test_what_a_face_starts_is_none() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", INHERITS, *(f"/proc/self/fd/{number}" for number in range(64))],
-        capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     assert "gsh-tui-face" not in ran.stdout
 
 

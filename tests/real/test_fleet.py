@@ -499,9 +499,14 @@ async def test_an_agent_whose_restart_is_killed_half_way_is_found_lost(harness: 
         row = await window.spawn(program_request(*echo_program(), name="a"))
         await wait_for_text(harness, row, "ready")
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", TAKES, str(harness.home / "data" / "gsh.db"), row.id,
-            cwd=ROOT, stdout=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            sys.executable,
+            "-c",
+            TAKES,
+            str(harness.home / "data" / "gsh.db"),
+            row.id,
+            cwd=ROOT,
+            stdout=asyncio.subprocess.PIPE,
+        )
         assert child.stdout is not None
         assert (await child.stdout.readline()).strip() == b"taken"
         await harness.server.kill_pane(row.pane)

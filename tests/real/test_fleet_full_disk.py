@@ -74,9 +74,16 @@ async def test_a_full_disk_during_a_start(tmp_path: Path, moment: str) -> None:
     """`before`: nothing is started. `between`: its terminal is there already; it is taken back, then its row."""
     async with private_server() as server:
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", STARTS, str(tmp_path), str(server.socket_path), moment,
-            cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            sys.executable,
+            "-c",
+            STARTS,
+            str(tmp_path),
+            str(server.socket_path),
+            moment,
+            cwd=ROOT,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
         async with asyncio.timeout(DEADLINE):
             out, errors = await child.communicate()
         assert child.returncode == 0, errors.decode()

@@ -302,8 +302,11 @@ async def test_no_command_answers_a_question_with_our_own_code(tmp_path: Path, h
         ran = await asyncio.to_thread(
             subprocess.run,
             [sys.executable, "-c", FORGER, hub.relay.socket, question.approval, AGENT],
-            capture_output=True, text=True, timeout=60, cwd=ROOT,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd=ROOT,
+        )
         assert ran.stdout.count("\n") >= 12, ran.stderr
         await hub.bus.drained()
         assert not asked.done()

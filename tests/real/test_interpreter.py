@@ -86,8 +86,11 @@ async def test_an_error_names_the_line_and_shows_only_the_block(python: Interpre
     assert printed == "before\n"
     assert end.done is not None
     assert (end.done.ok, end.done.kind, end.done.message, end.done.line) == (
-        False, "ZeroDivisionError", "division by zero", 4,
-    )  # fmt: skip
+        False,
+        "ZeroDivisionError",
+        "division by zero",
+        4,
+    )
     assert "return 1 / 0" in end.done.trace
     assert "worker" not in end.done.trace
     bad, _ = await run(python, "x = 1\ndef f(:\n")
@@ -287,9 +290,14 @@ asyncio.run(main())
 async def test_it_ends_with_its_owner_also_after_kill_9(tmp_path: Path, sandboxed: bool) -> None:
     seconds = f"9{int.from_bytes(os.urandom(3), 'big'):08d}"
     owner = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", OWNER, str(tmp_path / "project"), "yes" if sandboxed else "no", seconds,
+        sys.executable,
+        "-c",
+        OWNER,
+        str(tmp_path / "project"),
+        "yes" if sandboxed else "no",
+        seconds,
         stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    )
     assert owner.stdout is not None
     assert await asyncio.wait_for(owner.stdout.readline(), 30) == b"started\n"
     below = psutil.Process(owner.pid).children(recursive=True)

@@ -63,11 +63,31 @@ print(json.dumps([name for name, module in sys.modules.items() if module is not 
 sys.exit(code)
 """
 NOT_IN_KEEPER = {
-    "anthropic", "asyncssh", "click", "google", "httpx", "httpx2", "jinja2", "keyring", "libtmux", "mcp", "openai",
-    "rich", "textual", "tree_sitter", "watchfiles", "yaml",
-    "difflib", "plistlib", "xml",
-    "gshtui.cli.declared_forms", "gshtui.cli.root", "gshtui.guard.policy", "gshtui.hub.agents_part", "gshtui.ui",
-}  # fmt: skip
+    "anthropic",
+    "asyncssh",
+    "click",
+    "google",
+    "httpx",
+    "httpx2",
+    "jinja2",
+    "keyring",
+    "libtmux",
+    "mcp",
+    "openai",
+    "rich",
+    "textual",
+    "tree_sitter",
+    "watchfiles",
+    "yaml",
+    "difflib",
+    "plistlib",
+    "xml",
+    "gshtui.cli.declared_forms",
+    "gshtui.cli.root",
+    "gshtui.guard.policy",
+    "gshtui.hub.agents_part",
+    "gshtui.ui",
+}
 
 
 class Place:

@@ -216,11 +216,14 @@ async def test_eight_starts_at_once_leave_eight_agents_and_one_keeper(place: Pla
     words = ("agent", "spawn", "--json", "--cli", "sh -c 'exec cat'", "--name", "cat")
     starts = [
         await asyncio.create_subprocess_exec(
-            *command(words), env=environment(), cwd=place.project,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            *command(words),
+            env=environment(),
+            cwd=place.project,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
         )
         for _ in range(8)
-    ]  # fmt: skip
+    ]
     ended = [await process.communicate() for process in starts]
     assert [process.returncode for process in starts] == [0] * 8, [err.decode() for _, err in ended]
     keeper = await place.keeper()

@@ -303,8 +303,11 @@ async def test_in_a_folder_that_cannot_be_written_the_word_is_done_and_none_star
     ran = await asyncio.to_thread(
         subprocess.run,
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", line],
-        env=environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert await asyncio.to_thread(keepers, data) == []
 

@@ -116,8 +116,9 @@ async def test_an_edit_is_told_what_it_brought(tmp_path: Path, kind: str) -> Non
         assert "No new problems" in await code.write("user.fake", "USES\n")
         assert "│ user.fake:1:1 error: moved (fake bad-line)" in await code.write("a.fake", "BAD moved\n")
         outcome = await code.run("bash", command="printf 'fine\\nBAD by bash\\n' >a.fake; echo x >other.fake; exit 3")
-        assert outcome.text.endswith("[exit code: 3]\n1 new problem, quoted from fake:\n"
-                                     "│ a.fake:2:1 error: by bash (fake bad-line)")  # fmt: skip
+        assert outcome.text.endswith(
+            "[exit code: 3]\n1 new problem, quoted from fake:\n│ a.fake:2:1 error: by bash (fake bad-line)"
+        )
         assert (await code.run("bash", command="touch a.fake; echo BAD >other.fake")).text == "(no output)"
         await code.write("a.fake", "BAD moved\n")
         outcome = await code.run("edit", path="a.fake", old_text="moved", new_text="away")

@@ -30,9 +30,14 @@ async def test_each_part_is_asked_about_and_one_turn_answers(tmp_path: Path) -> 
         for option, count in (("--batches", 3), ("--summarise", 9)):
             before = len(server.requests)
             ran = await asyncio.to_thread(
-                run_gsh, "prompt", option, "which failed?", stdin=ROWS[: 850_000 if count == 3 else 210_000],
-                cwd=tmp_path, env=env,
-            )  # fmt: skip
+                run_gsh,
+                "prompt",
+                option,
+                "which failed?",
+                stdin=ROWS[: 850_000 if count == 3 else 210_000],
+                cwd=tmp_path,
+                env=env,
+            )
             assert ran.code == 0, ran.err
             *parts, last = [str(one.body) for one in server.requests[before:]]
             assert len(parts) == 3 and "which failed?" in parts[0] and "> GET /0 200" in parts[0]

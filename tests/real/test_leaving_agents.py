@@ -77,8 +77,10 @@ async def _reach(state: str, hub: RelayWindow, server: Loopback) -> None:
     """Until the turn is in this state, as far as it can be seen from here."""
     kinds: dict[str, Any] = {"tool": ToolOutput, "between": ToolFinished, "ended": TurnFinished}
     waits: dict[str, Callable[[], Awaitable[Any]]] = {
-        "first byte": server.asked.wait, "streaming": server.sent.wait, "retrying": server.asked.wait,
-    }  # fmt: skip
+        "first byte": server.asked.wait,
+        "streaming": server.sent.wait,
+        "retrying": server.asked.wait,
+    }
     if state in waits:
         await waits[state]()
     elif state in kinds:

@@ -105,8 +105,9 @@ def test_every_kind_of_record_with_the_fields_of_its_kind() -> None:
     assert by_type["compaction"]["tokens_after"] == 300
     assert next(record["message"] for record in made if record["type"] == "error") == "It broke."
     assert [record["message"] for record in made if record["type"] == "warning"] == [
-        "beware", "1 of the budget of 1 dollars (day) are used.",
-    ]  # fmt: skip
+        "beware",
+        "1 of the budget of 1 dollars (day) are used.",
+    ]
 
 
 def test_an_output_that_was_cut_is_cut_further_with_the_numbers_of_the_original() -> None:

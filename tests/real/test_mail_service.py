@@ -237,10 +237,16 @@ async def test_words_to_strangers_and_programs_are_asked_about_and_those_to_the_
         effects = {
             (who, to): (await m.assess("say", who, to=to, text="do it")).effect.value
             for who, to in [
-                (child.id, "parent"), (grandchild.id, "parent"), ("main", child.id), ("main", grandchild.id),
-                (child.id, stranger.id), (grandchild.id, "main"), ("main", program.id), (stranger.id, child.id),
+                (child.id, "parent"),
+                (grandchild.id, "parent"),
+                ("main", child.id),
+                ("main", grandchild.id),
+                (child.id, stranger.id),
+                (grandchild.id, "main"),
+                ("main", program.id),
+                (stranger.id, child.id),
             ]
-        }  # fmt: skip
+        }
         assert list(effects.values()) == ["read"] * 4 + ["execute"] * 4
         asked = await m.assess("talk", "main", to=program.id, text="rm it")
         assert asked.pattern == f"message agent {program.id} (claude)"

@@ -85,9 +85,13 @@ def test_a_handshake_is_answered_once_and_what_was_not_allowed_refused_with_what
     asked = (
         initialize("2025-06-18"),
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call",
-         "params": {"name": "agent_spawn", "arguments": {"prompt": "hello"}}},
-    )  # fmt: skip
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "agent_spawn", "arguments": {"prompt": "hello"}},
+        },
+    )
     with start_gsh("mcp", "serve", cwd=tmp_path, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write("".join(f"{json.dumps(message)}\n" for message in asked).encode())
@@ -156,9 +160,13 @@ async def test_two_programs_over_http_with_the_token_alone(tmp_path: Path) -> No
                 assert (await stranger.post(told["url"], headers=headers, json={})).status_code == 401
             with_token = {"Authorization": f"Bearer {token}"}
             for headers in (
-                {"Host": "127.0.0.1:1"}, {"Host": "evil.example"}, {"Host": "127.0.0.1"},
-                {"Origin": "http://127.0.0.1:1"}, {"Origin": "http://evil.example"}, {"Origin": "null"},
-            ):  # fmt: skip
+                {"Host": "127.0.0.1:1"},
+                {"Host": "evil.example"},
+                {"Host": "127.0.0.1"},
+                {"Origin": "http://127.0.0.1:1"},
+                {"Origin": "http://evil.example"},
+                {"Origin": "null"},
+            ):
                 answer = await stranger.post(told["url"], headers={**with_token, **headers}, json={})
                 assert answer.status_code == 403, headers
         async with (

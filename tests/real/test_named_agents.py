@@ -197,10 +197,25 @@ async def test_who_may_do_anything_over_ssh_has_the_whole_product(
             both = "diff <(cat /context/claude/memory.ctx) <(echo none)"
             assert "winnow" in await bo.run(both)
             for line in (
-                "context agent=claude", "timeline agent=claude", "whatif agent=claude", "carry agent=claude", "model",
-                "effort", "mode", "workflow ls", "pin 1", "unpin 1", "restore 1", "tune",
-                "compact agent=nobody", "model nosuch", "session ls", "mail ls", "logs", "rewind",
-            ):  # fmt: skip
+                "context agent=claude",
+                "timeline agent=claude",
+                "whatif agent=claude",
+                "carry agent=claude",
+                "model",
+                "effort",
+                "mode",
+                "workflow ls",
+                "pin 1",
+                "unpin 1",
+                "restore 1",
+                "tune",
+                "compact agent=nobody",
+                "model nosuch",
+                "session ls",
+                "mail ls",
+                "logs",
+                "rewind",
+            ):
                 said = await bo.run(line)
                 here = await asyncio.to_thread(run_gsh, "run", line, cwd=place.project)
                 words = (here.out or here.err).removeprefix("gsh-tui: ").split("\n")[0].split("`")[0].strip()

@@ -21,9 +21,22 @@ from tests.kit.pty_child import window_of
 from tests.kit.storms import FULL
 
 VARIABLES = (
-    "TERM", "LANG", "LC_ALL", "HOME", "PATH", "SHELL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
-    "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "TMUX_TMPDIR", "EDITOR", "COLORTERM",
-)  # fmt: skip
+    "TERM",
+    "LANG",
+    "LC_ALL",
+    "HOME",
+    "PATH",
+    "SHELL",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR",
+    "TMUX_TMPDIR",
+    "EDITOR",
+    "COLORTERM",
+)
 VALUES = {"undecodable": "/tmp/\udcff\udcfe", "empty": "", "newline": "/tmp/a\nb", "long": "/" + "x" * 100_000}
 FACES = {"run": ("run", "echo hi"), "prompt": ("prompt", "hello"), "doctor": ("doctor",)}
 EACH = list(itertools.product(VARIABLES, VALUES))
@@ -71,8 +84,12 @@ def test_a_window_says_that_it_may_use_too_little_memory(tmp_path: Path) -> None
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (350 << 20, 350 << 20))
 
-    words = (sys.executable, "-c", "from gshtui.cli.opening import Opening; from gshtui.cli.window import open_window;"
-             " raise SystemExit(open_window(Opening()))")  # fmt: skip
+    words = (
+        sys.executable,
+        "-c",
+        "from gshtui.cli.opening import Opening; from gshtui.cli.window import open_window;"
+        " raise SystemExit(open_window(Opening()))",
+    )
     ended = subprocess.run(words, cwd=tmp_path, env=environment(), preexec_fn=limited, capture_output=True, check=False)
     assert ended.returncode == 1
     assert b"may use 350 MB of addresses here (ulimit -v), and a window needs 512" in ended.stderr

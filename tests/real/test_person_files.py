@@ -40,10 +40,22 @@ async def test_openssh_s_client_reads_and_copies(tmp_path: Path) -> None:
     prepare(tmp_path)
     async with door_for(tmp_path, bo="all") as door:
         out, err, code = await door.sftp(
-            "bo", "ls -l /", "ls /calls", "ls -l /calls/audio/conversation", "cd /calls/audio/conversation", "pwd",
-            "get 000.msg", "cd ..", "pwd", "get /memory/main/parser.mem", "ls /shared", "lcd down",
-            "get -r /shared/project/notes", "cd ../../../../..", "pwd",
-        )  # fmt: skip
+            "bo",
+            "ls -l /",
+            "ls /calls",
+            "ls -l /calls/audio/conversation",
+            "cd /calls/audio/conversation",
+            "pwd",
+            "get 000.msg",
+            "cd ..",
+            "pwd",
+            "get /memory/main/parser.mem",
+            "ls /shared",
+            "lcd down",
+            "get -r /shared/project/notes",
+            "cd ../../../../..",
+            "pwd",
+        )
         assert code == 0, err
         assert "dr-xr-xr-x" in out and "agents" in out and "memory" in out and "shared" in out
         assert "/calls/secret" in out and "-r--r--r--" in out
@@ -62,11 +74,22 @@ async def test_a_guest_sees_only_their_calls(tmp_path: Path) -> None:
         assert "secret" not in out and "memory" not in out and "shared" not in out
         async with door.connect("amy") as connection, connection.start_sftp_client() as sftp:
             for path in (
-                "/calls/secret", "/calls/secret/conversation/000.msg", "/memory", "/memory/main/parser.mem", "/agents",
-                "/shared", "/shared/project", "/context", "/etc/passwd", "/calls/audio/../../etc/passwd",
-                "/calls/../memory/main/parser.mem", "/calls/audio/members/person/.status",
-                "/calls/audio/conversation/..\x00/000.msg", "/calls/audio/conversation/\u202e1.msg", "/calls/AUDIO",
-            ):  # fmt: skip
+                "/calls/secret",
+                "/calls/secret/conversation/000.msg",
+                "/memory",
+                "/memory/main/parser.mem",
+                "/agents",
+                "/shared",
+                "/shared/project",
+                "/context",
+                "/etc/passwd",
+                "/calls/audio/../../etc/passwd",
+                "/calls/../memory/main/parser.mem",
+                "/calls/audio/members/person/.status",
+                "/calls/audio/conversation/..\x00/000.msg",
+                "/calls/audio/conversation/\u202e1.msg",
+                "/calls/AUDIO",
+            ):
                 with pytest.raises(asyncssh.SFTPError):
                     await sftp.open(path)
                 with pytest.raises(asyncssh.SFTPError):
@@ -100,13 +123,25 @@ async def test_nothing_can_be_changed(tmp_path: Path) -> None:
         async with connection.start_sftp_client() as sftp:
             at = "/shared/project/notes/a.txt"
             tries = (
-                sftp.open(at, "w"), sftp.open(at, "r+"), sftp.open(at, "a"), sftp.open("/shared/project/new", "x"),
-                sftp.remove(at), sftp.rename(at, "/shared/project/b"), sftp.posix_rename(at, "/shared/project/b"),
-                sftp.mkdir("/shared/project/d"), sftp.rmdir("/shared/project/notes"), sftp.chmod(at, 0o777),
-                sftp.truncate(at, 0), sftp.utime(at, (0, 0)), sftp.symlink("/etc", "/shared/project/l"),
-                sftp.link(at, "/shared/project/h"), sftp.statvfs("/shared/project"), sftp.chown(at, 0, 0),
-                sftp.open("/calls/audio/context/system.prompt", "w"), sftp.setstat("/memory", asyncssh.SFTPAttrs()),
-            )  # fmt: skip
+                sftp.open(at, "w"),
+                sftp.open(at, "r+"),
+                sftp.open(at, "a"),
+                sftp.open("/shared/project/new", "x"),
+                sftp.remove(at),
+                sftp.rename(at, "/shared/project/b"),
+                sftp.posix_rename(at, "/shared/project/b"),
+                sftp.mkdir("/shared/project/d"),
+                sftp.rmdir("/shared/project/notes"),
+                sftp.chmod(at, 0o777),
+                sftp.truncate(at, 0),
+                sftp.utime(at, (0, 0)),
+                sftp.symlink("/etc", "/shared/project/l"),
+                sftp.link(at, "/shared/project/h"),
+                sftp.statvfs("/shared/project"),
+                sftp.chown(at, 0, 0),
+                sftp.open("/calls/audio/context/system.prompt", "w"),
+                sftp.setstat("/memory", asyncssh.SFTPAttrs()),
+            )
             for one in tries:
                 with pytest.raises(asyncssh.SFTPError):
                     await one

@@ -68,10 +68,13 @@ async def test_no_key_goes_into_a_question(row: AgentRow, tmux: TmuxServer) -> N
 @pytest.mark.parametrize(
     ("profile", "why"),
     [
-        ("codex", "is not connected to its server, so it"), ("aider", "aider has no modes: it edits files unasked"),
-        ("goose", "is not known"), ("shell", "runs what is typed"), ("vibe", "no mode like plan"),
+        ("codex", "is not connected to its server, so it"),
+        ("aider", "aider has no modes: it edits files unasked"),
+        ("goose", "is not known"),
+        ("shell", "runs what is typed"),
+        ("vibe", "no mode like plan"),
     ],
-)  # fmt: skip
+)
 async def test_what_cannot_be_changed_is_refused(home: Home, tmux: TmuxServer, profile: str, why: str) -> None:
     row = AgentRow(id="0001", name="it", kind="cli", profile=profile, argv=(profile,))
     with pytest.raises(FleetError, match=why):

@@ -239,9 +239,15 @@ async def test_sessions_with_programs_are_calls_of_the_terminal_tool(python: Pyt
     assert {(agent, tool) for agent, tool, _ in python.used} == {("main", "tmux")}
     steps = [(given["action"], given.get("text") or given.get("keys") or "") for _, _, given in python.used]
     assert steps == [
-        ("send", "opencode"), ("wait_ready", ""), ("send", "write a test"), ("wait_ready", ""), ("read", ""),
-        ("read", ""), ("keys", ["C-c"]), ("send", "/exit"),
-    ]  # fmt: skip
+        ("send", "opencode"),
+        ("wait_ready", ""),
+        ("send", "write a test"),
+        ("wait_ready", ""),
+        ("read", ""),
+        ("read", ""),
+        ("keys", ["C-c"]),
+        ("send", "/exit"),
+    ]
     assert "RuntimeError: no terminal" in (await python.run("CliSession('bad').start()")).text
 
 

@@ -61,9 +61,15 @@ class Shop:
     def run(self, line: str, *, code: int | set[int] = 0, stdin: str = "") -> str:
         """Run a line by bash; what it printed. Fails the test unless it ends with such a code."""
         ran = subprocess.run(
-            ["bash", "-c", line], cwd=self.project, env=os.environ | self.environ, input=stdin, text=True,
-            capture_output=True, timeout=120, check=False,
-        )  # fmt: skip
+            ["bash", "-c", line],
+            cwd=self.project,
+            env=os.environ | self.environ,
+            input=stdin,
+            text=True,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
         understood = code == UNDERSTOOD and ran.returncode == 2 and not ran.stderr.startswith("Usage")
         assert understood or ran.returncode in ({code} if isinstance(code, int) else code), (
             line,
@@ -124,9 +130,20 @@ def block(first: str) -> list[str]:
 
 
 def test_every_block_is_run_here() -> None:
-    run = {*SPAWNED, "gsh-tui shell install", "gsh fix", "gsh-tui prompt", "gsh-tui context",
-           "gsh-tui run 'ls /'", "gsh-tui run 'glob", "gsh-tui search", "gsh-tui session",
-           "gsh-tui workflow", "gsh-tui doctor", "gsh-tui code"}  # fmt: skip
+    run = {
+        *SPAWNED,
+        "gsh-tui shell install",
+        "gsh fix",
+        "gsh-tui prompt",
+        "gsh-tui context",
+        "gsh-tui run 'ls /'",
+        "gsh-tui run 'glob",
+        "gsh-tui search",
+        "gsh-tui session",
+        "gsh-tui workflow",
+        "gsh-tui doctor",
+        "gsh-tui code",
+    }
     for text in BLOCKS:
         assert text.strip() in SET_UP or any(text.startswith(first) for first in run), text
     for file in SET_UP:

@@ -77,12 +77,16 @@ async def test_a_refused_signature_is_refused_once(api: str) -> None:
     [
         ("openai-chat", "temperature", "Unsupported value: 'temperature' does not support 0.5 with this model.", ""),
         ("openai-chat", "stream_options", "Unrecognized request argument supplied: stream_options", ""),
-        ("openai-chat", "max_tokens", "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
-         "max_completion_tokens"),
+        (
+            "openai-chat",
+            "max_tokens",
+            "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+            "max_completion_tokens",
+        ),
         ("openai", "parallel_tool_calls", "Unknown parameter: parallel_tool_calls", ""),
         ("anthropic", "thinking", "thinking: Extra inputs are not permitted", ""),
     ],
-)  # fmt: skip
+)
 async def test_a_refused_field_is_refused_once(api: str, field: str, message: str, instead: str) -> None:
     refusal: Answer = [Fault.status(400, message=message)]
     async with provider_with_loopback(api, [refusal, *[[Say("fine")]] * 4], strict=False) as (provider, server):

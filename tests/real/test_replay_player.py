@@ -49,12 +49,13 @@ async def _recorded(path: Path, cwd: Path) -> str:
             prompt = _message(number, "user", f"question {number}", at)
             answer = _message(number, "assistant", f"answer {number}", at + 2)
             events: list[Event] = [
-                TurnStarted(at=at, agent="main", session=session, turn=f"t{number}", prompt=prompt.id,
-                            text=f"question {number}"),
+                TurnStarted(
+                    at=at, agent="main", session=session, turn=f"t{number}", prompt=prompt.id, text=f"question {number}"
+                ),
                 MessageAppended(at=at, agent="main", session=session, message=prompt),
                 MessageAppended(at=at + 2, agent="main", session=session, message=answer),
                 TurnFinished(at=at + 2, agent="main", session=session, turn=f"t{number}", stop="end"),
-            ]  # fmt: skip
+            ]
             for message in (prompt, answer):
                 await store.messages.append(session, message)
             for event in events:

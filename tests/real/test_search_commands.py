@@ -147,9 +147,14 @@ async def test_notes_and_changes_stand_between_the_commands(store: Store, logs: 
     found = await search(store, logs, source="shell_history")
     rows = [line.split(" (")[0] for line in found.text.splitlines()[2:]]
     assert rows == [
-        "$ ls", "$ Docker ps", "~ changed: src/a.py, +b.py", "$ npm test", "# the deploy key is old", "$ cargo build",
+        "$ ls",
+        "$ Docker ps",
+        "~ changed: src/a.py, +b.py",
+        "$ npm test",
+        "# the deploy key is old",
+        "$ cargo build",
         "$ make deploy",
-    ]  # fmt: skip
+    ]
     assert "deploy key" in (await search(store, logs, source="shell_history", query="KEY is")).text
     assert "a.py" not in (await search(store, logs, source="shell_history", cwd="/infra")).text
     assert "deploy key" not in (await search(store, logs, source="shell_history", exit_code=-1)).text
@@ -283,9 +288,19 @@ async def test_an_agent_finds_what_was_in_its_project_alone(store: Store, logs: 
 @pytest.mark.parametrize("source", ["shell_history", "sessions", "logs"])
 @pytest.mark.parametrize(
     ("cwd", "inside"),
-    [("", True), ("/work/mine", True), ("below", True), ("/work/mine/below", True), ("/other", False), ("/", False),
-     ("..", False), ("/work/mine/../mine-not", False), ("/work/mine-not", False), ("~", False)],
-)  # fmt: skip
+    [
+        ("", True),
+        ("/work/mine", True),
+        ("below", True),
+        ("/work/mine/below", True),
+        ("/other", False),
+        ("/", False),
+        ("..", False),
+        ("/work/mine/../mine-not", False),
+        ("/work/mine-not", False),
+        ("~", False),
+    ],
+)
 async def test_another_project_is_asked_about(store: Store, logs: Path, source: str, cwd: str, inside: bool) -> None:
     command = commands(store, logs, no_sync)[0]
     assert command.assess is not None

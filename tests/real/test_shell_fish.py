@@ -83,8 +83,11 @@ def test_commands_are_recorded_and_what_is_private_is_not(fish: Fish, tmp_path: 
     started = [event for event in events if event["type"] == "ShellCommandStarted"]
     ended = [event for event in events if event["type"] == "ShellCommandFinished"]
     assert [event["command"] for event in started] == [
-        FIRST, "false", f"cd {tmp_path}/odd*", "begin; true; end; false | true",
-    ]  # fmt: skip
+        FIRST,
+        "false",
+        f"cd {tmp_path}/odd*",
+        "begin; true; end; false | true",
+    ]
     assert [event["exit"] for event in ended] == [0, 1, 0, 0]
     assert ended[3]["pipestatus"] == [1, 0]
     assert [event["number"] for event in started] == [event["number"] for event in ended] == [1, 5, 6, 8]

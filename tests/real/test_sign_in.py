@@ -55,10 +55,15 @@ class Accounts:
     async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
         self.pages += 1
         code = AuthorizationCode(
-            code=secrets.token_hex(20), scopes=params.scopes or [], expires_at=time.time() + 60,
-            client_id=str(client.client_id), code_challenge=params.code_challenge, redirect_uri=params.redirect_uri,
-            redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly, resource=params.resource,
-        )  # fmt: skip
+            code=secrets.token_hex(20),
+            scopes=params.scopes or [],
+            expires_at=time.time() + 60,
+            client_id=str(client.client_id),
+            code_challenge=params.code_challenge,
+            redirect_uri=params.redirect_uri,
+            redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly,
+            resource=params.resource,
+        )
         self.codes[code.code] = code
         return construct_redirect_uri(str(params.redirect_uri), code=code.code, state=params.state)
 
@@ -71,9 +76,12 @@ class Accounts:
         del self.codes[authorization_code.code]
         token = secrets.token_hex(20)
         self.tokens[token] = AccessToken(
-            token=token, client_id=str(client.client_id), scopes=authorization_code.scopes,
-            expires_at=int(time.time()) + 3_600, resource=authorization_code.resource,
-        )  # fmt: skip
+            token=token,
+            client_id=str(client.client_id),
+            scopes=authorization_code.scopes,
+            expires_at=int(time.time()) + 3_600,
+            resource=authorization_code.resource,
+        )
         return OAuthToken(access_token=token, expires_in=3_600)
 
     async def load_access_token(self, token: str) -> AccessToken | None:
@@ -111,9 +119,12 @@ async def guarded_server(accounts: Accounts) -> AsyncIterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
     base = f"http://127.0.0.1:{listener.getsockname()[1]}"
     settings = AuthSettings(
-        issuer_url=AnyHttpUrl(base), resource_server_url=AnyHttpUrl(f"{base}/mcp"), required_scopes=None,
-        client_registration_options=ClientRegistrationOptions(enabled=True), validate_token_resource=False,
-    )  # fmt: skip
+        issuer_url=AnyHttpUrl(base),
+        resource_server_url=AnyHttpUrl(f"{base}/mcp"),
+        required_scopes=None,
+        client_registration_options=ClientRegistrationOptions(enabled=True),
+        validate_token_resource=False,
+    )
     provider: Any = accounts
     made = MCPServer("guarded", auth_server_provider=provider, auth=settings)
 

@@ -44,10 +44,28 @@ async def test_openssh_s_own_client_joins_and_talks(tmp_path: Path) -> None:
         lines = "who\njoin audio\nsay hello from elsewhere\nhistory\nexit\n"
         done = await asyncio.to_thread(
             subprocess.run,
-            ["ssh", "-F", "none", "-T", "-p", str(door.port), "-i", str(door.keys["amy"]), "-o", "IdentitiesOnly=yes",
-             "-o", "StrictHostKeyChecking=no", "-o", f"UserKnownHostsFile={tmp_path / 'known'}", "amy@127.0.0.1"],
-            input=lines.encode(), capture_output=True, timeout=25, check=False,
-        )  # fmt: skip
+            [
+                "ssh",
+                "-F",
+                "none",
+                "-T",
+                "-p",
+                str(door.port),
+                "-i",
+                str(door.keys["amy"]),
+                "-o",
+                "IdentitiesOnly=yes",
+                "-o",
+                "StrictHostKeyChecking=no",
+                "-o",
+                f"UserKnownHostsFile={tmp_path / 'known'}",
+                "amy@127.0.0.1",
+            ],
+            input=lines.encode(),
+            capture_output=True,
+            timeout=25,
+            check=False,
+        )
         said = done.stdout.decode()
         assert done.returncode == 0, done.stderr
         assert "amy" in said and "Topic: JACK" in said and "Said in audio as message 1" in said
@@ -164,8 +182,11 @@ async def test_a_script_gets_results_alone_and_how_it_ended(tmp_path: Path, home
             return await asyncio.to_thread(
                 subprocess.run,
                 [*door.openssh("ssh", who, "-T"), f"{who}@127.0.0.1", *command],
-                input=lines.encode(), capture_output=True, timeout=25, check=False,
-            )  # fmt: skip
+                input=lines.encode(),
+                capture_output=True,
+                timeout=25,
+                check=False,
+            )
 
         for name, (rights, lines, out, code) in SCRIPTS.items():
             done = await run("bo" if rights == "all" else "amy", f"{lines}\n" if lines else "")
@@ -205,9 +226,15 @@ async def test_only_a_key_on_the_list_opens(tmp_path: Path) -> None:
             await door.connect("eve")
         with pytest.raises(asyncssh.PermissionDenied):
             await asyncssh.connect(
-                "127.0.0.1", door.port, username="amy", password="amy", client_keys=None, known_hosts=None, config=None,
+                "127.0.0.1",
+                door.port,
+                username="amy",
+                password="amy",
+                client_keys=None,
+                known_hosts=None,
+                config=None,
                 agent_path=None,
-            )  # fmt: skip
+            )
         async with visit(door, "amy") as amy:
             assert "amy" in await amy.run("who")
 
@@ -344,8 +371,11 @@ async def test_openssh_gets_nothing_but_the_shell(tmp_path: Path) -> None:
             done = await asyncio.to_thread(
                 subprocess.run,
                 [*door.openssh("ssh", "bo", *options), "bo@127.0.0.1", *command],
-                stdin=subprocess.DEVNULL, capture_output=True, timeout=25, check=False,
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=25,
+                check=False,
+            )
             assert done.returncode, words
             return done.stdout + done.stderr
 
@@ -356,8 +386,12 @@ async def test_openssh_gets_nothing_but_the_shell(tmp_path: Path) -> None:
         done = await asyncio.to_thread(
             subprocess.run,
             [*door.openssh("ssh", "bo", "-T", "-A", "-X", "-o", "SendEnv=LC_*"), "bo@127.0.0.1"],
-            input=lines, capture_output=True, timeout=25, check=False, env=environment,
-        )  # fmt: skip
+            input=lines,
+            capture_output=True,
+            timeout=25,
+            check=False,
+            env=environment,
+        )
         assert done.returncode == 0 and b"still here" in done.stdout and b"HOME=" in done.stdout
         assert not [word for word in (b"LC_OWNED", b":99", os.fsencode(agent)) if word in done.stdout]
         assert not (tmp_path / "owned").exists()

@@ -88,9 +88,17 @@ async def killed(
     heard = path.parent / "heard"
     argv = [sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--heard", str(heard), *options]
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", KILLED, str(path), str(tmux.socket_path), moment, text, json.dumps(argv),
-        cwd=ROOT, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+        sys.executable,
+        "-c",
+        KILLED,
+        str(path),
+        str(tmux.socket_path),
+        moment,
+        text,
+        json.dumps(argv),
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+    )
     assert child.stdout is not None
     said: list[str] = []
     try:

@@ -81,9 +81,14 @@ async def draft_of_a_program(d: TypingRoutes) -> AsyncGenerator[Brought]:
 
 
 def in_shell(
-    argv: tuple[str, ...], profile: str, line: str, shown: str, programs: tuple[str, ...], trouble: Trouble,
+    argv: tuple[str, ...],
+    profile: str,
+    line: str,
+    shown: str,
+    programs: tuple[str, ...],
+    trouble: Trouble,
     keys: str,
-) -> State:  # fmt: skip
+) -> State:
     """A shell or an interpreter that was brought into the state by a line, and is freed by keys."""
 
     @contextlib.asynccontextmanager
@@ -141,7 +146,7 @@ STATES: dict[str, State] = {
     "draft in python": in_shell(PYTHON, "python", "half", "half", ("python3", "python"), "draft", "\x03"),
     "open block": in_shell(PYTHON, "python", "if 1:\r", "...", ("python3", "python"), "draft", "\x03"),
     "copy mode": copy_mode,
-}  # fmt: skip
+}
 
 
 def text_for(row: AgentRow, door: str) -> str:

@@ -169,8 +169,9 @@ async def test_keys_answer_the_question_that_was_seen_and_no_other(tmp_path: Pat
         assert other.key != asked.key, "what was allowed for one question is not allowed for another"
         assert (await d.tool("tmux", keys="2", question="delete all?", call="c3", **keys)).data["left"] == []
         assert await eventually(lambda: taken(d), until=lambda said: len(said) == 2) == [
-            "NO to May I", "NO to May I delete all"
-        ]  # fmt: skip
+            "NO to May I",
+            "NO to May I delete all",
+        ]
 
 
 async def test_keys_stop_where_another_question_comes_in_between(tmp_path: Path, tmux: TmuxServer) -> None:

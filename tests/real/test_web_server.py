@@ -158,9 +158,13 @@ async def test_without_a_secret_there_is_no_window(tmp_path: Path) -> None:
                 assert answer.status in (403, 404) and len(await answer.read()) < 100, path
         link, viewer = place.url.split("#")[1], place.viewer_url.split("#")[1]
         for path, offered in (
-            ("/ws", ()), ("/ws", ("gsh-tui",)), ("/ws", ("gsh-tui", viewer)), ("/watch/ws", ("gsh-tui", link)),
-            (f"/ws?token={link}", ("gsh-tui",)), ("/ws", ("gsh-tui", link.partition(".")[2])),
-        ):  # fmt: skip
+            ("/ws", ()),
+            ("/ws", ("gsh-tui",)),
+            ("/ws", ("gsh-tui", viewer)),
+            ("/watch/ws", ("gsh-tui", link)),
+            (f"/ws?token={link}", ("gsh-tui",)),
+            ("/ws", ("gsh-tui", link.partition(".")[2])),
+        ):
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
                 await stranger.ws_connect(place.base + path, origin=place.base, protocols=offered)
             assert refused.value.status == 403, path
@@ -310,8 +314,18 @@ async def test_what_is_no_message_is_passed_over(tmp_path: Path) -> None:
     async with site(tmp_path) as place, browser(place.url) as session:
         terminal = await opened(session, place)
         await terminal.until(b"begin")
-        for text in ("", "{", "[]", "1", '["stdin"]', '["stdin", 1]', '["resize", {"width": "x"}]', "[" * 100_000,
-                     '["resize", {"width": 99999999, "height": -5}]', '["unknown", 1]'):  # fmt: skip
+        for text in (
+            "",
+            "{",
+            "[]",
+            "1",
+            '["stdin"]',
+            '["stdin", 1]',
+            '["resize", {"width": "x"}]',
+            "[" * 100_000,
+            '["resize", {"width": 99999999, "height": -5}]',
+            '["unknown", 1]',
+        ):
             await terminal.socket.send_str(text)
         await terminal.socket.send_bytes(b"\x00\xff")
         await terminal.send("stdin", "alive")

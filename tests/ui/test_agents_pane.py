@@ -258,9 +258,20 @@ async def test_the_menu_lists_what_can_be_done() -> None:
         assert isinstance(app.screen, Picker)
         listed = app.screen.query_one(OptionList)
         assert [(option.id or "").removeprefix("agents.") for option in listed.options] == [
-            "open", "attach", "report", "message", "context", "interrupt", "changes", "rename", "copy", "fork",
-            "restart", "kill", "finish",
-        ]  # fmt: skip
+            "open",
+            "attach",
+            "report",
+            "message",
+            "context",
+            "interrupt",
+            "changes",
+            "rename",
+            "copy",
+            "fork",
+            "restart",
+            "kill",
+            "finish",
+        ]
         await pilot.press(*"interr", "enter")
         await settled(pilot)
         assert ran(app) == [calls.InterruptAgent(agent="0002")]

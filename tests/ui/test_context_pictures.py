@@ -31,10 +31,17 @@ def sent(number: int, tokens: int, turn: str) -> ContextAssembled:
     """A request."""
     sizes = {"system": 1_240, "call": 0, "memory": 380, "tools": 4_910, "history": tokens - 6_576, "input": 46}
     return ContextAssembled(
-        agent="main", session=S, turn=turn, iteration=number, tokens=tokens, window=200_000, trigger=160_000,
-        sections=tuple(SectionSize(name, size) for name, size in sizes.items()), id=f"it{number}",
+        agent="main",
+        session=S,
+        turn=turn,
+        iteration=number,
+        tokens=tokens,
+        window=200_000,
+        trigger=160_000,
+        sections=tuple(SectionSize(name, size) for name, size in sizes.items()),
+        id=f"it{number}",
         at=NOW - 1_000 + number,
-    )  # fmt: skip
+    )
 
 
 CUTS: tuple[Event, ...] = (

@@ -47,9 +47,16 @@ FIX, SESSION = "0001", "s-fix"
 def row(**more: Any) -> AgentRow:
     """The agent in the roster."""
     usual: dict[str, Any] = {
-        "status": "thinking", "status_source": "event", "status_at": NOW - 4, "session": SESSION, "pane": "%1",
-        "socket": "gsh", "tmux_session": "gsh-agent-0001", "model": "claude-sonnet-4-5", "cwd": "/src/aurora",
-    }  # fmt: skip
+        "status": "thinking",
+        "status_source": "event",
+        "status_at": NOW - 4,
+        "session": SESSION,
+        "pane": "%1",
+        "socket": "gsh",
+        "tmux_session": "gsh-agent-0001",
+        "model": "claude-sonnet-4-5",
+        "cwd": "/src/aurora",
+    }
     return AgentRow(id=FIX, name="fix", **(usual | more))
 
 
@@ -332,6 +339,6 @@ async def test_pictures(snap: Snap, size: tuple[int, int], theme: str) -> None:
                 said(FOUND),
             ),
             AgentStatusChanged(agent=FIX, status="thinking", at=NOW - 4),
-        )  # fmt: skip
+        )
         await drawn(pilot, tab)
         snap(app)

@@ -75,8 +75,13 @@ async def test_the_six_sections_then_blocks_then_the_exact_text() -> None:
     async with app.run_test(size=(100, 40)) as pilot:
         pane = await begun(app, pilot)
         assert [entry.data.name for entry in pane.view.entries if isinstance(entry.data, SectionLine)] == [
-            "system", "call", "memory", "tools", "history", "input",
-        ]  # fmt: skip
+            "system",
+            "call",
+            "memory",
+            "tools",
+            "history",
+            "input",
+        ]
         await pressed(pilot, "down", "down", "enter")
         assert has(pane, "AGENTS.md") and has(pane, "# Aurora")
         await pressed(pilot, "down", "enter")

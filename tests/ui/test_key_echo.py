@@ -26,10 +26,31 @@ from tests.kit.storms import examples
 COVERS = ("gshtui.ui.kit.textual.letter_echo", "gshtui.ui.kit.textual.painting")
 
 KEYS = (
-    *"abz 字👍é/?@!", "backspace", "delete", "left", "right", "up", "down", "home", "end", "shift+left", "shift+right",
-    "shift+home", "shift+up", "alt+enter", "ctrl+w", "ctrl+u", "ctrl+k", "ctrl+y", "ctrl+z", "alt+b", "alt+f", "escape",
-    "tab", "ctrl+c",
-)  # fmt: skip
+    *"abz 字👍é/?@!",
+    "backspace",
+    "delete",
+    "left",
+    "right",
+    "up",
+    "down",
+    "home",
+    "end",
+    "shift+left",
+    "shift+right",
+    "shift+home",
+    "shift+up",
+    "alt+enter",
+    "ctrl+w",
+    "ctrl+u",
+    "ctrl+k",
+    "ctrl+y",
+    "ctrl+z",
+    "alt+b",
+    "alt+f",
+    "escape",
+    "tab",
+    "ctrl+c",
+)
 PASTES = ("two\nlines", "wide 表表表 and combining e\u0301", "a fold\n" * 30, "long " * 60)
 SIZES = ((120, 40), (80, 24), (40, 12), (200, 50))
 

@@ -94,13 +94,25 @@ class Garden:
 
     def command(self) -> Command[Any]:
         action = Action(
-            Water, Watered, self.run, self.render, asks=self.asks, shows=self.shows, effect=Effect.WRITE,
+            Water,
+            Watered,
+            self.run,
+            self.render,
+            asks=self.asks,
+            shows=self.shows,
+            effect=Effect.WRITE,
             where=(Where("garden.water", lambda plant: Water(plant=plant)),),
-        )  # fmt: skip
+        )
         return Command(
-            "water", "Give a plant water", Water, action.handle, effect=Effect.WRITE, positions=("plant", "litres"),
-            tool=True, actions=(action,),
-        )  # fmt: skip
+            "water",
+            "Give a plant water",
+            Water,
+            action.handle,
+            effect=Effect.WRITE,
+            positions=("plant", "litres"),
+            tool=True,
+            actions=(action,),
+        )
 
     async def run(self, _invocation: Invocation, parameters: Water) -> Watered:
         if self.wet and not parameters.yes:

@@ -375,9 +375,15 @@ async def real_window() -> AsyncGenerator[Real]:
 
 
 PLACES: dict[str, Callable[[], contextlib.AbstractAsyncContextManager[Here]]] = {
-    "window": at_first, "chat": chat, "log": shell_log, "inspector": inspector, "timeline": timeline,
-    "sidebar": sidebar, "hub": real_hub, "resident hub": resident_hub_of_the_window,
-}  # fmt: skip
+    "window": at_first,
+    "chat": chat,
+    "log": shell_log,
+    "inspector": inspector,
+    "timeline": timeline,
+    "sidebar": sidebar,
+    "hub": real_hub,
+    "resident hub": resident_hub_of_the_window,
+}
 
 
 @contextlib.contextmanager
@@ -1065,8 +1071,10 @@ async def searched(here: Recorded) -> None:
     found.append(pane.view.entry)
     await here.press("N")
     assert [one.id for one in (*found, pane.view.entry) if one is not None] == [
-        "t:memory/AGENTS.md", "t:p1/0", "t:memory/AGENTS.md",
-    ]  # fmt: skip
+        "t:memory/AGENTS.md",
+        "t:p1/0",
+        "t:memory/AGENTS.md",
+    ]
 
 
 @told("inspector", "| `[` `]` `.` | the previous request, the next one, the one about to be sent |")
@@ -1731,8 +1739,12 @@ async def answered(here: Real) -> None:
     assert not await run("touch always")
     said = [event.decision for event in here.heard.of(ApprovalSettled) if event.by == "person"]
     assert said[-5:] == [
-        "deny", "once", "session", "deny", "always",
-    ]  # fmt: skip
+        "deny",
+        "once",
+        "session",
+        "deny",
+        "always",
+    ]
 
 
 @told("hub", "a question waits in one row above the input; `ctrl+g` opens it and shows exactly what would run, where,")
@@ -1874,8 +1886,10 @@ def sent_as_typed(shell: Shell) -> None:
 )
 def agents(shell: Shell) -> None:
     for keys, said in (
-        (b"\x18\x01", b"[gsh][attach][0003]"), (b"\x18\x0c", b"[agent][ls]"), (b"\x18c", b"[agent][interrupt][0003]"),
-    ):  # fmt: skip
+        (b"\x18\x01", b"[gsh][attach][0003]"),
+        (b"\x18\x0c", b"[agent][ls]"),
+        (b"\x18c", b"[agent][interrupt][0003]"),
+    ):
         shell.press_keys(keys)
         shell.wait_for_text(said)
         shell.wait_for_prompt()

@@ -53,12 +53,16 @@ def row(
 
 ROWS = (
     replace(row("docs", "ready", tools=("search", "fetch", "list_pages")), elsewhere=(("fix", "starting"),)),
-    row("build", "failed", why="The MCP server build did not start: it ended with exit code 1.",
-        said=("Traceback (most recent call last):", "ModuleNotFoundError: No module named \x1b[31m'yaml'")),
+    row(
+        "build",
+        "failed",
+        why="The MCP server build did not start: it ended with exit code 1.",
+        said=("Traceback (most recent call last):", "ModuleNotFoundError: No module named \x1b[31m'yaml'"),
+    ),
     row("git", "ready", tools=("log", "diff"), changed=("diff",)),
     row("brought", brought=True, agreed=False),
     row("old", on=False, tools=("one",)),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(autouse=True)
@@ -111,8 +115,11 @@ async def test_keys_do_what_fits_the_server_and_say_so_where_nothing_does() -> N
         await opened(app, pilot)
         assert app.hub is not None
         app.hub.ran.clear()
-        keys = [("d", calls.CheckServers(name="docs")), ("R", calls.RestartServer(name="docs")),
-                ("o", calls.EnableServer(name="docs", off=True))]  # fmt: skip
+        keys = [
+            ("d", calls.CheckServers(name="docs")),
+            ("R", calls.RestartServer(name="docs")),
+            ("o", calls.EnableServer(name="docs", off=True)),
+        ]
         for key, value in keys:
             await pilot.press(key)
             await wait_until(pilot, lambda value=value: value in app.hub.ran)  # type: ignore[union-attr]

@@ -45,9 +45,10 @@ WRITTEN = "# mine\n[ui] # looks\nfps = 20 # slow\n\n[keybindings]\n'agents.spawn
 
 def window(folder: Path) -> Window:
     commands = (
-        *config_commands.commands(load(folder), publish=lambda event: app.feed(event)), personas_command(),
+        *config_commands.commands(load(folder), publish=lambda event: app.feed(event)),
+        personas_command(),
         *program_commands.commands(load_profiles),
-    )  # fmt: skip
+    )
     app = Window(folder, commands=Registry(commands))
     return app
 

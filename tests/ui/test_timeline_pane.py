@@ -26,9 +26,16 @@ COVERS = ("gshtui.ui.context.context_feature", "gshtui.ui.context.context_pane",
 def sent(number: int, turn: str = "t1") -> ContextAssembled:
     """A request."""
     return ContextAssembled(
-        agent="main", session=recorded.S, turn=turn, iteration=number, tokens=20_000 * number, window=200_000,
-        trigger=160_000, id=f"it{number}", at=NOW - 60 + number,
-    )  # fmt: skip
+        agent="main",
+        session=recorded.S,
+        turn=turn,
+        iteration=number,
+        tokens=20_000 * number,
+        window=200_000,
+        trigger=160_000,
+        id=f"it{number}",
+        at=NOW - 60 + number,
+    )
 
 
 SENT: tuple[Event, ...] = (

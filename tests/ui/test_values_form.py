@@ -27,10 +27,16 @@ FIELDS: dict[str, Any] = {
 
 def question(fields: object = FIELDS, required: object = ("project", "kind")) -> ApprovalRequested:
     return ApprovalRequested(
-        approval="q1", agent="main", session="s", call="c", tool="mcp_question", effect="execute",
-        subject="The MCP server tracker asks: Where does this belong?", detail="It asks for values.",
+        approval="q1",
+        agent="main",
+        session="s",
+        call="c",
+        tool="mcp_question",
+        effect="execute",
+        subject="The MCP server tracker asks: Where does this belong?",
+        detail="It asks for values.",
         arguments={"question": "?", "fields": fields, "required": required},
-    )  # fmt: skip
+    )
 
 
 async def opened(app: Window, pilot: Pilot[int], request: ApprovalRequested) -> ValuesForm:

@@ -46,13 +46,35 @@ JSON = st.recursive(
     max_leaves=12,
 )
 KINDS = st.sampled_from(
-    ["agent_message_chunk", "tool_call", "tool_call_update", "plan", "usage_update", "config_option_update",
-     "current_mode_update", "session_info_update", "something_new"]
-)  # fmt: skip
+    [
+        "agent_message_chunk",
+        "tool_call",
+        "tool_call_update",
+        "plan",
+        "usage_update",
+        "config_option_update",
+        "current_mode_update",
+        "session_info_update",
+        "something_new",
+    ]
+)
 FIELDS = st.sampled_from(
-    ["toolCallId", "content", "title", "kind", "status", "rawInput", "rawOutput", "locations", "entries", "used",
-     "cost", "configOptions", "currentModeId"]
-)  # fmt: skip
+    [
+        "toolCallId",
+        "content",
+        "title",
+        "kind",
+        "status",
+        "rawInput",
+        "rawOutput",
+        "locations",
+        "entries",
+        "used",
+        "cost",
+        "configOptions",
+        "currentModeId",
+    ]
+)
 
 
 @given(KINDS, st.dictionaries(FIELDS, JSON, max_size=6))
@@ -107,8 +129,9 @@ def test_modes_and_models_become_options() -> None:
         "models": {"currentModelId": "m", "availableModels": [{"modelId": "m", "name": "M"}]},
     }
     assert [(one.id, one.way, one.value) for one in session_options(answer)] == [
-        ("mode", "mode", "a"), ("model", "model", "m"),
-    ]  # fmt: skip
+        ("mode", "mode", "a"),
+        ("model", "model", "m"),
+    ]
     select = {"id": "model", "name": "Model", "type": "select", "category": "model", "currentValue": "x"}
     both = {**answer, "configOptions": [{**select, "options": [{"group": "g", "options": [{"value": "x"}]}]}]}
     found = session_options(both)
@@ -162,9 +185,12 @@ async def _answered(
     bus.subscribe(hear, name="test")
     book = replace(parse_rules(folder / "rules.toml", rules), project=folder)
     gate = Gate(
-        bus, respondent=respondent, auto_approve=frozenset({"read"}), modes=AgentModes(bus, "", mode),
+        bus,
+        respondent=respondent,
+        auto_approve=frozenset({"read"}),
+        modes=AgentModes(bus, "", mode),
         rules=lambda: book,
-    )  # fmt: skip
+    )
     questions = AcpQuestions(bus, "0001", gate, program_invocation("0001", "s", folder, folder))
     report = call_report({"toolCallId": "c", **call})
     assert report is not None

@@ -34,9 +34,25 @@ class Screen(TmuxServer):
         self._lines = tuple(path.read_text("utf-8").split("\n"))
         x, y = shot["cursor"]
         self._info = PaneInfo(
-            "%0", "@0", "$0", os.getpid(), shot["command"], title or shot["title"], False, None, 120, 40, x, y, True,
-            False, False, 0, 0.0, False,
-        )  # fmt: skip
+            "%0",
+            "@0",
+            "$0",
+            os.getpid(),
+            shot["command"],
+            title or shot["title"],
+            False,
+            None,
+            120,
+            40,
+            x,
+            y,
+            True,
+            False,
+            False,
+            0,
+            0.0,
+            False,
+        )
 
     async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
         return self._info, self._lines

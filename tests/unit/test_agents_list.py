@@ -76,8 +76,15 @@ def test_who_waits_for_the_person_is_on_top_and_children_stand_behind_their_pare
     state = after(HubStarted(cwd=HOME), AgentAdded(agent="main", name="main"), *MANY)
     order = [(placed.agent.id, placed.depth) for placed in list_agents(state).placed]
     assert order == [
-        ("0002", 0), ("main", 0), ("0001", 1), ("0003", 2), ("0007", 0), ("0004", 0), ("0005", 0), ("0006", 0),
-    ]  # fmt: skip
+        ("0002", 0),
+        ("main", 0),
+        ("0001", 1),
+        ("0003", 2),
+        ("0007", 0),
+        ("0004", 0),
+        ("0005", 0),
+        ("0006", 0),
+    ]
     asks = msgspec.structs.replace(TESTS, needs_you=True)
     calm = msgspec.structs.replace(CLAUDE, needs_you=False, status="idle")
     order = [placed.agent.id for placed in list_agents(reduce(reduce(state, *changed(asks)), *changed(calm))).placed]
@@ -117,8 +124,11 @@ def test_what_is_said_of_one_agent() -> None:
 
     assert drawn(*changed(SEARCH)) == ["● look-around thinking · grep parse… 4 s"]
     assert drawn(*changed(SEARCH), chosen="0001")[1:] == [
-        "", "explore · Claude Sonnet 4.5", "thinking · 4 s · grep parse_empty", "42.0k/200k · $0.12"
-    ]  # fmt: skip
+        "",
+        "explore · Claude Sonnet 4.5",
+        "thinking · 4 s · grep parse_empty",
+        "42.0k/200k · $0.12",
+    ]
     assert drawn(*changed(CLAUDE)) == ["◆ claude needs you 40 s", "May it edit src/lexer.py?"]
     assert "waiting by hook · 40 s · May it edit src/lexer.py?" in drawn(*changed(CLAUDE), width=80, chosen="0002")
     assert drawn(*changed(DONE)) == ["✓ docs done · 1 new 2 h"]

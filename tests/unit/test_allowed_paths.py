@@ -47,11 +47,28 @@ def test_what_is_listed_is_reached(project: Path, path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "", ".", "docs", "docs/x.txt", "secret/key", "src/../secret/key", "src/link/key", "src/away", "../outside",
-        "/etc/passwd", "~/x", "~nobody-at-all/x", "srcs", "Src", "/callsx", "/memory/main/a.mem", "/shared/project",
-        "/shared/project/secret", "/", "a\u202egpj",
+        "",
+        ".",
+        "docs",
+        "docs/x.txt",
+        "secret/key",
+        "src/../secret/key",
+        "src/link/key",
+        "src/away",
+        "../outside",
+        "/etc/passwd",
+        "~/x",
+        "~nobody-at-all/x",
+        "srcs",
+        "Src",
+        "/callsx",
+        "/memory/main/a.mem",
+        "/shared/project",
+        "/shared/project/secret",
+        "/",
+        "a\u202egpj",
     ],
-)  # fmt: skip
+)
 def test_everything_else_is_refused_in_a_sentence(project: Path, path: str) -> None:
     with pytest.raises(CommandError) as refused:
         paths("src", "docs/*.md", "/calls").resolve(here(project), path)

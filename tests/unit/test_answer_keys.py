@@ -42,9 +42,16 @@ MANY, PANES, PROMPTS = 6_000, 2_000, 2_000
 
 def asks(rule: str, *, repeatable: bool = True) -> ApprovalRequested:
     return ApprovalRequested(
-        approval="q", agent="a", session="s", call="c", tool="bash", effect="execute", subject="make",
-        rule=rule, repeatable=repeatable,
-    )  # fmt: skip
+        approval="q",
+        agent="a",
+        session="s",
+        call="c",
+        tool="bash",
+        effect="execute",
+        subject="make",
+        rule=rule,
+        repeatable=repeatable,
+    )
 
 
 def shown(at: float = 0.0, pattern: str = "make …") -> AnswerKeys:
@@ -246,9 +253,16 @@ RULE = '[[rule]]\ndo = "allow"\ntool = "bash"\nexactly = "p"\n'
 
 def request(number: int, pattern: str) -> ApprovalRequested:
     return ApprovalRequested(
-        approval=f"q{number}", agent="0012", session="s", call=f"c{number}", tool="bash", effect="execute",
-        subject="touch x", pattern=pattern, rule=RULE if pattern else "",
-    )  # fmt: skip
+        approval=f"q{number}",
+        agent="0012",
+        session="s",
+        call=f"c{number}",
+        tool="bash",
+        effect="execute",
+        subject="touch x",
+        pattern=pattern,
+        rule=RULE if pattern else "",
+    )
 
 
 SENT = {"enter": "\r", "escape": "\x1b"}

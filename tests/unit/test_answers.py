@@ -35,14 +35,20 @@ def mark(number: int, tokens: int, **more: Any) -> Iteration:
 
 
 VIEW = ContextView(
-    "main", "s", model="m", provider="p", window=200_000, tokens=15_000, trigger=170_000,
+    "main",
+    "s",
+    model="m",
+    provider="p",
+    window=200_000,
+    tokens=15_000,
+    trigger=170_000,
     blocks=(
         block(9, id="system/0", section="system", kind="system", source="gsh-tui", path="", cache="read"),
         block(1, source=HOSTILE),
         block(2, pinned=True, changes=(Change("truncated", before=9, after=1), Change("restored"))),
         block(3, section="input", kind="text", source="you", path=""),
     ),
-)  # fmt: skip
+)
 
 
 def fits(text: str) -> None:
@@ -121,9 +127,26 @@ def test_a_receipt_item_by_item() -> None:
         Item(f"b{n}", HOSTILE, "dropped" if n % 2 else "kept", 100, 0 if n % 2 else 100, why="recent")
         for n in range(60)
     )
-    of = Receipt("compact", "main", "s", id="c1", at=time.time(), by="person", why="You asked.", tokens_before=9_000,
-                 tokens_after=1_000, messages_before=60, messages_after=4, request_before=0.027, request_after=0.003,
-                 cost=0.01, seconds=3.2, items=items, summary="## Done\n```\ncode\n```", steps=("Twice.",))  # fmt: skip
+    of = Receipt(
+        "compact",
+        "main",
+        "s",
+        id="c1",
+        at=time.time(),
+        by="person",
+        why="You asked.",
+        tokens_before=9_000,
+        tokens_after=1_000,
+        messages_before=60,
+        messages_after=4,
+        request_before=0.027,
+        request_after=0.003,
+        cost=0.01,
+        seconds=3.2,
+        items=items,
+        summary="## Done\n```\ncode\n```",
+        steps=("Twice.",),
+    )
     told = tables.receipt(of)
     fits(told)
     assert "30 kept, 30 dropped" in told
@@ -148,10 +171,19 @@ def test_the_json_of_the_contract() -> None:
     history = data["sections"][4]
     assert (history["tokens"], len(history["blocks"])) == (3_000, 2)
     assert history["blocks"][1] | {"age_s": 0} == {
-        "number": 3, "id": "0abcdefgh2/0", "source": "read src/2.py", "kind": "tool_result", "tokens": 2_000,
-        "hash": "h2", "age_s": 0, "path": "src/2.py", "pinned": True, "cache": "", "text": "text of h2",
+        "number": 3,
+        "id": "0abcdefgh2/0",
+        "source": "read src/2.py",
+        "kind": "tool_result",
+        "tokens": 2_000,
+        "hash": "h2",
+        "age_s": 0,
+        "path": "src/2.py",
+        "pinned": True,
+        "cache": "",
+        "text": "text of h2",
         "changes": [{"kind": "truncated", "before": 9, "after": 1}, {"kind": "restored"}],
-    }  # fmt: skip
+    }
     assert (data["request"], data["request_exact"]) == ({"model": "m"}, True)
     assert answers.view(VIEW, section="history", limit=1)["sections"][0]["left_out"] == 1
 
@@ -175,9 +207,17 @@ def test_requests_that_are_not_there(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("word", "side"),
-    [("3", ("", "3")), ("-1", ("", "-1")), ("last", ("", "last")), ("main", ("main", "")), ("0012", ("0012", "")),
-     ("0012:4", ("0012", "4")), ("main:last", ("main", "last")), ("01hzxk3v9q2b7c", ("", "01hzxk3v9q2b7c"))],
-)  # fmt: skip
+    [
+        ("3", ("", "3")),
+        ("-1", ("", "-1")),
+        ("last", ("", "last")),
+        ("main", ("main", "")),
+        ("0012", ("0012", "")),
+        ("0012:4", ("0012", "4")),
+        ("main:last", ("main", "last")),
+        ("01hzxk3v9q2b7c", ("", "01hzxk3v9q2b7c")),
+    ],
+)
 def test_sides_of_a_comparison(word: str, side: tuple[str, str]) -> None:
     assert lookup.side(word) == side
 

@@ -34,10 +34,24 @@ SERVED = (
     ("--search --dangerously-bypass-approvals-and-sandbox", ""),
 )
 AS_TYPED = (
-    "exec words", "fork 01a22185 -C /srv", "--remote unix:///other", "--no-daemon", "--add-dir /srv", "--worktree",
-    "-p work", "--oss", "app-server", "mcp list", "resume", "resume --last", "a prompt", "-m", "--unheard-of",
-    "resume 01a22185 -s read-only -a on-request", "fork 01a22185 --sandbox=read-only",
-)  # fmt: skip
+    "exec words",
+    "fork 01a22185 -C /srv",
+    "--remote unix:///other",
+    "--no-daemon",
+    "--add-dir /srv",
+    "--worktree",
+    "-p work",
+    "--oss",
+    "app-server",
+    "mcp list",
+    "resume",
+    "resume --last",
+    "a prompt",
+    "-m",
+    "--unheard-of",
+    "resume 01a22185 -s read-only -a on-request",
+    "fork 01a22185 --sandbox=read-only",
+)
 
 
 @pytest.mark.parametrize(("words", "told"), SERVED)

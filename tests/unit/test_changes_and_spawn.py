@@ -26,8 +26,13 @@ def test_the_rows_of_a_diff_have_their_numbers_and_places() -> None:
     assert [(file.path, file.row) for file in found.files][:2] == [("src/lexer.py", 0), ("tests/test_lexer.py", 16)]
     assert [found.file_at(row) for row in (0, 14, 16, 17)] == [0, 0, 1, 1]
     assert [(row.kind, row.number) for row in found.rows[1:7]] == [
-        ("hunk", 3), ("same", 3), ("removed", 4), ("removed", 5), ("added", 4), ("added", 5),
-    ]  # fmt: skip
+        ("hunk", 3),
+        ("same", 3),
+        ("removed", 4),
+        ("removed", 5),
+        ("added", 4),
+        ("added", 5),
+    ]
     assert found.hunks[:3] == (1, 11, 17)
     assert (found.hunk_at(0), found.hunk_at(5), found.hunk_at(11)) == (0, 0, 1)
     assert (found.end_of(0), found.end_of(1)) == (11, 15)
@@ -107,9 +112,18 @@ def test_the_parameters_say_what_was_filled_in() -> None:
 def test_all_that_can_be_asked_of_an_agent_travels_in_the_request() -> None:
     """A parameter under a name of its own would be lost on its way to the fleet."""
     asked = {
-        "prompt": "go", "name": "n", "persona": "test", "model": "m", "provider": "p", "tools": ["read"],
-        "max_iterations": 3, "budget_usd": 1.5, "background": True, "worktree": "b", "cli": "aider 'a b'",
-    }  # fmt: skip
+        "prompt": "go",
+        "name": "n",
+        "persona": "test",
+        "model": "m",
+        "provider": "p",
+        "tools": ["read"],
+        "max_iterations": 3,
+        "budget_usd": 1.5,
+        "background": True,
+        "worktree": "b",
+        "cli": "aider 'a b'",
+    }
     shared = SpawnRequest(
         "go", "n", "test", "p", "m", ("read",), 3, 1.5, background=True, worktree="b", cli=("aider", "a b")
     )

@@ -79,21 +79,29 @@ def test_problems_are_counted_beyond_the_first() -> None:
 
 
 SOURCES = {
-    "a.py": ("@x\nclass A(B):\n    def m(self): ...\n\n    class I: ...\n\ndef f(): pass\n",
-             ["2–5│class A(B):", "3–3│  def m(self): ...", "5–5│  class I: ...", "7–7│def f(): pass"]),
-    "a.ts": ("export class A {\n  m(): void {\n  }\n}\nconst f = async () => {\n};\ninterface I { a: string }\n",
-             ["1–4│export class A", "2–3│  m(): void", "5–6│const f = async () =>", "7–7│interface I { a: string }"]),
+    "a.py": (
+        "@x\nclass A(B):\n    def m(self): ...\n\n    class I: ...\n\ndef f(): pass\n",
+        ["2–5│class A(B):", "3–3│  def m(self): ...", "5–5│  class I: ...", "7–7│def f(): pass"],
+    ),
+    "a.ts": (
+        "export class A {\n  m(): void {\n  }\n}\nconst f = async () => {\n};\ninterface I { a: string }\n",
+        ["1–4│export class A", "2–3│  m(): void", "5–6│const f = async () =>", "7–7│interface I { a: string }"],
+    ),
     "a.jsx": ("function F() { return <p/> }\n", ["1–1│function F() { return <p/> }"]),
     "a.tsx": ("function F() { return <p/> }\n", ["1–1│function F() { return <p/> }"]),
-    "a.rs": ("impl F for B {\n    fn z(&self) {}\n}\nmod m { pub fn a() {} }\n",
-             ["1–3│impl F for B", "2–2│  fn z(&self) {}", "4–4│mod m { pub fn a() {} }", "4–4│  pub fn a() {} }"]),
-    "a.go": ("package m\ntype A struct {\n\tX int\n}\nfunc (a *A) M() {}\n",
-             ["2–4│type A struct", "5–5│func (a *A) M() {}"]),
+    "a.rs": (
+        "impl F for B {\n    fn z(&self) {}\n}\nmod m { pub fn a() {} }\n",
+        ["1–3│impl F for B", "2–2│  fn z(&self) {}", "4–4│mod m { pub fn a() {} }", "4–4│  pub fn a() {} }"],
+    ),
+    "a.go": (
+        "package m\ntype A struct {\n\tX int\n}\nfunc (a *A) M() {}\n",
+        ["2–4│type A struct", "5–5│func (a *A) M() {}"],
+    ),
     "a.c": ("struct a { int b; };\nstruct a f(void)\n{\n}\n", ["1–1│struct a { int b; };", "2–4│struct a f(void)"]),
     "A.java": ("public class A {\n  void m() {}\n}\n", ["1–3│public class A", "2–2│  void m() {}"]),
     "a.sh": ("f() {\n  :\n}\n", ["1–3│f()"]),
     "a.unknown": ("class A: ...\n", []),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SOURCES)

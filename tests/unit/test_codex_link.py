@@ -181,10 +181,21 @@ async def test_a_change_of_files_is_shown_whole(server: AppServer, watched: Watc
     assert question is not None and question.id != before.id, "an answer to the one without its change counts no more"
     assert question.detail.split("\n") == ["file: /srv/new.txt", "file: /srv/a.txt", "file: /srv/old.txt"]
     assert question.diff.split("\n") == [
-        "--- /dev/null", "+++ b/srv/new.txt", "@@ -0,0 +1,2 @@", "+hello", "+the⟨U+202E⟩re",
-        "--- a/srv/a.txt", "+++ b/srv/a.txt", "@@ -1 +1 @@", "-one", "+two",
-        "--- a/srv/old.txt", "+++ /dev/null", "@@ -1,1 +0,0 @@", "-gone",
-    ]  # fmt: skip
+        "--- /dev/null",
+        "+++ b/srv/new.txt",
+        "@@ -0,0 +1,2 @@",
+        "+hello",
+        "+the⟨U+202E⟩re",
+        "--- a/srv/a.txt",
+        "+++ b/srv/a.txt",
+        "@@ -1 +1 @@",
+        "-one",
+        "+two",
+        "--- a/srv/old.txt",
+        "+++ /dev/null",
+        "@@ -1,1 +0,0 @@",
+        "-gone",
+    ]
     assert [one.key for one in question.choices] == ["1", "2", "4", "5"]
 
 
@@ -275,18 +286,28 @@ async def test_the_screen_decides_which_conversation_counts(server: AppServer, w
 @pytest.mark.parametrize(
     "text",
     [
-        "no json", "[]", "1", '"method"', "{}", '{"method": 1}', '{"method": "turn/started"}', b"\xff\xfe",
+        "no json",
+        "[]",
+        "1",
+        '"method"',
+        "{}",
+        '{"method": 1}',
+        '{"method": "turn/started"}',
+        b"\xff\xfe",
         '{"method": "serverRequest/resolved", "params": {"requestId": [1]}}',
         '{"method": "thread/status/changed", "params": {"threadId": ["x"], "status": 3}}',
         '{"method": "thread/started", "params": {"thread": {"id": 3}}}',
-        '{"method": "thread/status/changed", "params": []}', "[" * 20000,
-        '{"id": 99, "result": {}}', '{"id": true, "error": 5}', '{"id": {}, "method": "x"}',
+        '{"method": "thread/status/changed", "params": []}',
+        "[" * 20000,
+        '{"id": 99, "result": {}}',
+        '{"id": true, "error": 5}',
+        '{"id": {}, "method": "x"}',
         json.dumps({"id": 5, "method": COMMAND, "params": {"threadId": THREAD, "command": 7, "cwd": []}}),
         json.dumps({"method": "item/started", "params": {"threadId": THREAD, "item": {"type": "fileChange"}}}),
         json.dumps({"method": "turn/completed", "params": {"threadId": THREAD, "turn": {"items": [None, 3, {}]}}}),
         json.dumps({"method": "error", "params": {"threadId": THREAD, "error": "x", "willRetry": "no"}}),
     ],
-)  # fmt: skip
+)
 async def test_a_message_that_is_none_costs_that_message(
     text: str | bytes, server: AppServer, watched: Watched
 ) -> None:

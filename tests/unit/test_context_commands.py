@@ -204,8 +204,10 @@ async def test_json_and_limits(tools: ContextTools) -> None:
     assert data == outcome.data
     assert data["request"] == {"model": "m", "messages": []}
     assert [block["text"] for section in data["sections"] for block in section["blocks"]] == [
-        TEXTS["h0"], TEXTS["h1"], TEXTS["h2"],
-    ]  # fmt: skip
+        TEXTS["h0"],
+        TEXTS["h1"],
+        TEXTS["h2"],
+    ]
     found = (await tools.run("context diff=2 texts=true")).data["differences"]
     assert [(one["kind"], one["text_before"], one["text_after"]) for one in found] == [
         ("rewritten", TEXTS["h3"], TEXTS["h1"]),
@@ -274,8 +276,11 @@ async def test_who_cut_it_is_noted(tools: ContextTools) -> None:
 async def test_tune_tells_what_is_set(tools: ContextTools) -> None:
     data = (await tools.run("tune")).data
     assert (data["threshold"], data["protect"], data["strategy"], data["output_bytes"]) == (
-        0.7, 40_000, "summarise", 30_000,
-    )  # fmt: skip
+        0.7,
+        40_000,
+        "summarise",
+        30_000,
+    )
     assert tools.contexts.calls == []
 
 

@@ -326,8 +326,10 @@ def test_stored_commands_stand_where_they_were_run() -> None:
     assert [entry.id for entry in entries] == ["run/window-s.1", "m1", "run/window-s.2", "m2", "run/window-s.3"]
     tools = [entry for entry in entries if isinstance(entry, ToolEntry)]
     assert [(tool.status, tool.word, tool.output) for tool in tools] == [
-        ("ok", "", "made 1"), ("error", "exit 3", "made 2"), ("lost", "", "made 3"),
-    ]  # fmt: skip
+        ("ok", "", "made 1"),
+        ("error", "exit 3", "made 2"),
+        ("lost", "", "made 3"),
+    ]
 
 
 def test_one_that_still_runs_when_its_conversation_is_opened_again_goes_on() -> None:

@@ -127,7 +127,7 @@ def here(tmp_path: Path) -> Invocation:
         ("hold n 3; count most=$n items=[]", ["3", {"items": [], "most": 3, "deep": False}]),
         ("hold s 'a b'; count [$s]", ["a b", {"items": ["a b"], "most": 0, "deep": False}]),
     ],
-)  # fmt: skip
+)
 async def test_lines(registry: Registry, here: Invocation, line: str, data: object) -> None:
     outcome = await run_line(registry, line, here)
     if data is None:
@@ -157,14 +157,17 @@ async def test_people_get_all_texts_in_order(registry: Registry, here: Invocatio
         ("list broken | send bob", "list failed, so the rest of the line was not run: half of it", 1),
         ("echo $(list broken)", "list failed, so the rest of the line was not run: half of it", 8),
         ("list broken; echo a", "list failed, so the rest of the line was not run: half of it", 1),
-        ("count most=many", "count: most: input should be a valid integer, unable to parse string as an integer "
-         "(given 'many').", 7),
+        (
+            "count most=many",
+            "count: most: input should be a valid integer, unable to parse string as an integer (given 'many').",
+            7,
+        ),
         ("send bob to=carl", "send: to is given twice.", 10),
         ("names extra", "names: unexpected 'extra'.", 7),
         ("list <(names)", "list: path takes no `<(…)`.", 6),
         ("names | count items=$(names)", "count: items is given, and comes out of the pipe, too.", 9),
     ],
-)  # fmt: skip
+)
 async def test_errors(registry: Registry, here: Invocation, line: str, said: str, column: int) -> None:
     with pytest.raises(CommandError) as caught:
         await run_line(registry, line, here)

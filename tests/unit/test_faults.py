@@ -317,9 +317,13 @@ async def test_what_escapes_a_loop_is_an_event_and_a_record(tmp_path: Path) -> N
     assert (event.part, event.why, event.count) == ("the mail", "ValueError: broken", 1)
     assert Path(event.file).exists()
     assert Recorder().record(event) == {
-        "type": "error", "where": "the mail", "kind": "fault", "message": "ValueError: broken", "file": event.file,
+        "type": "error",
+        "where": "the mail",
+        "kind": "fault",
+        "message": "ValueError: broken",
+        "file": event.file,
         "count": 1,
-    }  # fmt: skip
+    }
     escaping.remove()
     await tasks.start_job(_failing(), "the mail")
     assert len(before) == 1

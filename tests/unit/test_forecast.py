@@ -20,9 +20,16 @@ PRICED = Capabilities(
 
 def mark(number: int, tokens: int, turn: str = "", *, cut: bool = False, model: str = "m") -> Iteration:
     return Iteration(
-        id=f"i{number}", agent="main", session="s", turn=turn or f"t{number}", iteration=1, at=float(number),
-        model=model, tokens=tokens, cuts=("c",) if cut else (),
-    )  # fmt: skip
+        id=f"i{number}",
+        agent="main",
+        session="s",
+        turn=turn or f"t{number}",
+        iteration=1,
+        at=float(number),
+        model=model,
+        tokens=tokens,
+        cuts=("c",) if cut else (),
+    )
 
 
 def block(id: str, tokens: int, **more: Any) -> Block:
@@ -52,9 +59,14 @@ def test_one_giant_step_is_an_exception() -> None:
 
 @pytest.mark.parametrize(
     ("marks", "tokens", "trigger", "turns"),
-    [([], 10, 100, None), ([mark(0, 50)], 50, 100, None), ([mark(0, 50), mark(1, 50)], 50, 100, None),
-     ([], 100, 100, 0), ([mark(0, 1), mark(1, 9)], 9, 0, None)],
-)  # fmt: skip
+    [
+        ([], 10, 100, None),
+        ([mark(0, 50)], 50, 100, None),
+        ([mark(0, 50), mark(1, 50)], 50, 100, None),
+        ([], 100, 100, 0),
+        ([mark(0, 1), mark(1, 9)], 9, 0, None),
+    ],
+)
 def test_too_little_to_tell(marks: list[Iteration], tokens: int, trigger: int, turns: int | None) -> None:
     assert forecast(marks, tokens, trigger).turns == turns
 

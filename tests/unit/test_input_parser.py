@@ -14,24 +14,55 @@ STREAM = "ab\x1b[200~x\x1b[31mred\r\nend\x1b]0;t\x07 \x1b\x1b[\x1b[201~c\x1b\rd\
 
 TYPED = {"a": "a", "A": "A", "3": "3", " ": "space", "é": "é", "\r": "enter", "\t": "tab", "\x7f": "backspace"}
 SEQUENCES = {
-    "\x1b[A": "up", "\x1bOA": "up", "\x1b[1;5A": "ctrl+up", "\x1b[1;3D": "alt+left", "\x1b[5~": "pageup",
-    "\x1bOP": "f1", "\x1b[[A": "f1", "\x1b[15~": "f5", "\x1b[3$": "shift+delete", "\x1b[13;2u": "shift+enter",
-    "\x1b1": "alt+1", "\x1b3": "alt+3", "\x1b0": "alt+0", "\x1bt": "alt+t", "\x1bZ": "alt+shift+z",
-    "\x1b.": "alt+full_stop", "\x1bé": "alt+é", "\x1b ": "alt+space", "\x1b\r": "alt+enter", "\x1b\n": "alt+enter",
-    "\x1bf": "ctrl+right", "\x1b\x01": "alt+ctrl+a",
-    "\x1b\x7f": "ctrl+w", "\x1b[<0;5;6M": "MouseDown", "\x1b[200~\x1b3\n\x1b[201~": "\x1b3\n",
+    "\x1b[A": "up",
+    "\x1bOA": "up",
+    "\x1b[1;5A": "ctrl+up",
+    "\x1b[1;3D": "alt+left",
+    "\x1b[5~": "pageup",
+    "\x1bOP": "f1",
+    "\x1b[[A": "f1",
+    "\x1b[15~": "f5",
+    "\x1b[3$": "shift+delete",
+    "\x1b[13;2u": "shift+enter",
+    "\x1b1": "alt+1",
+    "\x1b3": "alt+3",
+    "\x1b0": "alt+0",
+    "\x1bt": "alt+t",
+    "\x1bZ": "alt+shift+z",
+    "\x1b.": "alt+full_stop",
+    "\x1bé": "alt+é",
+    "\x1b ": "alt+space",
+    "\x1b\r": "alt+enter",
+    "\x1b\n": "alt+enter",
+    "\x1bf": "ctrl+right",
+    "\x1b\x01": "alt+ctrl+a",
+    "\x1b\x7f": "ctrl+w",
+    "\x1b[<0;5;6M": "MouseDown",
+    "\x1b[200~\x1b3\n\x1b[201~": "\x1b3\n",
     "\x1b[I": "AppFocus",
-}  # fmt: skip
+}
 ANSWERS = (
-    "\x1bP>|tmux 3.3a\x1b\\", "\x1bP1+r524742=382F382F38\x1b\\", "\x1b]11;rgb:1e1e/1e1e/2e2e\x07",
-    "\x1b]52;c;aGVsbG8=\x1b\\", "\x1b_Gi=31;OK\x1b\\", "\x1b[?62;22;52c", "\x1b[>84;0;0c", "\x1b[?1u", "\x1b[0n",
-    "\x1b[M !!", f"\x1b[{'1;' * 20}m",
-)  # fmt: skip
+    "\x1bP>|tmux 3.3a\x1b\\",
+    "\x1bP1+r524742=382F382F38\x1b\\",
+    "\x1b]11;rgb:1e1e/1e1e/2e2e\x07",
+    "\x1b]52;c;aGVsbG8=\x1b\\",
+    "\x1b_Gi=31;OK\x1b\\",
+    "\x1b[?62;22;52c",
+    "\x1b[>84;0;0c",
+    "\x1b[?1u",
+    "\x1b[0n",
+    "\x1b[M !!",
+    f"\x1b[{'1;' * 20}m",
+)
 """What no key is, and nothing that Textual knows."""
 OPEN = {
-    "\x1b": "escape", "\x1b[": "alt+left_square_bracket", "\x1b]": "alt+right_square_bracket",
-    "\x1bO": "alt+shift+o", "\x1bP": "alt+shift+p", "\x1b_": "alt+underscore",
-}  # fmt: skip
+    "\x1b": "escape",
+    "\x1b[": "alt+left_square_bracket",
+    "\x1b]": "alt+right_square_bracket",
+    "\x1bO": "alt+shift+o",
+    "\x1bP": "alt+shift+p",
+    "\x1b_": "alt+underscore",
+}
 """What a letter right behind it would make another key of."""
 
 

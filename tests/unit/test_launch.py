@@ -50,9 +50,16 @@ async def test_one_with_an_id_of_the_programs_own_starts_anew_where_nobody_has_s
 
     async def again(external_id: str) -> launch.Launch:
         return await launch.next_launch(
-            CODEX, ["codex"], external_id, agent="0001", data=tmp_path, environ=environ, folder=tmp_path,
-            cwd="/work", since=since,
-        )  # fmt: skip
+            CODEX,
+            ["codex"],
+            external_id,
+            agent="0001",
+            data=tmp_path,
+            environ=environ,
+            folder=tmp_path,
+            cwd="/work",
+            since=since,
+        )
 
     for id in (ID, ""):
         made = await again(id)

@@ -286,8 +286,10 @@ async def test_what_came_while_the_disk_was_full_is_recorded_before_anything_new
     here = await harness(script, record=record)
     finished = await here.run_turn("look")
     assert (finished.stop, finished.error_kind, here.ran) == (
-        "error", "record", [] if while_it == "answers" else ["look once"],
-    )  # fmt: skip
+        "error",
+        "record",
+        [] if while_it == "answers" else ["look once"],
+    )
     kept = len(await record.load("s1"))
     await _refused(here, "too early")
     assert len(await record.load("s1")) == kept and len(script.requests) == (1 if while_it == "answers" else 2)

@@ -43,9 +43,14 @@ EDIT_OUTSIDE = Assessment(Effect.WRITE, "/tmp/x", inside=False)
 BUILD = Assessment(Effect.EXECUTE, "make", sandbox=True)
 PUSH = Assessment(Effect.NETWORK, "git push", inside=False)
 CALLS = {
-    "read": READ, "outside": OUTSIDE, "reads": READS_BY_SHELL, "edit": EDIT, "away": EDIT_OUTSIDE, "build": BUILD,
+    "read": READ,
+    "outside": OUTSIDE,
+    "reads": READS_BY_SHELL,
+    "edit": EDIT,
+    "away": EDIT_OUTSIDE,
+    "build": BUILD,
     "push": PUSH,
-}  # fmt: skip
+}
 TOOLS = {"read": "read", "outside": "read", "reads": "bash", "edit": "edit", "away": "write"}
 EXPECTED: dict[GuardMode, dict[str, str]] = {
     "plan": {"read": "run", "outside": "ask", "reads": "run"},

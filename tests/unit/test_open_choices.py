@@ -17,8 +17,14 @@ OPEN: dict[str, Sequence[str]] = {
     "auto mode": (" Make auto mode your default?", "", " ❯ Yes, set auto mode", "   No, keep manual mode"),
     "login": (" Select login method:", "", " › Account with subscription", "   API key", "   Other provider"),
     "update": ("✨ Update available!", "", "  › Update now", "    Skip", "", "  enter continue · esc skip"),
-    "a box": ("╭──────────────────────╮", "│ Allow this to run?   │", "│ ● Allow once         │",
-              "│   Always allow       │", "│   Deny               │", "╰──────────────────────╯"),
+    "a box": (
+        "╭──────────────────────╮",
+        "│ Allow this to run?   │",
+        "│ ● Allow once         │",
+        "│   Always allow       │",
+        "│   Deny               │",
+        "╰──────────────────────╯",
+    ),
     "a bar": ("┃ Allow this to run?", "┃ ❯ Allow", "┃   Reject"),
     "a theme": ("? Choose a theme", "  ◉ Dark", "  ○ Light", "  ○ System"),
     "a triangle": ("Trust this directory?", " ▶ Trust", "   Do not trust"),
@@ -26,7 +32,7 @@ OPEN: dict[str, Sequence[str]] = {
     "accounts": ("Which account?", "", "> user@example.org", "  other@example.org"),
     "a key": (" What is new in this version", " * much", "", " Press enter to continue"),
     "any key": (" A message from its maker", "", " any other key to close"),
-}  # fmt: skip
+}
 QUIET: dict[str, Sequence[str]] = {
     "an answer": ("● I did the thing.", "", "- one", "- two"),
     "an echo": ("❯ do the thing", "", "● I did the thing."),

@@ -185,18 +185,25 @@ def status(kind: str, session: str = SESSION, **more: Any) -> dict[str, Any]:
 
 def tool(state: str, id: str = "prt_1") -> dict[str, Any]:
     part = {
-        "id": id, "sessionID": SESSION, "type": "tool", "tool": "bash",
+        "id": id,
+        "sessionID": SESSION,
+        "type": "tool",
+        "tool": "bash",
         "state": {"status": state, "input": {"command": "make test"}},
-    }  # fmt: skip
+    }
     return {"type": "message.part.updated", "properties": {"part": part}}
 
 
 CREATED = {"type": "session.created", "properties": {"info": {"id": "ses_child", "parentID": SESSION}}}
 DIFF = "Index: /p/a.txt\n=====\n--- /p/a.txt\n+++ /p/a.txt\n@@ -1 +1 @@\n-a\n+b\n"
 ASKED = {
-    "id": "per_1", "sessionID": "ses_child", "permission": "edit", "patterns": ["a.txt"], "always": ["*"],
+    "id": "per_1",
+    "sessionID": "ses_child",
+    "permission": "edit",
+    "patterns": ["a.txt"],
+    "always": ["*"],
     "metadata": {"filepath": "/p/a.txt", "diff": DIFF},
-}  # fmt: skip
+}
 NOW = 1_795_858_000.0
 PROMPT = {
     "type": "message.updated",
@@ -274,8 +281,10 @@ def test_a_question_of_the_models_keeps_its_order() -> None:
     one = question_request(question(COLOUR), 1.0)
     assert one is not None
     assert [(each.key, each.label) for each in one.question.choices] == [
-        ("1", "Red"), ("2", "Blue"), ("3", "Dismiss the question"),
-    ]  # fmt: skip
+        ("1", "Red"),
+        ("2", "Blue"),
+        ("3", "Dismiss the question"),
+    ]
     assert one.answers["2"] == ("/question/que_1/reply", {"answers": [["Blue"]]})
     shown = question_request(question(COLOUR, {**COLOUR, "options": []}), 1.0)
     assert shown is not None and shown.question.choices == () and "Blue: b" in shown.question.detail

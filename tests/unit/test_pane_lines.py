@@ -123,11 +123,20 @@ EVIL = "x\x1b]0;t\x07\x1b[2J\x9b\u202ey"
         TurnStarted(agent="a", session="s", turn="t", prompt="p", text=EVIL),
         ToolFinished(agent="a", session="s", call="c", tool="read", status="error", content=EVIL, diff=f"+{EVIL}"),
         ApprovalRequested(
-            approval="i", agent="a", session="s", call="c", tool=EVIL, effect="execute", subject=EVIL, detail=EVIL,
-            diff=f"-{EVIL}", pattern=EVIL, warnings=(EVIL,),
+            approval="i",
+            agent="a",
+            session="s",
+            call="c",
+            tool=EVIL,
+            effect="execute",
+            subject=EVIL,
+            detail=EVIL,
+            diff=f"-{EVIL}",
+            pattern=EVIL,
+            warnings=(EVIL,),
         ),
     ],
-)  # fmt: skip
+)
 def test_no_event_brings_a_control_character_into_the_pane(
     event: TurnStarted | ToolFinished | ApprovalRequested,
 ) -> None:
@@ -183,9 +192,16 @@ def test_a_fault_names_its_file_only_where_there_is_one() -> None:
 
 def test_a_question_shows_all_that_it_is_about() -> None:
     request = ApprovalRequested(
-        approval="i", agent="a", session="s", call="c", tool="bash", effect="execute",
-        subject="ls" + " " * 4_000 + "; rm -rf x", detail="ls" + " " * 4_000 + "; rm -rf x", warnings=("It deletes.",),
-    )  # fmt: skip
+        approval="i",
+        agent="a",
+        session="s",
+        call="c",
+        tool="bash",
+        effect="execute",
+        subject="ls" + " " * 4_000 + "; rm -rf x",
+        detail="ls" + " " * 4_000 + "; rm -rf x",
+        warnings=("It deletes.",),
+    )
     text = "\n".join(question_lines(request))
     assert question_keys(offers(request), 1, 100, 24) == [
         "  1 allow once",

@@ -35,10 +35,25 @@ def add(a, b):
 The end.
 """
 LAID_OUT = [
-    "Found", "", "add subtracts:", "", "  python", "    def add(a, b):", "        return a - b", "",
-    " call       before", " ─────────────────", " add(2, 1)       1", "",
-    " 1 read it", " 2 changed it", "", "▌ as you said", "", "The end.",
-]  # fmt: skip
+    "Found",
+    "",
+    "add subtracts:",
+    "",
+    "  python",
+    "    def add(a, b):",
+    "        return a - b",
+    "",
+    " call       before",
+    " ─────────────────",
+    " add(2, 1)       1",
+    "",
+    " 1 read it",
+    " 2 changed it",
+    "",
+    "▌ as you said",
+    "",
+    "The end.",
+]
 
 
 def bare(lines: Sequence[str]) -> list[str]:

@@ -134,8 +134,11 @@ def test_the_users_own_personas(tmp_path: Path) -> None:
     reviewer, writer = personas.get("reviewer"), personas.get("writer")
     assert (reviewer.words, reviewer.tools, reviewer.model) == ("Be strict.", ("read", "grep"), "m")
     assert (writer.summary, writer.words, writer.tools, writer.max_iterations) == (
-        "Writes docs", "Write.", ("read", "write"), 3,
-    )  # fmt: skip
+        "Writes docs",
+        "Write.",
+        ("read", "write"),
+        3,
+    )
     assert personas.get("plain").words == "Just words."
 
 

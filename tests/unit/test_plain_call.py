@@ -15,9 +15,20 @@ from gshtui.headless.keeper_call import KeeperCall, Silent
 FORMS = [form for form in COMMANDS if form.by_keeper]
 ENDINGS = [
     *itertools.chain.from_iterable(itertools.product(("7", "a name"), repeat=count) for count in range(4)),
-    ("7", "--json"), ("--json",), ("--json", "7"), ("--json", "--json"), ("-h",), ("--help",), ("",), ("-",),
-    ("--", "7"), ("--all",), ("7", "--yes"), ("7", "--timeout", "3"), ("7", "--unknown"),
-]  # fmt: skip
+    ("7", "--json"),
+    ("--json",),
+    ("--json", "7"),
+    ("--json", "--json"),
+    ("-h",),
+    ("--help",),
+    ("",),
+    ("-",),
+    ("--", "7"),
+    ("--all",),
+    ("7", "--yes"),
+    ("7", "--timeout", "3"),
+    ("7", "--unknown"),
+]
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ PLAIN = st.recursive(
         | TEXT.map(Path)
     ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 def through(value: object) -> Any:

@@ -121,10 +121,13 @@ BAR = "─" * 60
 COPILOT = [" ● Hello. I am here.", "", " /src/project", BAR, "{input}", BAR, "{footer}"]
 QWEN = ["  > hello there", "  ✦ Hello. I am here.", "{work}", BAR, "{input}", BAR, "  {footer}"]
 ASKED = [
-    "│ Do you want to run this command?           │", "│                                            │",
-    "│ ❯ 1. Yes                                   │", "│   3. No (Esc to stop)                      │",
-    "│ ↑/↓ to navigate · enter to select · esc to cancel │", "╰────────────╯",
-]  # fmt: skip
+    "│ Do you want to run this command?           │",
+    "│                                            │",
+    "│ ❯ 1. Yes                                   │",
+    "│   3. No (Esc to stop)                      │",
+    "│ ↑/↓ to navigate · enter to select · esc to cancel │",
+    "╰────────────╯",
+]
 
 
 def drawn(lines: list[str], **words: str) -> list[str]:

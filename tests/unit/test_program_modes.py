@@ -27,10 +27,18 @@ SHOWN: list[tuple[str, Sequence[str], str, str]] = [
     ("claude", (RULE, "❯ ", RULE, "  ⏵⏵ accept edits on (shift+tab to cycle)"), "accept edits", "edit"),
     ("claude", (RULE, "❯ ", RULE, "  ⏵⏵ bypass permissions on (shift+tab to cycle)"), "bypass permissions", "yolo"),
     ("claude", (RULE, "❯ ", RULE, "  ⏵⏵ don't ask on (shift+tab to cycle)"), "don't ask", ""),
-    ("qwen", (RULE, ">   Type your message", RULE, "  ➜ a · fake", "  Auto mode (shift + tab to cycle)"), "auto mode",
-     "auto"),
-    ("qwen", (RULE, ">   Type your message", RULE, "  ⏸ Ask permissions (shift + tab to cycle)"), "ask permissions",
-     "ask"),
+    (
+        "qwen",
+        (RULE, ">   Type your message", RULE, "  ➜ a · fake", "  Auto mode (shift + tab to cycle)"),
+        "auto mode",
+        "auto",
+    ),
+    (
+        "qwen",
+        (RULE, ">   Type your message", RULE, "  ⏸ Ask permissions (shift + tab to cycle)"),
+        "ask permissions",
+        "ask",
+    ),
     ("qwen", (RULE, ">   Type your message", RULE, "  ? for shortcuts"), "ask permissions", "ask"),
     ("qwen", (RULE, "*   Type your message", RULE, "  YOLO mode (shift + tab to cycle)"), "YOLO mode", "yolo"),
     ("gemini", (RULE, " plan Shift+Tab to manual", "", " >   Type your message or @path/to/file"), "plan", "plan"),
@@ -42,7 +50,7 @@ SHOWN: list[tuple[str, Sequence[str], str, str]] = [
     ("vibe", ("─" * 60 + " auto approve ─", ">", RULE), "auto approve", "yolo"),
     ("opencode", ("  ┃", '  ┃  Ask anything… "Fix a TODO"', "  ┃", "  ┃  Plan · fake Loop", "  ╹▀▀▀▀"), "plan", "plan"),
     ("opencode", ("  ┃", "  ┃  Build · fake Loop", "  ╹▀▀▀▀"), "build", ""),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "rows", "mode", "like"), SHOWN)
@@ -72,10 +80,14 @@ def test_one_that_starts_shows_none_yet() -> None:
 @pytest.mark.parametrize(
     ("limit", "asked", "modes"),
     [
-        ("plan", "yolo", "plan"), ("ask", "", "ask"), ("edit", "plan", "plan"), ("auto", "yolo", "auto"),
-        ("auto", "", "auto"), ("ask", "auto", "ask"),
+        ("plan", "yolo", "plan"),
+        ("ask", "", "ask"),
+        ("edit", "plan", "plan"),
+        ("auto", "yolo", "auto"),
+        ("auto", "", "auto"),
+        ("ask", "auto", "ask"),
     ],
-)  # fmt: skip
+)
 async def test_of_starter_and_wish_the_strictest_holds(
     tmp_path: Path, limit: GuardMode, asked: GuardMode, modes: str
 ) -> None:
@@ -114,11 +126,19 @@ async def test_a_mode_is_passed_or_refused_in_a_sentence(tmp_path: Path, name: s
 @pytest.mark.parametrize(
     "line",
     [
-        "claude --permission-mode auto", "claude --permission-mode=plan", "claude --dangerously-skip-permissions",
-        "codex -s workspace-write", "codex -c approval_policy=never", "codex --yolo", "qwen -y",
-        "gemini --approval-mode auto_edit", "opencode --agent build", "vibe --agent mine", "codex login",
+        "claude --permission-mode auto",
+        "claude --permission-mode=plan",
+        "claude --dangerously-skip-permissions",
+        "codex -s workspace-write",
+        "codex -c approval_policy=never",
+        "codex --yolo",
+        "qwen -y",
+        "gemini --approval-mode auto_edit",
+        "opencode --agent build",
+        "vibe --agent mine",
+        "codex login",
     ],
-)  # fmt: skip
+)
 async def test_a_command_line_that_chooses_is_left_alone_and_no_agent_may(tmp_path: Path, line: str) -> None:
     argv = tuple(line.split())
     lines = CommandLines(tmp_path, LaunchTerms())

@@ -207,35 +207,63 @@ MESSAGES: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
     ({"role": "user", "time": {"created": 1_795_000_000_000}}, [{"type": "text", "text": "An old question"}]),
     (
         {
-            "role": "assistant", "modelID": "claude-sonnet-4-5", "time": {"created": 1_795_000_001_000},
+            "role": "assistant",
+            "modelID": "claude-sonnet-4-5",
+            "time": {"created": 1_795_000_001_000},
             "tokens": {"input": 10, "output": 5, "reasoning": 2, "cache": {"read": 900, "write": 100}},
         },
         [
             {"type": "step-start"},
             {"type": "reasoning", "text": "A thought"},
-            {"type": "tool", "tool": "read", "callID": "c1", "state": {
-                "status": "completed", "input": {"filePath": "/home/ada/shop/cart.ts"}, "output": "class Cart",
-                "time": {"start": 1, "end": 2}}},
+            {
+                "type": "tool",
+                "tool": "read",
+                "callID": "c1",
+                "state": {
+                    "status": "completed",
+                    "input": {"filePath": "/home/ada/shop/cart.ts"},
+                    "output": "class Cart",
+                    "time": {"start": 1, "end": 2},
+                },
+            },
         ],
     ),
     ({"role": "user", "time": {"created": 1_795_000_002_000}}, [{"type": "compaction", "auto": True}]),
     (
-        {"role": "assistant", "summary": True, "mode": "compaction", "time": {"created": 1_795_000_003_000},
-         "tokens": {"input": 1, "output": 1, "cache": {"read": 0, "write": 0}}},
+        {
+            "role": "assistant",
+            "summary": True,
+            "mode": "compaction",
+            "time": {"created": 1_795_000_003_000},
+            "tokens": {"input": 1, "output": 1, "cache": {"read": 0, "write": 0}},
+        },
         [{"type": "text", "text": "What we did so far"}],
     ),
     ({"role": "user", "time": {"created": 1_795_000_004_000}}, [{"type": "text", "text": "Go on"}]),
     (
-        {"role": "assistant", "modelID": "claude-sonnet-4-5", "time": {"created": 1_795_000_005_000},
-         "tokens": {"input": 20, "output": 5, "reasoning": 0, "cache": {"read": 0, "write": 300}}},
+        {
+            "role": "assistant",
+            "modelID": "claude-sonnet-4-5",
+            "time": {"created": 1_795_000_005_000},
+            "tokens": {"input": 20, "output": 5, "reasoning": 0, "cache": {"read": 0, "write": 300}},
+        },
         [
-            {"type": "tool", "tool": "bash", "callID": "c2", "state": {
-                "status": "completed", "input": {"command": "npm test"}, "output": "long", "title": "",
-                "time": {"start": 1, "end": 2, "compacted": 3}}},
+            {
+                "type": "tool",
+                "tool": "bash",
+                "callID": "c2",
+                "state": {
+                    "status": "completed",
+                    "input": {"command": "npm test"},
+                    "output": "long",
+                    "title": "",
+                    "time": {"start": 1, "end": 2, "compacted": 3},
+                },
+            },
             {"type": "a-part-of-tomorrow"},
         ],
     ),
-]  # fmt: skip
+]
 SENT_BY_OPENCODE = [
     ("summary", "What we did so far"),
     ("text", "Go on"),

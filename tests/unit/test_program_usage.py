@@ -239,8 +239,11 @@ def test_aiders_rounded_reports_are_read_below_its_answers(tmp_path: Path) -> No
         file.write("> Tokens: 2.4k sent, 6 received.  \n> Add readme.txt to the chat? (Y)es/(N)o [Yes]: y  \n\n")
     (first,) = counted.added()
     assert (first.provider, first.model, first.usage, first.cost) == (
-        "openai", "gpt-4o", Usage(input=2400, output=6), None
-    )  # fmt: skip
+        "openai",
+        "gpt-4o",
+        Usage(input=2400, output=6),
+        None,
+    )
     with chat.open("a") as file:
         file.write("> Model: sonnet with diff edit format  \n\n#### two  \n\n> Tokens: 9k sent, as I said\n\n")
         file.write("> Tokens: 31k sent, 1.0k cache write, 20k cache hit, 812 received.  \n")

@@ -58,8 +58,13 @@ def test_blocks_are_marked_by_what_the_provider_counted() -> None:
     usage = Usage(input=200, cache_read=2_200, cache_write=200, output=50)  # 2,600 by the count
     assert [b.cache for b in marked(blocks, usage, "anthropic")] == ["read"] * 4 + ["written", "fresh"]
     assert [b.cache for b in marked(blocks, Usage(cache_read=400, input=2_200), "anthropic")] == [
-        "fresh", "fresh", "read", "fresh", "fresh", "fresh",
-    ]  # fmt: skip
+        "fresh",
+        "fresh",
+        "read",
+        "fresh",
+        "fresh",
+        "fresh",
+    ]
     assert marked(blocks, None) == blocks
     assert marked(blocks, Usage(input=2_600)) == blocks
     assert marked((), usage) == ()

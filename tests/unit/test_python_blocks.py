@@ -79,7 +79,11 @@ def test_a_model_without_tools_reads_results_as_text() -> None:
     assert not [block for turn in sent for block in turn.blocks if isinstance(block, ToolCall | ToolResult)]
     words = ["\n".join(block.text for block in turn.blocks if isinstance(block, Text)) for turn in sent]
     assert words == [
-        "add", text, "[Python output]:\n2", "Look.\n[called read with {'path': 'a'}]", "Result of read:\n\ncontent",
-    ]  # fmt: skip
+        "add",
+        text,
+        "[Python output]:\n2",
+        "Look.\n[called read with {'path': 'a'}]",
+        "Result of read:\n\ncontent",
+    ]
     whole = turns(messages, "anthropic", Capabilities())
     assert [block.name for turn in whole for block in turn.blocks if isinstance(block, ToolCall)] == ["python", "read"]

@@ -220,10 +220,14 @@ def test_what_is_left_of_an_earlier_prompt_behind_a_full_line_is_no_input() -> N
 @pytest.mark.parametrize(
     "last",
     [
-        "Add it? (Y)es/(N)o [Yes]: n", "Add it? (Y)es/(N)o [Yes]", "Add it? (Y)es/(N)o/(Y)o [Yes]:",
-        "Add it? (Y)es/no [Yes]:", "Add it? (N)o/(Y)es [Yes]:", "Add it? (Y)es/(N)o/ask [Yes]:",
+        "Add it? (Y)es/(N)o [Yes]: n",
+        "Add it? (Y)es/(N)o [Yes]",
+        "Add it? (Y)es/(N)o/(Y)o [Yes]:",
+        "Add it? (Y)es/no [Yes]:",
+        "Add it? (N)o/(Y)es [Yes]:",
+        "Add it? (Y)es/(N)o/ask [Yes]:",
     ],
-)  # fmt: skip
+)
 def test_letters_that_are_not_as_expected_are_no_choices(last: str) -> None:
     asked = letters([*ASKED[:-1], last])
     assert asked is None or asked.question.choices == ()

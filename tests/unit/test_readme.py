@@ -228,9 +228,14 @@ def test_every_exit_code_is_there_and_means_what_it_says() -> None:
     values = {name: value for name, value in vars(exits).items() if isinstance(value, int)}
     assert {int(code) for code in told} == set(values.values())
     said = {
-        exits.DONE: "done", exits.ERROR: "error", exits.USAGE: "usage", exits.UNREACHABLE: "unreachable",
-        exits.DENIED: "denied", exits.TIMED_OUT: "time-out", exits.INTERRUPTED: "interrupted",
-    }  # fmt: skip
+        exits.DONE: "done",
+        exits.ERROR: "error",
+        exits.USAGE: "usage",
+        exits.UNREACHABLE: "unreachable",
+        exits.DENIED: "denied",
+        exits.TIMED_OUT: "time-out",
+        exits.INTERRUPTED: "interrupted",
+    }
     assert [code for code, word in said.items() if word not in told[str(code)]] == []
 
 
@@ -417,8 +422,10 @@ def brought_there(home: Home, folder: Path) -> None:
 def kept(home: Home, project: Path) -> None:
     """By XDG's variables where they are set, else in the folders that the table has in parentheses."""
     folders: dict[str, Callable[[], Path]] = {
-        "XDG_CONFIG_HOME": paths.config_dir, "XDG_DATA_HOME": paths.data_dir, "XDG_STATE_HOME": paths.state_dir,
-    }  # fmt: skip
+        "XDG_CONFIG_HOME": paths.config_dir,
+        "XDG_DATA_HOME": paths.data_dir,
+        "XDG_STATE_HOME": paths.state_dir,
+    }
     for variable, usual in re.findall(r"`\$(XDG_[A-Z]+_HOME)/gsh[^`]*` \(`~/([^`]+)`\)", MANUAL):
         del os.environ[variable]
         assert folders[variable]() == home.path / usual
@@ -464,22 +471,42 @@ CALLS = {".call", "context/system.prompt", "context/pinned/", "conversation/007.
 VIRTUAL = {".status", ".system", "KEY.mem", ASSEMBLY, *CALLS, *(f"{name}.ctx" for name in context_mount.FILES)}
 """Those of the virtual file system, which `tests/real/test_virtual_files.py` tries."""
 FILES: dict[str, Callable[[Home, Path], None]] = {
-    "rules.toml": both_rules, ".gsh/rules.toml": both_rules,
-    "~/.config/gsh/agents/": its_persona, "SKILL.md": own_skill, "~/.config/gsh/skills/": own_skill,
-    "~/.claude/skills/": skill_of_others, "~/.agents/skills/": skill_of_others,
-    "~/.claude/agents/": persona_of_others, "~/.config/opencode/agent/": persona_of_others,
+    "rules.toml": both_rules,
+    ".gsh/rules.toml": both_rules,
+    "~/.config/gsh/agents/": its_persona,
+    "SKILL.md": own_skill,
+    "~/.config/gsh/skills/": own_skill,
+    "~/.claude/skills/": skill_of_others,
+    "~/.agents/skills/": skill_of_others,
+    "~/.claude/agents/": persona_of_others,
+    "~/.config/opencode/agent/": persona_of_others,
     "~/.codex/agents/": persona_of_others,
-    "~/.claude/plugins": claude_plugin, ".claude-plugin/plugin.json": claude_plugin,
-    ".gsh/skills/": project_skill, "~/.config/gsh/AGENTS.md": own_instructions, "AGENTS.md": project_instructions,
-    "CLAUDE.md": project_instructions, "GEMINI.md": project_instructions, ".gsh/config.toml": project_configuration,
-    ".worktreeinclude": included, "$XDG_CONFIG_HOME/gsh/config.toml": kept, "~/.config/gsh": kept,
-    "$XDG_DATA_HOME/gsh/gsh.db": kept, "~/.local/share/gsh": kept, "$XDG_STATE_HOME/gsh": kept,
-    "~/.local/state/gsh": kept, "~/.local/share/gsh/tools": brought_there,
+    "~/.claude/plugins": claude_plugin,
+    ".claude-plugin/plugin.json": claude_plugin,
+    ".gsh/skills/": project_skill,
+    "~/.config/gsh/AGENTS.md": own_instructions,
+    "AGENTS.md": project_instructions,
+    "CLAUDE.md": project_instructions,
+    "GEMINI.md": project_instructions,
+    ".gsh/config.toml": project_configuration,
+    ".worktreeinclude": included,
+    "$XDG_CONFIG_HOME/gsh/config.toml": kept,
+    "~/.config/gsh": kept,
+    "$XDG_DATA_HOME/gsh/gsh.db": kept,
+    "~/.local/share/gsh": kept,
+    "$XDG_STATE_HOME/gsh": kept,
+    "~/.local/state/gsh": kept,
+    "~/.local/share/gsh/tools": brought_there,
     "~/.config/gsh/profiles/codex.toml": own_profile,
-    "~/.config/gsh/prompts/": own_prompt, "standup.md": own_prompt,
-    "~/.claude/commands/": claude_prompt, "~/.codex/prompts/": codex_prompt, ".gsh/prompts/": project_prompt,
-    "~/.config/gsh/workflows/*.yml": own_workflow, ".gsh/workflows/*.yml": project_workflow, "logs/*.jsonl": kept,
-}  # fmt: skip
+    "~/.config/gsh/prompts/": own_prompt,
+    "standup.md": own_prompt,
+    "~/.claude/commands/": claude_prompt,
+    "~/.codex/prompts/": codex_prompt,
+    ".gsh/prompts/": project_prompt,
+    "~/.config/gsh/workflows/*.yml": own_workflow,
+    ".gsh/workflows/*.yml": project_workflow,
+    "logs/*.jsonl": kept,
+}
 
 
 def named_files() -> set[str]:

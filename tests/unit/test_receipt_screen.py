@@ -25,9 +25,14 @@ def lines(opened: frozenset[str] = frozenset(), texts: dict[str, str] | None = N
 def test_a_receipt_says_what_why_how_much_and_at_what_price() -> None:
     said = "\n".join(lines())
     for part in (
-        "161k → 48.3k tokens", "210 → 14 messages", "$0.48 → $0.14", "summary cost $0.02", "11.4 s",
-        "1. The first summary had no section “Next”", "a compaction starts at\n160,000",
-    ):  # fmt: skip
+        "161k → 48.3k tokens",
+        "210 → 14 messages",
+        "$0.48 → $0.14",
+        "summary cost $0.02",
+        "11.4 s",
+        "1. The first summary had no section “Next”",
+        "a compaction starts at\n160,000",
+    ):
         assert part in said
     assert "by the threshold" in receipt_title(COMPACTED)
     assert receipt_title(replace(COMPACTED, id="")) == "Preview: compaction"
@@ -41,8 +46,11 @@ def test_every_item_is_listed_with_its_lot() -> None:
         assert any(item.source in line for line in said), item
     assert any("your words" in line for line in said)
     assert [entry.id for entry in receipt_entries(COMPACTED, frozenset(), {}) if isinstance(entry.data, FateGroup)] == [
-        "g:summarised", "g:dropped", "g:carried", "g:kept",
-    ]  # fmt: skip
+        "g:summarised",
+        "g:dropped",
+        "g:carried",
+        "g:kept",
+    ]
 
 
 def test_an_item_opens_to_the_text_that_it_had() -> None:

@@ -141,10 +141,33 @@ def test_names_that_do_not(name: str) -> None:
 
 
 _PIECES = st.sampled_from(
-    [*TOKENS, *(text for text, _ in SECRETS), *ORDINARY, MARK, "password", "=", ": ", '"', "'", "\\", " ", "\n", "://",
-     "@", "token", "--", "-----BEGIN PRIVATE KEY-----", "-----END", "eyJ", "bearer ",
-     "authorization:", "İ", "[", "redacted"]
-)  # fmt: skip
+    [
+        *TOKENS,
+        *(text for text, _ in SECRETS),
+        *ORDINARY,
+        MARK,
+        "password",
+        "=",
+        ": ",
+        '"',
+        "'",
+        "\\",
+        " ",
+        "\n",
+        "://",
+        "@",
+        "token",
+        "--",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END",
+        "eyJ",
+        "bearer ",
+        "authorization:",
+        "İ",
+        "[",
+        "redacted",
+    ]
+)
 _TEXT = st.lists(st.one_of(_PIECES, st.text(max_size=8)), max_size=12).map("".join)
 
 
@@ -162,9 +185,26 @@ def test_words_and_paths_stay(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a", "token=", "sk-", "eyJ", "eyJaaaaaaaaaaaa.", "://a:", "password='", "curl ", "mysql -p", "bearer ", "--a",
-     "key:", "-----BEGIN RSA PRIVATE KEY-----", "authorization: ", "a:@", "İtoken=x", '\\"'],
-)  # fmt: skip
+    [
+        "a",
+        "token=",
+        "sk-",
+        "eyJ",
+        "eyJaaaaaaaaaaaa.",
+        "://a:",
+        "password='",
+        "curl ",
+        "mysql -p",
+        "bearer ",
+        "--a",
+        "key:",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "authorization: ",
+        "a:@",
+        "İtoken=x",
+        '\\"',
+    ],
+)
 def test_time_grows_with_the_text_alone(piece: str) -> None:
     def work(characters: int) -> int:
         text = piece * (characters // len(piece))

@@ -34,8 +34,12 @@ def test_an_event_is_one_line_of_what_matters(tmp_path: Path) -> None:
     reported({"type": "agent-turn-complete", "last_assistant_message": "Done."}, spool)
     first, second = [json.loads(line) for line in spool.read_text().splitlines()]
     assert first.pop("at") > 0 and first == {
-        "program": "claude", "event": "PreToolUse", "conversation": "s1", "tool": "Bash", "subject": "make test\n",
-    }  # fmt: skip
+        "program": "claude",
+        "event": "PreToolUse",
+        "conversation": "s1",
+        "tool": "Bash",
+        "subject": "make test\n",
+    }
     assert (second["event"], second["answer"], second["text"]) == ("agent-turn-complete", "Done.", "Done.")
 
 

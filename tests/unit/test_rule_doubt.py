@@ -21,15 +21,37 @@ do = "deny"
 hosts = "*.evil.example"
 """
 HIDDEN = [
-    ("rm x $X " + "A" * 9_000, "deny"), ("a=rm; $a x", "ask"), ('bash <<< "rm x"', "deny"), ("sh <<E\nrm x\nE", "deny"),
-    ('bash <<< "$X"', "ask"), ("{rm,x}", "ask"), ("rm${IFS}x", "ask"), ("/bin/r? x", "ask"), ("r\\\nm x", "deny"),
-    ("bash -c 'x=rm;$x x'", "ask"), ("git -c alias.p=push p", "ask"), ("git push --forc", "deny"),
-    ("env r$x y", "ask"), ("eval 'r\\m' x", "deny"), ("cat x | sh", "ask"), ("bash -s x", "ask"),
-    ("alias r=rm; r x", "ask"), ("xargs r[m]", "ask"), ("true " + "x" * 9_000, "ask"), ("git pu$x --force", "ask"),
-    ("curl a.evil.example/x", "deny"), ("curl a.evil.example:80", "deny"), ("wget --url=A.evil.example", "deny"),
-    ("curl $x", "ask"), ("python3 -c 'f(\"rm\", x)'", "ask"),
-    ("echo $HOME", ""), ("ls *.py", ""), ("for f in a b; do wc $f; done", ""), ("make > out", ""), ("bash x.sh", ""),
-]  # fmt: skip
+    ("rm x $X " + "A" * 9_000, "deny"),
+    ("a=rm; $a x", "ask"),
+    ('bash <<< "rm x"', "deny"),
+    ("sh <<E\nrm x\nE", "deny"),
+    ('bash <<< "$X"', "ask"),
+    ("{rm,x}", "ask"),
+    ("rm${IFS}x", "ask"),
+    ("/bin/r? x", "ask"),
+    ("r\\\nm x", "deny"),
+    ("bash -c 'x=rm;$x x'", "ask"),
+    ("git -c alias.p=push p", "ask"),
+    ("git push --forc", "deny"),
+    ("env r$x y", "ask"),
+    ("eval 'r\\m' x", "deny"),
+    ("cat x | sh", "ask"),
+    ("bash -s x", "ask"),
+    ("alias r=rm; r x", "ask"),
+    ("xargs r[m]", "ask"),
+    ("true " + "x" * 9_000, "ask"),
+    ("git pu$x --force", "ask"),
+    ("curl a.evil.example/x", "deny"),
+    ("curl a.evil.example:80", "deny"),
+    ("wget --url=A.evil.example", "deny"),
+    ("curl $x", "ask"),
+    ("python3 -c 'f(\"rm\", x)'", "ask"),
+    ("echo $HOME", ""),
+    ("ls *.py", ""),
+    ("for f in a b; do wc $f; done", ""),
+    ("make > out", ""),
+    ("bash x.sh", ""),
+]
 
 
 @pytest.mark.parametrize(("command", "expected"), HIDDEN)

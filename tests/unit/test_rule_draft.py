@@ -16,9 +16,15 @@ PROJECT = Path("/src/aurora")
 
 def asked(command: str = "pytest -q tests") -> ApprovalRequested:
     return ApprovalRequested(
-        approval="a", agent="main", session="s", call="c", tool="bash", effect="execute", subject=command,
+        approval="a",
+        agent="main",
+        session="s",
+        call="c",
+        tool="bash",
+        effect="execute",
+        subject=command,
         arguments={"command": command},
-    )  # fmt: skip
+    )
 
 
 def book(text: str, project: Path = PROJECT) -> RuleBook:

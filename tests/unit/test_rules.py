@@ -94,10 +94,14 @@ def test_paths_and_hosts_and_tools(tmp_path: Path) -> None:
     )
     assert rules.mistakes == ()
     for tool, path, expected in (
-        ("write", "docs/x.md", "ask"), ("edit", "docs/x.md", "ask"), ("read", "docs/x.md", ""),
-        ("write", "src/a.py", "allow"), ("edit", "src/a.py", ""), ("write", "src/../docs/x", "ask"),
+        ("write", "docs/x.md", "ask"),
+        ("edit", "docs/x.md", "ask"),
+        ("read", "docs/x.md", ""),
+        ("write", "src/a.py", "allow"),
+        ("edit", "src/a.py", ""),
+        ("write", "src/../docs/x", "ask"),
         ("write", "/src/a.py", ""),
-    ):  # fmt: skip
+    ):
         found = rules.decide(RuleMatter(tool, path=path))
         assert ("" if found is None else found.do) == expected, (tool, path)
     assert decided(rules, "curl -s https://user@api.example.org:443/x http://evil.example") == "deny"
@@ -131,12 +135,24 @@ def test_a_mistake_allows_nothing_and_is_named_with_its_line(tmp_path: Path, tex
 @pytest.mark.parametrize(
     "command",
     [
-        "git push --tags ?-receive* ./sub/n", "git push {a,b}", "git push ~/n", "git push x=~/n", "git push [a]",
-        "git push ./sub/n", "git push sub/n", "git push bare", "git push /srv/n", "git push ../n",
-        "git push ext::sh", "git push file:///srv/n", "git push host:n", "cd sub && git push", "cd .. && git push",
+        "git push --tags ?-receive* ./sub/n",
+        "git push {a,b}",
+        "git push ~/n",
+        "git push x=~/n",
+        "git push [a]",
+        "git push ./sub/n",
+        "git push sub/n",
+        "git push bare",
+        "git push /srv/n",
+        "git push ../n",
+        "git push ext::sh",
+        "git push file:///srv/n",
+        "git push host:n",
+        "cd sub && git push",
+        "cd .. && git push",
         "git push " + "x" * 9_000,
     ],
-)  # fmt: skip
+)
 def test_an_allow_covers_written_words_and_no_repository_of_this_machine(tmp_path: Path, command: str) -> None:
     project = tmp_path / "project"
     for folder in (project / "bare", project / "sub"):
@@ -220,9 +236,11 @@ def test_the_command_explains_and_lists_them(tmp_path: Path, home: Home) -> None
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(PUSH, encoding="utf-8")
     for line, verdict, rule in (
-        ("git push", "allow", "rules.toml:2"), ("git status; git push -f", "deny", "rules.toml:9"),
-        ("git pull", "ask", ""), ("rm -rf /", "deny", "catastrophe"),
-    ):  # fmt: skip
+        ("git push", "allow", "rules.toml:2"),
+        ("git status; git push -f", "deny", "rules.toml:9"),
+        ("git pull", "ask", ""),
+        ("rm -rf /", "deny", "catastrophe"),
+    ):
         found = run_gsh("guard", "check", "--json", line, cwd=project).json
         assert found["verdict"] == verdict and found["rule"].startswith(rule), found
     lines = "".join(json.dumps({"command": one}) + "\n" for one in ("git push", "git push -f"))

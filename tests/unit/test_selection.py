@@ -289,9 +289,12 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
         return ModelChange("gemini", model, f"gemini {model}") if agent == "0012" else None
 
     command, _ = commands(
-        Catalog.load(), lambda *given: switched.append(given), settings=Settings(), environ=environ,
+        Catalog.load(),
+        lambda *given: switched.append(given),
+        settings=Settings(),
+        environ=environ,
         of_program=of_program,
-    )  # fmt: skip
+    )
     over_acp = Invocation(Caller(), tmp_path, tmp_path, agent="0012")
     outcome = await command.handler(over_acp, ModelParameters(name=Word("its-own")))
     assert outcome.text.startswith("gemini its-own is used") and len(switched) == 1

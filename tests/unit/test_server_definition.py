@@ -64,8 +64,15 @@ def test_what_is_agreed_to_is_everything_that_decides_what_runs(tmp_path: Path) 
     def digest(**settings: object) -> str:
         return ServerDefinition("one", McpServer.model_validate({"command": "x", **settings}), tmp_path).digest
 
-    changes = [{"args": ["a"]}, {"env": {"A": "b"}}, {"cwd": "/x"}, {"sandbox": False}, {"hosts": ["a.example"]},
-               {"writable": ["."]}, {"command": "y"}]  # fmt: skip
+    changes = [
+        {"args": ["a"]},
+        {"env": {"A": "b"}},
+        {"cwd": "/x"},
+        {"sandbox": False},
+        {"hosts": ["a.example"]},
+        {"writable": ["."]},
+        {"command": "y"},
+    ]
     assert len({digest(), *(digest(**one) for one in changes)}) == len(changes) + 1
     assert digest() == digest(timeout=5, enabled=False)
 

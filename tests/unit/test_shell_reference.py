@@ -17,9 +17,18 @@ COVERS = ("gshtui.context.pin_mark", "gshtui.ui.shell.shell_format")
 
 NOW = 1_800_000_000.0
 RAN = ShellRecord(
-    id=7, shell="s", number=1, command="make test", cwd="/p", tty="/dev/pts/3", at=NOW, duration=3.2, exit=2,
-    pipestatus=(2, 0), state="done",
-)  # fmt: skip
+    id=7,
+    shell="s",
+    number=1,
+    command="make test",
+    cwd="/p",
+    tty="/dev/pts/3",
+    at=NOW,
+    duration=3.2,
+    exit=2,
+    pipestatus=(2, 0),
+    state="done",
+)
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,12 @@ class Kept:
     """A history, newest first."""
 
     def __init__(
-        self, *records: ShellRecord, outputs: dict[str, str] | None = None, broken: bool = False,
+        self,
+        *records: ShellRecord,
+        outputs: dict[str, str] | None = None,
+        broken: bool = False,
         noted: tuple[ShellNote, ...] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.records, self.outputs, self.broken, self.noted = records, outputs or {}, broken, noted
         self.synced = 0
 
@@ -117,8 +120,9 @@ async def test_notes_folders_and_files_are_told_between_the_commands() -> None:
     noted = (
         ShellNote("file", "src/a.py, +b.py", 40.0, cwd="/project"),
         ShellNote("note", "# it broke here", 25.0, cwd="/p"),
-        ShellNote("folder", "/project/src", 15.0), ShellNote("note", "# long ago", 5.0, cwd="/p"),
-    )  # fmt: skip
+        ShellNote("folder", "/project/src", 15.0),
+        ShellNote("note", "# long ago", 5.0, cwd="/p"),
+    )
     kept = Kept(ran("make", 2, at=30.0), ran("git pull", at=10.0), noted=noted)
     [text] = await said(kept)
     assert text.split("\n")[2:-2] == [

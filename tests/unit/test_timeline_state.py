@@ -23,9 +23,15 @@ from tests.kit.recorded_contexts import COMPACTED, PRUNED, iterations
 def sent(number: int, tokens: int = 1_000, turn: str = "t1") -> ContextAssembled:
     """A request."""
     return ContextAssembled(
-        agent="main", session=S, turn=turn, iteration=number, tokens=tokens, window=200_000, trigger=160_000,
+        agent="main",
+        session=S,
+        turn=turn,
+        iteration=number,
+        tokens=tokens,
+        window=200_000,
+        trigger=160_000,
         id=f"i{number}",
-    )  # fmt: skip
+    )
 
 
 def after(*events: Event) -> TimelineState:

@@ -94,9 +94,12 @@ def test_every_request_keeps_every_rule(api: str, messages: list[Message], syste
 
 
 SAID = st.builds(Message, st.just("4"), st.just("user"), WORDS.map(lambda words: (Text(f"I say {words}"),)))
-ANSWERED = st.builds(Message, st.just("5"), st.just("assistant"), st.lists(ANSWERS, max_size=2).map(
-    lambda blocks: (Text("So it is."), *blocks)
-))  # fmt: skip
+ANSWERED = st.builds(
+    Message,
+    st.just("5"),
+    st.just("assistant"),
+    st.lists(ANSWERS, max_size=2).map(lambda blocks: (Text("So it is."), *blocks)),
+)
 
 
 @given(

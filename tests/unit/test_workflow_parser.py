@@ -224,8 +224,10 @@ def test_a_projects_configuration_brings_workflows_once_it_is_trusted(tmp_path: 
     project = made_project(tmp_path / "project")
     file = project / ".gsh" / "config.toml"
     file.parent.mkdir(exist_ok=True)
-    file.write_text("[workflows.theirs]\nsteps = [{shell = {command = 'ls'}}]\n"
-                    "[workflows.create-git-commit]\nsteps = [{shell = {command = 'ls'}}]\n")  # fmt: skip
+    file.write_text(
+        "[workflows.theirs]\nsteps = [{shell = {command = 'ls'}}]\n"
+        "[workflows.create-git-commit]\nsteps = [{shell = {command = 'ls'}}]\n"
+    )
     assert "theirs" not in read_library(project).found
     trust.trust(project, file.read_bytes())
     library = read_library(project)

@@ -61,9 +61,11 @@ class AcceptHooks(Parameters, Returns[HookSet]):
     COMMAND: ClassVar[str] = "hook"
     WORD: ClassVar[str] = "accept"
     SHELL = ShellForm(
-        ("id",), parts=_PARTS, needs_answer="Nothing is approved without a yes: --yes gives it.",
+        ("id",),
+        parts=_PARTS,
+        needs_answer="Nothing is approved without a yes: --yes gives it.",
         examples=("gsh-tui hook accept all",),
-    )  # fmt: skip
+    )
     id: Annotated[str, ShellOption(metavar="ID")] = Field(description="The hook's id, its beginning, or `all`.")
     outside: bool = Field(default=False, description="They run outside the sandbox.")
 

@@ -62,25 +62,57 @@ def _reading(reading: ViewCommands, rights: ContextAccess, names: Names) -> list
     complete = _complete(names)
     return [
         Command(
-            "context", "What an agent's model is sent, section by section", ContextParameters, reading.context.handle,
-            positions=("agent", "section"), description=CONTEXT, family="context", tool=True, assess=look,
-            complete=complete, actions=reading.context.actions, bind=reading.context.bind, opens="inspect",
+            "context",
+            "What an agent's model is sent, section by section",
+            ContextParameters,
+            reading.context.handle,
+            positions=("agent", "section"),
+            description=CONTEXT,
+            family="context",
+            tool=True,
+            assess=look,
+            complete=complete,
+            actions=reading.context.actions,
+            bind=reading.context.bind,
+            opens="inspect",
         ),
         Command(
-            "timeline", "An agent's requests and cuts over time, and when the next cut comes", TimelineParameters,
-            reading.timeline.handle, positions=("agent",), description=TIMELINE, family="context", tool=True,
-            assess=look, complete=complete, actions=reading.timeline.actions, bind=reading.timeline.bind,
+            "timeline",
+            "An agent's requests and cuts over time, and when the next cut comes",
+            TimelineParameters,
+            reading.timeline.handle,
+            positions=("agent",),
+            description=TIMELINE,
+            family="context",
+            tool=True,
+            assess=look,
+            complete=complete,
+            actions=reading.timeline.actions,
+            bind=reading.timeline.bind,
         ),
         Command(
-            "whatif", "The next request with another model, or without some tools or files", WhatIfParameters,
-            reading.what_if.handle, positions=("model",), family="context", assess=look, complete=complete,
+            "whatif",
+            "The next request with another model, or without some tools or files",
+            WhatIfParameters,
+            reading.what_if.handle,
+            positions=("model",),
+            family="context",
+            assess=look,
+            complete=complete,
             actions=(reading.what_if,),
         ),
         Command(
-            "carry", "What was read once but is paid for with every request", CarryParameters, reading.carry.handle,
-            positions=("agent",), family="context", assess=look, complete=complete, actions=(reading.carry,),
+            "carry",
+            "What was read once but is paid for with every request",
+            CarryParameters,
+            reading.carry.handle,
+            positions=("agent",),
+            family="context",
+            assess=look,
+            complete=complete,
+            actions=(reading.carry,),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[AnyCommand]:
@@ -116,12 +148,18 @@ def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[
 
     return [
         command(
-            "compact", "Replace the conversation so far with a summary", "focus", COMPACT,
-            assess=drop, also=(cutting.edit_summary,),
+            "compact",
+            "Replace the conversation so far with a summary",
+            "focus",
+            COMPACT,
+            assess=drop,
+            also=(cutting.edit_summary,),
         ),
         command("prune", "Replace old tool outputs with placeholders", "agent", PRUNE, assess=drop),
         command(
-            "clear_context", "Start over without a summary: drop the conversation so far from what is sent", "agent",
+            "clear_context",
+            "Start over without a summary: drop the conversation so far from what is sent",
+            "agent",
             assess=drop,
         ),
         command("pin", "Never cut a block", "block", PIN),
@@ -129,7 +167,7 @@ def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[
         command("restore", "Send one block that was cut in full again", "block", RESTORE),
         command("undo", "Undo a cut", "cut", UNDO),
         command("tune", "When and how an agent's context is cut", "agent", assess=rule),
-    ]  # fmt: skip
+    ]
 
 
 def _assess(rights: ContextAccess, doing: Doing) -> Callable[[Invocation, Any], Awaitable[Assessment]]:

@@ -333,15 +333,25 @@ def bound_context(given: ContextParameters) -> Parameters:
     if given.diff:
         before, after = lookup.compared_requests(given.diff)
         return calls.CompareContexts(
-            agent=agent, before=before, after=after, section=section, limit=given.limit, texts=given.texts,
+            agent=agent,
+            before=before,
+            after=after,
+            section=section,
+            limit=given.limit,
+            texts=given.texts,
             as_json=given.json,
-        )  # fmt: skip
+        )
     if given.block:
         return calls.ShowBlock(agent=agent, block=given.block, section=section, iteration=iteration)
     return calls.ShowContext(
-        agent=agent, section=section, iteration=iteration, limit=given.limit, request=given.request, texts=given.texts,
+        agent=agent,
+        section=section,
+        iteration=iteration,
+        limit=given.limit,
+        request=given.request,
+        texts=given.texts,
         as_json=given.json,
-    )  # fmt: skip
+    )
 
 
 def bound_timeline(given: TimelineParameters) -> Parameters:

@@ -246,13 +246,15 @@ async def _notes(store: Store, invocation: Invocation, parameters: SearchPast, n
         return []
     words, folder = parameters.query.strip().lower(), _scope(invocation, parameters.cwd)
     found = await store.shells.notes(
-        after=parse_time(parameters.since, now), before=parse_time(parameters.until, now),
+        after=parse_time(parameters.since, now),
+        before=parse_time(parameters.until, now),
         limit=_NOTES if words or folder else parameters.last_n,
-    )  # fmt: skip
+    )
     return [
-        note for note in found
+        note
+        for note in found
         if words in note.text.lower() and (not folder or f"{note.cwd}/".startswith(f"{folder.rstrip('/')}/"))
-    ]  # fmt: skip
+    ]
 
 
 async def _sessions(store: Store, invocation: Invocation, parameters: SearchPast) -> FoundPast:

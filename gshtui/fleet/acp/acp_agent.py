@@ -78,9 +78,12 @@ _TOLD = 40_000
 _WAITING = 512
 """Reports that may wait; the program's next message is read when there are fewer."""
 _STOPS: dict[str, Stop] = {
-    "end_turn": "end", "max_tokens": "max_tokens", "max_turn_requests": "max_iterations", "refusal": "refusal",
+    "end_turn": "end",
+    "max_tokens": "max_tokens",
+    "max_turn_requests": "max_iterations",
+    "refusal": "refusal",
     "cancelled": "interrupted",
-}  # fmt: skip
+}
 Connect = Callable[["AcpAgent"], AcpConnection]
 
 
@@ -311,10 +314,15 @@ class AcpAgent:
             text = fault.failure("The turn")
             self._bus.publish(
                 TurnFinished(
-                    agent=self.name, session=self.session, turn="", stop="error", error=text, error_kind=fault.kind,
+                    agent=self.name,
+                    session=self.session,
+                    turn="",
+                    stop="error",
+                    error=text,
+                    error_kind=fault.kind,
                     hint=f"Send it again. {fault.details}".rstrip(),
                 )
-            )  # fmt: skip
+            )
         finally:
             self._inbox.done(recorded=self._conversation.has(prompt.id))
             self._recorder = None
@@ -548,10 +556,16 @@ class AcpAgent:
         if usage.context or cost:
             self._bus.publish(
                 UsageReported(  # of all its requests, and so of none of them
-                    agent=self.name, session=self.session, turn=turn, iteration=0, provider=self._program,
-                    model=self._options.value("model"), usage=usage, cost=cost,
+                    agent=self.name,
+                    session=self.session,
+                    turn=turn,
+                    iteration=0,
+                    provider=self._program,
+                    model=self._options.value("model"),
+                    usage=usage,
+                    cost=cost,
                 )
-            )  # fmt: skip
+            )
         return cost
 
     @property
@@ -584,10 +598,14 @@ class AcpAgent:
         if self._window.used and (turn := self._recorder) is not None:
             self._bus.publish(
                 ContextAssembled(
-                    agent=self.name, session=self.session, turn=turn.id, iteration=turn.iteration,
-                    tokens=self._window.used, window=self._window.size,
+                    agent=self.name,
+                    session=self.session,
+                    turn=turn.id,
+                    iteration=turn.iteration,
+                    tokens=self._window.used,
+                    window=self._window.size,
                 )
-            )  # fmt: skip
+            )
 
     def _publish_status(self, status: Status, doing: str = "") -> None:
         self.status = status

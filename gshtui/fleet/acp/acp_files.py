@@ -236,9 +236,13 @@ class AcpTerminals:
 def program_invocation(agent: str, session: str, cwd: Path, project: Path) -> Invocation:
     """The context of what a program does through us: as an agent, never as a person."""
     return Invocation(
-        caller=Caller(agent, is_agent=True), cwd=cwd, project=project, session=session, agent=agent,
+        caller=Caller(agent, is_agent=True),
+        cwd=cwd,
+        project=project,
+        session=session,
+        agent=agent,
         output=lambda _: None,
-    )  # fmt: skip
+    )
 
 
 def _exit_code(data: object) -> object:

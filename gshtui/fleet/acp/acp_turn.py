@@ -204,9 +204,15 @@ class TurnRecorder:
         size = len((call.known.text or "").encode("utf-8", "replace"))
         spent = time.monotonic() - call.begun
         call.result = result = ToolResult(
-            call.id, call.tool, content or "(no output)", status, duration=spent, bytes=size, output=output,
+            call.id,
+            call.tool,
+            content or "(no output)",
+            status,
+            duration=spent,
+            bytes=size,
+            output=output,
             diff=call.known.diff or "",
-        )  # fmt: skip
+        )
         self._bus.publish(
             ToolFinished(
                 agent=self._agent,

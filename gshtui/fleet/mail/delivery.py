@@ -46,9 +46,16 @@ _CONFIRMED_WITHIN = 20.0
 """Seconds in which a program writes down what it was asked."""
 KEPT_DAYS = 30.0
 DELIVERY_EVENTS = (
-    AgentStatusChanged, TurnStarted, TurnFinished, PromptWithdrawn, PromptEdited, AgentChanged, AgentEnded,
-    MessagePosted, SessionOpened,
-)  # fmt: skip
+    AgentStatusChanged,
+    TurnStarted,
+    TurnFinished,
+    PromptWithdrawn,
+    PromptEdited,
+    AgentChanged,
+    AgentEnded,
+    MessagePosted,
+    SessionOpened,
+)
 
 
 class Delivery:
@@ -84,7 +91,7 @@ class Delivery:
             self._listen,
             *DELIVERY_EVENTS,
             name="mail",
-        )  # fmt: skip
+        )
 
     async def start(self) -> None:
         """Resume what was left over, and start delivering. Raises `StoreError`."""

@@ -62,8 +62,11 @@ class DeliveryState:
     def publish_change(self, letter: Letter) -> None:
         """Publish the message's state."""
         fields: dict[str, Any] = {
-            "message": letter.id, "agent": letter.recipient, "sender": letter.sender, "text": letter.text,
-        }  # fmt: skip
+            "message": letter.id,
+            "agent": letter.recipient,
+            "sender": letter.sender,
+            "text": letter.text,
+        }
         if letter.state in ("held", "dropped"):
             fields["why"] = letter.why
         self._bus.publish(_EVENTS[letter.state](**fields))

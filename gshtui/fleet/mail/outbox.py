@@ -338,8 +338,11 @@ class MailOutbox:
 
     async def _waits_for(self, one: str, other: str) -> bool:
         """Whether an agent waits for another one's answer, perhaps through others."""
-        talks = [letter for letter in await self._store.mail.find_all((*OPEN, "typed", "submitted", "acted"))
-                 if letter.kind == "talk" and not letter.answered]  # fmt: skip
+        talks = [
+            letter
+            for letter in await self._store.mail.find_all((*OPEN, "typed", "submitted", "acted"))
+            if letter.kind == "talk" and not letter.answered
+        ]
         waiting, seen = [one], set[str]()
         while waiting:
             agent = waiting.pop()

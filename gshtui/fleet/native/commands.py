@@ -233,16 +233,24 @@ def personas_command() -> AnyCommand:
 
 
 def _render_personas(_invocation: Invocation, personas: Personas) -> Outcome:
-    lines = [f"- **{p.name}** — {one_line(p.summary) or '(no summary)'}{_limits(p.tools, p.read_only)}"
-             for p in personas.found.values()]  # fmt: skip
+    lines = [
+        f"- **{p.name}** — {one_line(p.summary) or '(no summary)'}{_limits(p.tools, p.read_only)}"
+        for p in personas.found.values()
+    ]
     data = {
         "personas": [
-            {"name": p.name, "summary": p.summary, "tools": list(p.tools), "read_only": p.read_only,
-             "model": p.model, "source": p.source or "built in"}
+            {
+                "name": p.name,
+                "summary": p.summary,
+                "tools": list(p.tools),
+                "read_only": p.read_only,
+                "model": p.model,
+                "source": p.source or "built in",
+            }
             for p in personas.found.values()
         ],
         "problems": personas.problems,
-    }  # fmt: skip
+    }
     return Outcome(data, "\n".join([*lines, *(f"\n{one_line(problem, 500)}" for problem in personas.problems)]))
 
 

@@ -53,9 +53,17 @@ from gshtui.shell.line_stream import number_of
 from gshtui.system.time_limit import time_limit
 
 _TO_AGENTS = (
-    PromptSubmitted, PromptEditRequested, QueueReleaseRequested, InterruptRequested, ModelChangeRequested,
-    CutRequested, SummaryAnswered, ModeChangeRequested, QuestionAnswered, ProgramOptionRequested,
-)  # fmt: skip
+    PromptSubmitted,
+    PromptEditRequested,
+    QueueReleaseRequested,
+    InterruptRequested,
+    ModelChangeRequested,
+    CutRequested,
+    SummaryAnswered,
+    ModeChangeRequested,
+    QuestionAnswered,
+    ProgramOptionRequested,
+)
 _PACE_WITHIN = 1.0
 """Most seconds to wait for the bus to catch up during a flood of events."""
 _PACE_EVERY = 500

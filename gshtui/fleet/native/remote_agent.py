@@ -100,10 +100,15 @@ class RemoteAgent:
         if isinstance(event, AgentAdded):
             spec = self.spec
             return AgentAdded(
-                at=event.at, agent=self.agent, name=spec.name if spec and spec.name else self.agent,
-                kind="acp" if spec and spec.request.acp else "native", runtime="tmux",
-                session=self.session, parent=spec.request.parent if spec else "", cwd=spec.cwd if spec else "",
-            )  # fmt: skip
+                at=event.at,
+                agent=self.agent,
+                name=spec.name if spec and spec.name else self.agent,
+                kind="acp" if spec and spec.request.acp else "native",
+                runtime="tmux",
+                session=self.session,
+                parent=spec.request.parent if spec else "",
+                cwd=spec.cwd if spec else "",
+            )
         if isinstance(event, AgentStatusChanged) and event.source not in ("event", "agent"):
             return msgspec.structs.replace(event, source="event")
         return event

@@ -29,8 +29,11 @@ def commands(reach: TerminalTargets, max_output_bytes: int = 30_000) -> list[Any
             targets = await reach.all()
         except CommandError:
             return []
-        names = [target.row.id if target.row else target.info.session for target in targets
-                 if is_of_project(target, invocation.project)]  # fmt: skip
+        names = [
+            target.row.id if target.row else target.info.session
+            for target in targets
+            if is_of_project(target, invocation.project)
+        ]
         return [name for name in names if name.startswith(prefix)]
 
     return [

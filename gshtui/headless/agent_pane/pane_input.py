@@ -15,12 +15,33 @@ from gshtui.text.terminal_sequences import TerminalReader, is_letter, terminal_d
 MAX_INPUT = 1_000_000
 """Most characters the line can hold."""
 _MOVES = {
-    "\x1b[D": "left", "\x1bOD": "left", "\x02": "left", "\x1b[C": "right", "\x1bOC": "right", "\x06": "right",
-    "\x1b[H": "home", "\x1bOH": "home", "\x1b[1~": "home", "\x01": "home",
-    "\x1b[F": "end", "\x1bOF": "end", "\x1b[4~": "end", "\x05": "end",
-    "\x1b[A": "older", "\x1bOA": "older", "\x10": "older", "\x1b[B": "newer", "\x1bOB": "newer", "\x0e": "newer",
-    "\x7f": "erase", "\x08": "erase", "\x1b[3~": "delete", "\x17": "word", "\x15": "clear", "\x0b": "rest",
-}  # fmt: skip
+    "\x1b[D": "left",
+    "\x1bOD": "left",
+    "\x02": "left",
+    "\x1b[C": "right",
+    "\x1bOC": "right",
+    "\x06": "right",
+    "\x1b[H": "home",
+    "\x1bOH": "home",
+    "\x1b[1~": "home",
+    "\x01": "home",
+    "\x1b[F": "end",
+    "\x1bOF": "end",
+    "\x1b[4~": "end",
+    "\x05": "end",
+    "\x1b[A": "older",
+    "\x1bOA": "older",
+    "\x10": "older",
+    "\x1b[B": "newer",
+    "\x1bOB": "newer",
+    "\x0e": "newer",
+    "\x7f": "erase",
+    "\x08": "erase",
+    "\x1b[3~": "delete",
+    "\x17": "word",
+    "\x15": "clear",
+    "\x0b": "rest",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,13 @@ _LOW = 16
 """Rows of a pane below which the answers are on one line."""
 _PROMPT_LINES, _QUESTION_LINES = 20, 60
 _COLOURS: dict[LineKind, tuple[LiteralString, ...]] = {
-    "warning": (RED,), "pattern": (DIM,), "add": (GREEN,), "remove": (RED,), "hunk": (DIM,), "context": (DIM,),
-}  # fmt: skip
+    "warning": (RED,),
+    "pattern": (DIM,),
+    "add": (GREEN,),
+    "remove": (RED,),
+    "hunk": (DIM,),
+    "context": (DIM,),
+}
 
 
 def lines_of(event: Event) -> list[CleanText]:

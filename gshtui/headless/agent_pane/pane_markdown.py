@@ -19,9 +19,16 @@ from gshtui.ui.kit.transcript.markdown_splitter import MarkdownChunk, MarkdownSp
 _WIDEST = 120
 """Cells of a line of words in a very wide pane."""
 _TOKENS: dict[str, LiteralString] = {
-    "comment": "2", "keyword": "35", "string": "32", "number": "36", "type": "33", "name": "34", "builtin": "36",
-    "added": "32", "removed": "31",
-}  # fmt: skip
+    "comment": "2",
+    "keyword": "35",
+    "string": "32",
+    "number": "36",
+    "type": "33",
+    "name": "34",
+    "builtin": "36",
+    "added": "32",
+    "removed": "31",
+}
 """Kinds of the highlighter's tokens → codes of their colours."""
 _TAB = 4
 

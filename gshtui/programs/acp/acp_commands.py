@@ -25,8 +25,12 @@ KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 """The ways in which each program is started, the preferred one first."""
 ASKING: dict[str, str] = {
-    "claude": "default", "codex": "read-only", "gemini": "default", "qwen": "default", "goose": "approve",
-}  # fmt: skip
+    "claude": "default",
+    "codex": "read-only",
+    "gemini": "default",
+    "qwen": "default",
+    "goose": "approve",
+}
 """The mode of its own in which each program asks before it acts: some begin in one in which they do not."""
 STRICTER = frozenset(("plan", "dontAsk"))
 """Modes that a program's own settings may choose, in which it does no more than it would be asked for in that one."""

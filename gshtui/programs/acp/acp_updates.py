@@ -97,11 +97,15 @@ _BY_REQUEST: tuple[tuple[Literal["mode", "model"], str, str, str, str], ...] = (
 )
 """Options that are set by requests of their own: where the answer has them, the current one, all, and their ids."""
 _STATES: dict[str, Literal["open", "active", "done"]] = {
-    "pending": "open", "in_progress": "active", "completed": "done",
-}  # fmt: skip
+    "pending": "open",
+    "in_progress": "active",
+    "completed": "done",
+}
 _CHUNKS: dict[str, Literal["answer", "thought", "prompt"]] = {
-    "agent_message_chunk": "answer", "agent_thought_chunk": "thought", "user_message_chunk": "prompt",
-}  # fmt: skip
+    "agent_message_chunk": "answer",
+    "agent_thought_chunk": "thought",
+    "user_message_chunk": "prompt",
+}
 
 
 def report_of(update: Json) -> Report | None:

@@ -211,9 +211,16 @@ class TranscriptBuilder:
         if known is not None:
             mark = found.marks[known]
             found.marks[known] = RequestMark(
-                mark.id, mark.at, model or mark.model, usage or mark.usage, mark.start, mark.end, mark.turn,
-                mark.compacted, error or mark.error,
-            )  # fmt: skip
+                mark.id,
+                mark.at,
+                model or mark.model,
+                usage or mark.usage,
+                mark.start,
+                mark.end,
+                mark.turn,
+                mark.compacted,
+                error or mark.error,
+            )
             return
         self._marks[id] = len(found.marks)
         found.marks.append(
@@ -227,9 +234,17 @@ class TranscriptBuilder:
             cut = f"\n… ({len(entry.text) - LONGEST:,} characters left out)\n"
             shorter = entry.text[:half] + cut + entry.text[-half:]
             entry = TranscriptEntry(
-                entry.kind, entry.role, entry.source, shorter, entry.at, entry.message, entry.turn, entry.call,
-                entry.path, entry.pruned,
-            )  # fmt: skip
+                entry.kind,
+                entry.role,
+                entry.source,
+                shorter,
+                entry.at,
+                entry.message,
+                entry.turn,
+                entry.call,
+                entry.path,
+                entry.pruned,
+            )
         self.transcript.entries.append(entry)
 
 

@@ -92,9 +92,17 @@ class Transcripts:
         for before, now in pairwise(marks):
             if now.cuts:
                 receipt = Receipt(
-                    "compact", row.id, now.session, id=now.cuts[0], at=now.at, by=row.profile or row.name, cost=None,
-                    why="The program did it itself.", tokens_before=before.tokens, tokens_after=now.tokens,
-                )  # fmt: skip
+                    "compact",
+                    row.id,
+                    now.session,
+                    id=now.cuts[0],
+                    at=now.at,
+                    by=row.profile or row.name,
+                    cost=None,
+                    why="The program did it itself.",
+                    tokens_before=before.tokens,
+                    tokens_after=now.tokens,
+                )
                 found.append(receipt)
         return found
 

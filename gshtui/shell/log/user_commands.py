@@ -162,9 +162,14 @@ class UserCommandRunner:
             parameters = parameters.model_copy(update={"timeout_ms": _HOUR_MS})
         shell = shell_of(invocation.session or self._elsewhere)
         record = ShellRecord(
-            shell=shell, number=await self._number(shell), command=self._terms.redact(given["command"]),
-            cwd=str(invocation.cwd / given["working_dir"]), program="bash", at=time.time(), source="run",
-        )  # fmt: skip
+            shell=shell,
+            number=await self._number(shell),
+            command=self._terms.redact(given["command"]),
+            cwd=str(invocation.cwd / given["working_dir"]),
+            program="bash",
+            at=time.time(),
+            source="run",
+        )
         private = self._terms.ignored(given["command"]) or _paused()
         ended = _Ended()
         clock = time.monotonic()

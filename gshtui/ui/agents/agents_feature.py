@@ -22,9 +22,13 @@ from gshtui.ui.kit.widget_messages import AgentSeen, ForContext, OpenChanges, Op
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 _VERBS = {
-    "agents.attach": "attach to", "agents.changes": "show the changes of", "agents.copy": "copy the command for",
-    "agents.options": "set the options of", "agents.report": "show the report of", "agents.undo": "undo the kill of",
-}  # fmt: skip
+    "agents.attach": "attach to",
+    "agents.changes": "show the changes of",
+    "agents.copy": "copy the command for",
+    "agents.options": "set the options of",
+    "agents.report": "show the report of",
+    "agents.undo": "undo the kill of",
+}
 """How to say what a key does to an agent, where the key's id is not a verb."""
 
 

@@ -147,9 +147,18 @@ def spawn_parameters(wish: SpawnForm, programs: dict[str, str]) -> SpawnAgent:
     else:
         profile, cli = wish.kind, wish.command.strip() or programs.get(wish.kind, wish.kind)
     return SpawnAgent(
-        prompt=wish.prompt.strip(), name=wish.name.strip(), persona=persona, provider=provider, model=model, cli=cli,
-        acp=acp, profile=profile, worktree=wish.worktree.strip(), background=wish.background, host=wish.host,
-    )  # fmt: skip
+        prompt=wish.prompt.strip(),
+        name=wish.name.strip(),
+        persona=persona,
+        provider=provider,
+        model=model,
+        cli=cli,
+        acp=acp,
+        profile=profile,
+        worktree=wish.worktree.strip(),
+        background=wish.background,
+        host=wish.host,
+    )
 
 
 class SpawnScreen(ModalScreen["SpawnAgent | None"]):

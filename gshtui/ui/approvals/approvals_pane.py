@@ -93,7 +93,7 @@ class ReasonInput(FoldingArea, can_focus=False):
 
 _CHOICES: dict[str, Choice] = {
     f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
-}  # fmt: skip
+}
 _ALLOWING: frozenset[str] = frozenset(("once", "session", "always"))
 VOID = "the question has changed, so this reason denies nothing; esc closes it"
 

@@ -208,11 +208,15 @@ class DiffPane(TabPane):
         more = " · incomplete" if found.cut else ""
         self._title.update(
             Content.assemble(
-                (found.title, "bold $primary"), f" against {found.base} · {count} ",
-                (f"+{found.added}", "$success"), " ", (f"−{found.removed}", "$error"), (more, "$warning"),
+                (found.title, "bold $primary"),
+                f" against {found.base} · {count} ",
+                (f"+{found.added}", "$success"),
+                " ",
+                (f"−{found.removed}", "$error"),
+                (more, "$warning"),
                 (place, "$foreground-muted"),
             )
-        )  # fmt: skip
+        )
         if at >= 0 and self._list.option_count > at:
             with self._list.prevent(OptionList.OptionHighlighted):
                 self._list.highlighted = at

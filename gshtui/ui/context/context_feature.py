@@ -259,7 +259,7 @@ class ContextFeature(Feature):
         size = view.expected or view.tokens
         cut = ContextCut(
             agent=receipt.agent, session=receipt.session, receipt=receipt, sections=sections, expected=size
-        )  # fmt: skip
+        )
         pane.consume([cut])
         self._app.show_cut(cut)
 

@@ -30,8 +30,14 @@ from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import ForContext
 
 CONSUMED: tuple[type[Event], ...] = (
-    ContextAssembled, ContextCut, ContextTuned, CutUndone, ModelChanged, SessionOpened, UsageReported,
-)  # fmt: skip
+    ContextAssembled,
+    ContextCut,
+    ContextTuned,
+    CutUndone,
+    ModelChanged,
+    SessionOpened,
+    UsageReported,
+)
 
 
 class ContextState(msgspec.Struct, frozen=True):

@@ -175,9 +175,13 @@ def cost_text(carry: Carry | None) -> str:
 CACHE = {"read": ("●", "ok"), "written": ("◐", "marker"), "fresh": ("○", "muted"), "": (" ", "faint")}
 """Signs and colours for what the provider counted as read from its cache, written to it, or neither."""
 CHANGES = {
-    "truncated": ("T", "warning"), "pruned": ("P", "warning"), "summarised": ("C", "accent"),
-    "carried": ("→", "ok"), "restored": ("↺", "ok"), "shortened": ("S", "warning"),
-}  # fmt: skip
+    "truncated": ("T", "warning"),
+    "pruned": ("P", "warning"),
+    "summarised": ("C", "accent"),
+    "carried": ("→", "ok"),
+    "restored": ("↺", "ok"),
+    "shortened": ("S", "warning"),
+}
 DIFFERENCES = {"added": ("+", "ok"), "removed": ("-", "error"), "rewritten": ("~", "warning"), "moved": ("↕", "accent")}
 KINDS = {
     "thinking": "thought",

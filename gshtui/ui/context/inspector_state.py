@@ -28,9 +28,18 @@ from gshtui.context.views import Carry, ContextView, RequestText
 
 InspectorMode = Literal["blocks", "request", "difference"]
 CHANGING: tuple[type[Event], ...] = (
-    BlockPinned, BlockRestored, ContextAssembled, ContextCut, CutUndone, MessageAppended, ModelChanged, SessionOpened,
-    TasksChanged, TurnFinished, UsageReported,
-)  # fmt: skip
+    BlockPinned,
+    BlockRestored,
+    ContextAssembled,
+    ContextCut,
+    CutUndone,
+    MessageAppended,
+    ModelChanged,
+    SessionOpened,
+    TasksChanged,
+    TurnFinished,
+    UsageReported,
+)
 """Events after which the next request differs, or is known better."""
 CONSUMED: tuple[type[Event], ...] = (*CHANGING, IterationStarted, TextDelta, ThinkingDelta)
 

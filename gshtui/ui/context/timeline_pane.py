@@ -156,9 +156,10 @@ def caption(state: TimelineState, look: TimelineRange, width: int) -> list[Conte
     number = f"#{at + 1} " if look.cursor >= 0 else ""
     change = f" · {growth:+,d}" if growth else ""
     first = Content.assemble(
-        (number, "$foreground-muted"), (f"{estimate}{figures.tokens(mark.tokens)}", "bold"),
+        (number, "$foreground-muted"),
+        (f"{estimate}{figures.tokens(mark.tokens)}", "bold"),
         (window + change + when, "$foreground-muted"),
-    )  # fmt: skip
+    )
     waits = state.waiting if at == len(marks) - 1 and look.cursor < 0 else ()
     cuts = [*(Content.styled(cut_words(cut), "$accent") for cut in (*mark.cuts, *waits)), *_error(mark)]
     return [line.truncate(width, ellipsis=True) for line in (first, *cuts, *_forecast(state, width))]

@@ -17,15 +17,29 @@ from gshtui.bus.events.context_events import ContextCut, ContextTuned, CutFailed
 from gshtui.bus.events.session_events import SessionOpened
 
 CONSUMED: tuple[type[Event], ...] = (
-    ContextAssembled, ContextCut, ContextTuned, CutFailed, CutUndone, ModelChanged, OutputTruncated, SessionOpened,
-    TurnFinished, UsageReported,
-)  # fmt: skip
+    ContextAssembled,
+    ContextCut,
+    ContextTuned,
+    CutFailed,
+    CutUndone,
+    ModelChanged,
+    OutputTruncated,
+    SessionOpened,
+    TurnFinished,
+    UsageReported,
+)
 KEPT = 1_000
 """How many marks are kept; older ones leave the pane (the record has them)."""
 SIGNS: dict[CutKind, str] = {"truncate": "T", "prune": "P", "compact": "C", "clear": "X", "drop": "D"}
 MEANING = {
-    "T": "truncated", "P": "pruned", "C": "compacted", "X": "cleared", "D": "dropped", "U": "undone", "!": "failed",
-}  # fmt: skip
+    "T": "truncated",
+    "P": "pruned",
+    "C": "compacted",
+    "X": "cleared",
+    "D": "dropped",
+    "U": "undone",
+    "!": "failed",
+}
 LOUDEST = "!UCXDPT"
 """Of several signs, the first in this order is shown."""
 

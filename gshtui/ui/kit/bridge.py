@@ -406,10 +406,16 @@ class Bridge:
         """Have the hub record a fault that the window has shown; if the hub is not up yet, later."""
         self.publish(
             FaultReported(
-                part=fault.part, doing=fault.doing, why=fault.why, file=fault.file, count=fault.count,
-                hint=fault.hint or hint, shown=True, expected=fault.expected,
+                part=fault.part,
+                doing=fault.doing,
+                why=fault.why,
+                file=fault.file,
+                count=fault.count,
+                hint=fault.hint or hint,
+                shown=True,
+                expected=fault.expected,
             )
-        )  # fmt: skip
+        )
 
     def _failed(self, consumer: EventConsumer, lost: Sequence[Event], error: Exception) -> None:
         name = type(consumer).__name__
@@ -428,7 +434,11 @@ class Bridge:
         if not isinstance(event, SubscriberFailed):
             self.hub.bus.publish(
                 SubscriberFailed(
-                    subscriber=name, event=type(event).__name__, why=fault.why, lost=lost, file=fault.file,
+                    subscriber=name,
+                    event=type(event).__name__,
+                    why=fault.why,
+                    lost=lost,
+                    file=fault.file,
                     count=fault.count,
                 )
-            )  # fmt: skip
+            )

@@ -39,10 +39,29 @@ _SIGNS = {"added": "+", "removed": "-", "same": " "}
 _WINDOW = 120
 """Rows around a row that are coloured at once, so that a text over several lines is known as one."""
 _LANGUAGES = {
-    "yml": "yaml", "htm": "html", "h": "c", "hpp": "cpp", "cc": "cpp", "hh": "cpp", "mjs": "js", "cjs": "js",
-    "pyi": "py", "kt": "kotlin", "markdown": "md", "jsonl": "json", "tcss": "css", "zshrc": "bash", "bashrc": "bash",
-    "makefile": "make", "dockerfile": "docker", "cmakelists.txt": "cmake", "lock": "", "txt": "", "log": "", "csv": "",
-}  # fmt: skip
+    "yml": "yaml",
+    "htm": "html",
+    "h": "c",
+    "hpp": "cpp",
+    "cc": "cpp",
+    "hh": "cpp",
+    "mjs": "js",
+    "cjs": "js",
+    "pyi": "py",
+    "kt": "kotlin",
+    "markdown": "md",
+    "jsonl": "json",
+    "tcss": "css",
+    "zshrc": "bash",
+    "bashrc": "bash",
+    "makefile": "make",
+    "dockerfile": "docker",
+    "cmakelists.txt": "cmake",
+    "lock": "",
+    "txt": "",
+    "log": "",
+    "csv": "",
+}
 """Languages by the end of a file's name, where that is not a name of the language."""
 
 

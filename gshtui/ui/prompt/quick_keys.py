@@ -20,15 +20,36 @@ SIGNS = (
 )
 """What the first letter of the input does, besides the keys."""
 ROWS = (
-    "prompt.newline", "prompt.history", "prompt.editor", "chat.page_up", "chat.previous_prompt", "mode.next",
-    "app.back", "approval.focus", "agents.waiting", "agents.spawn", "diff.open", "context.inspect", "app.models",
-    "app.sessions", "panes.next", "panes.zoom", "app.palette", "app.help",
-)  # fmt: skip
+    "prompt.newline",
+    "prompt.history",
+    "prompt.editor",
+    "chat.page_up",
+    "chat.previous_prompt",
+    "mode.next",
+    "app.back",
+    "approval.focus",
+    "agents.waiting",
+    "agents.spawn",
+    "diff.open",
+    "context.inspect",
+    "app.models",
+    "app.sessions",
+    "panes.next",
+    "panes.zoom",
+    "app.palette",
+    "app.help",
+)
 _SAYS = {
-    "prompt.newline": "New line", "prompt.history": "Search history", "prompt.editor": "Open editor",
-    "chat.page_up": "Scroll the chat", "app.back": "Interrupt", "approval.focus": "Answer question",
-    "app.palette": "Find anything", "app.help": "All keys", "panes.next": "Next pane",
-}  # fmt: skip
+    "prompt.newline": "New line",
+    "prompt.history": "Search history",
+    "prompt.editor": "Open editor",
+    "chat.page_up": "Scroll the chat",
+    "app.back": "Interrupt",
+    "approval.focus": "Answer question",
+    "app.palette": "Find anything",
+    "app.help": "All keys",
+    "panes.next": "Next pane",
+}
 """What to call a key here, where its label in the footer would say too little."""
 _COLUMN = 29
 """Cells of one column, at least."""

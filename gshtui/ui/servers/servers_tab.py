@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 EMPTY = "No MCP servers yet. Press a to add one, i to import from other programs."
 _SIGNS = {
-    "ready": ("●", "$success"), "starting": ("◌", "$primary"), "waiting": ("◌", "$warning"), "failed": ("✗", "$error"),
-}  # fmt: skip
+    "ready": ("●", "$success"),
+    "starting": ("◌", "$primary"),
+    "waiting": ("◌", "$warning"),
+    "failed": ("✗", "$error"),
+}
 _SOURCES = {"yours": "your configuration", "project": "the project's configuration", "editor": "your editor"}
 _MUTED = "$foreground-muted"
 _TOOLS = 200

@@ -54,9 +54,15 @@ _GROUPS: dict[str, str] = {
 ORDER: tuple[str, ...] = (MOST_USED, *dict.fromkeys(_GROUPS.values()), "Other")
 _UNITS = {"seconds": "(s)", "minutes": "(min)", "mb": "(MB)", "dollars": "($)", "bytes": "(bytes)"}
 _WORDS = {
-    "api": "API", "url": "URL", "env": "variable", "dir": "folder", "mcp": "MCP", "fps": "frames a second",
-    "venv": "virtual environment", "max": "maximum",
-}  # fmt: skip
+    "api": "API",
+    "url": "URL",
+    "env": "variable",
+    "dir": "folder",
+    "mcp": "MCP",
+    "fps": "frames a second",
+    "venv": "virtual environment",
+    "max": "maximum",
+}
 
 
 def group_of(id: str) -> str:

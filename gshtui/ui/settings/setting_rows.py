@@ -84,9 +84,15 @@ def _setting(path: tuple[str, ...], value: Any, origin: Origin) -> SettingRow:
     elif isinstance(value, list):
         kind = "list"
     return SettingRow(
-        key, kind, shown_value(cast("object", value)), _source(origin), told, words, _fixed(origin),
+        key,
+        kind,
+        shown_value(cast("object", value)),
+        _source(origin),
+        told,
+        words,
+        _fixed(origin),
         path[1] if path[0] == "providers" else "",
-    )  # fmt: skip
+    )
 
 
 def _key_rows(configured: Mapping[str, str], origins: Mapping[str, Origin]) -> Iterable[SettingRow]:

@@ -39,10 +39,25 @@ ACTIONS = {"app.palette": "palette", "app.help": "keys", "app.quit": "quit", "ap
 WORDS = {"keys": "app.help"}
 """Lines that the window itself handles: no command of the hub has their names."""
 PALETTE = (
-    "agents.spawn", "app.sessions", "app.calls", "app.servers", "app.workflows", "app.models", "model.effort",
-    "diff.open", "context.inspect", "agents.waiting", "terminal.shared", "session.continue", "python.variables",
-    "app.theme", "app.settings", "app.help", "app.suspend", "app.quit",
-)  # fmt: skip
+    "agents.spawn",
+    "app.sessions",
+    "app.calls",
+    "app.servers",
+    "app.workflows",
+    "app.models",
+    "model.effort",
+    "diff.open",
+    "context.inspect",
+    "agents.waiting",
+    "terminal.shared",
+    "session.continue",
+    "python.variables",
+    "app.theme",
+    "app.settings",
+    "app.help",
+    "app.suspend",
+    "app.quit",
+)
 """The keys in the palette, in order."""
 
 

@@ -29,10 +29,34 @@ if TYPE_CHECKING:
 
 _ANYWHERE = ("panes.", "tabs.", "mode.", "queue.focus", "approval.focus")
 _MOVES = frozenset(
-    {"up", "down", "left", "right", "home", "end", "page_up", "page_down", "page_left", "page_right", "menu", "back",
-     "next", "previous", "search_close", "search_next", "search_previous", "submit", "newline", "complete",
-     "word_left", "word_right", "delete_word_right", "line_start", "line_end"}
-)  # fmt: skip
+    {
+        "up",
+        "down",
+        "left",
+        "right",
+        "home",
+        "end",
+        "page_up",
+        "page_down",
+        "page_left",
+        "page_right",
+        "menu",
+        "back",
+        "next",
+        "previous",
+        "search_close",
+        "search_next",
+        "search_previous",
+        "submit",
+        "newline",
+        "complete",
+        "word_left",
+        "word_right",
+        "delete_word_right",
+        "line_start",
+        "line_end",
+    }
+)
 """The last parts of the ids of keys that only move, or that mean nothing away from what they act on."""
 _SAME = frozenset({"transcript.previous_prompt", "transcript.next_prompt"})
 """Keys that do what other ones do, for another place."""

@@ -77,10 +77,12 @@ class ReplayBar(Static, can_focus=True):
         done = round(room * player.time / length) if length else 0
         self.update(
             Content.assemble(
-                (head, "bold"), ("━" * done, "$primary"), ("─" * (room - done), "$foreground-muted"),
+                (head, "bold"),
+                ("━" * done, "$primary"),
+                ("─" * (room - done), "$foreground-muted"),
                 (keys, "$foreground-muted"),
             )
-        )  # fmt: skip
+        )
 
     def _keys(self) -> list[str]:
         """The first key of each pair of actions, as they are now."""

@@ -102,18 +102,24 @@ def _turn(number: int, prompt: str, answer: str, at: float) -> tuple[list[Event]
         result = ToolResult(call, "bash", printed, duration=1.2)
         events += [
             MessageAppended(at=at, agent="main", session=TOUR, message=calls),
-            ToolStarted(
-                at=at, agent="main", session=TOUR, message=calls.id, call=call, tool="bash", subject=command
-            ),
+            ToolStarted(at=at, agent="main", session=TOUR, message=calls.id, call=call, tool="bash", subject=command),
             ToolFinished(
-                at=at + 1.2, agent="main", session=TOUR, call=call, tool="bash", status="ok", content=printed,
+                at=at + 1.2,
+                agent="main",
+                session=TOUR,
+                call=call,
+                tool="bash",
+                status="ok",
+                content=printed,
                 duration=1.2,
             ),
             MessageAppended(
-                at=at + 1.2, agent="main", session=TOUR,
+                at=at + 1.2,
+                agent="main",
+                session=TOUR,
                 message=Message(f"{said}1", "tool", (result,), at=at + 1.2, turn=turn),
             ),
-        ]  # fmt: skip
+        ]
         at += 1.5
     words = answer.split(" ")
     for start in range(0, len(words), _AT_ONCE):

@@ -132,10 +132,13 @@ class RunTab(ListTab[RunStep]):
         steps = f" · {self.view.ended} of {len(self.view.steps)} steps"
         code = f" · exit code {row.exit_code}" if row.exit_code else ""
         return Content.assemble(
-            (f" {_line(row.workflow) or 'Workflow'} ", "bold"), (row.id[:8], _MUTED), " · ",
-            (row.state, f"bold {_STATES.get(row.state, '$error')}"), (steps + code, _MUTED),
+            (f" {_line(row.workflow) or 'Workflow'} ", "bold"),
+            (row.id[:8], _MUTED),
+            " · ",
+            (row.state, f"bold {_STATES.get(row.state, '$error')}"),
+            (steps + code, _MUTED),
             (f" · {_line(row.error)}" if row.error else "", "$error"),
-        )  # fmt: skip
+        )
 
     def details_of(self, row: RunStep) -> Content:
         _, colour = _SIGNS.get(row.state, ("✗", "$error"))

@@ -22,9 +22,19 @@ TYPES = {
     529: "overloaded_error",
 }
 FIELDS = {
-    "model", "max_tokens", "messages", "system", "tools", "tool_choice", "stream", "thinking", "output_config",
-    "temperature", "metadata", "stop_sequences",
-}  # fmt: skip
+    "model",
+    "max_tokens",
+    "messages",
+    "system",
+    "tools",
+    "tool_choice",
+    "stream",
+    "thinking",
+    "output_config",
+    "temperature",
+    "metadata",
+    "stop_sequences",
+}
 
 
 class AnthropicSpeech(AnthropicWire):

@@ -13,8 +13,15 @@ from tests.kit.loopback.script import Fault, Step, Strange
 from tests.kit.loopback.speech import Frame, known, need, sse, tool_name
 
 FIELDS = {
-    "model", "messages", "stream", "stream_options", "tools", "max_tokens", "reasoning_effort", "temperature",
-}  # fmt: skip
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "tools",
+    "max_tokens",
+    "reasoning_effort",
+    "temperature",
+}
 
 
 class ChatSpeech(ChatWire):

@@ -12,9 +12,18 @@ from tests.kit.loopback.script import Fault, Step, Strange
 from tests.kit.loopback.speech import known, need, sign, sse, tool_name
 
 FIELDS = {
-    "model", "input", "instructions", "tools", "parallel_tool_calls", "max_output_tokens", "reasoning", "include",
-    "temperature", "store", "stream",
-}  # fmt: skip
+    "model",
+    "input",
+    "instructions",
+    "tools",
+    "parallel_tool_calls",
+    "max_output_tokens",
+    "reasoning",
+    "include",
+    "temperature",
+    "store",
+    "stream",
+}
 REASONING = re.compile(r"gpt-[5-9]|o\d")
 
 

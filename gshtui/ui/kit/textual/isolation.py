@@ -28,9 +28,16 @@ from textual.worker import Worker, WorkerFailed
 from gshtui.system.faults import Breaker, Fault, FaultLog
 
 _LIFE = (
-    events.Compose, events.Mount, events.Unmount, events.Show, events.Hide, events.Resize, events.Focus, events.Blur,
+    events.Compose,
+    events.Mount,
+    events.Unmount,
+    events.Show,
+    events.Hide,
+    events.Resize,
+    events.Focus,
+    events.Blur,
     events.InputEvent,
-)  # fmt: skip
+)
 """What is never left out: the life of a widget, and what a person does."""
 _BUILDS = (events.Compose, events.Mount)
 """Without which a widget is none."""

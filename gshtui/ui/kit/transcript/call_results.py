@@ -132,9 +132,13 @@ def cut_line(tool: ToolEntry, page: Page) -> StyledLine:
     keys = keys if cell_len(words + keys) + 5 <= page.width else ""
     rule = "─" * max(0, page.width - cell_len(words + keys) - 3)
     return StyledLine(
-        [Segment("──", palette.rule), Segment(words, palette.muted), Segment(keys, palette.faint),
-         Segment(f" {rule}", palette.rule)]
-    )  # fmt: skip
+        [
+            Segment("──", palette.rule),
+            Segment(words, palette.muted),
+            Segment(keys, palette.faint),
+            Segment(f" {rule}", palette.rule),
+        ]
+    )
 
 
 def _row(row: str, look: Style, page: Page, *, wraps: Wrapping) -> list[StyledLine]:
