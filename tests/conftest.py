@@ -22,7 +22,7 @@ from tests.kit.home import Home, end_servers, made_up_home, servers_left
 from tests.kit.loopback_only import loopback_only
 from tests.kit.storms import examples
 
-pytest_plugins = ["tests.kit.worker_faults"]
+pytest_plugins = ["tests.kit.failed_tests", "tests.kit.worker_faults"]
 
 settings.register_profile(
     "house",

@@ -1,4 +1,7 @@
-"""One test never ends the run: neither a hang, nor a dead worker, nor an exception where no test is."""
+"""One test never ends the run: neither a hang, nor a dead worker, nor an exception where no test is.
+
+COVERS: worker_faults, failed_tests.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +46,9 @@ BAD = {line.split("(")[0][4:] for line in SUITE.splitlines() if line.startswith(
 
 def test_each_fault_costs_its_own_test(tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text(SUITE)
+    names = tmp_path / "failed"
     asked = [
-        *("-n", "2", "--dist", "worksteal", "-p", "tests.kit.worker_faults"),
+        *("-n", "2", "--dist", "worksteal", "-p", "tests.kit.worker_faults", "-p", "tests.kit.failed_tests"),
         *("-p", "xdist", "-p", "pytest_timeout"),  # no other plug-in: a worker is started for each fault
         "-c",
         str(source.ROOT / "pyproject.toml"),
@@ -53,7 +57,7 @@ def test_each_fault_costs_its_own_test(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-rA", *asked, *limits, str(tmp_path)],
         env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        | {"PYTHONPATH": str(source.ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        | {"PYTHONPATH": str(source.ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "GSH_TEST_FAILED": str(names)},
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -68,3 +72,4 @@ def test_each_fault_costs_its_own_test(tmp_path: Path) -> None:
     assert len([test for test in good if "test_good" in test]) == 30, ran.stdout[-4_000:]
     assert failed == BAD, ran.stdout[-4_000:]
     assert "INTERNALERROR" not in ran.stdout and "Interrupted" not in ran.stdout
+    assert sorted(names.read_text().splitlines()) == sorted(f"test_suite.py::{test}" for test in BAD)
