@@ -6,7 +6,7 @@ Implements the SDK's `Agent`; one `AcpSession` for each session. Errors reach th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,8 @@ from acp.schema import (
     SetSessionModeResponse,
 )
 
+from gshtui import __version__
 from gshtui.acp_server import session_updates
-from gshtui.acp_server.acp_greeting import GREETING
 from gshtui.acp_server.acp_session import AcpSession, OpenHub
 from gshtui.acp_server.session_servers import client_servers
 from gshtui.bus.events.hub_events import Noticed
@@ -40,6 +40,19 @@ from gshtui.text.sanitise import one_line
 Passed = Sequence[Any] | None
 """The MCP servers of a client, as the SDK's models."""
 _LISTED = 100
+
+
+_GREETING: Mapping[str, Any] = {
+    "protocolVersion": 1,
+    "agentInfo": {"name": "gsh-tui", "title": "gsh-tui", "version": __version__},
+    "agentCapabilities": {
+        "loadSession": True,
+        "mcpCapabilities": {"http": True, "sse": False},
+        "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
+        "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
+    },
+    "authMethods": [],
+}
 
 
 class AcpServer:
@@ -59,8 +72,8 @@ class AcpServer:
         self._client = conn
 
     async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:
-        """Agree on our version; the client decides whether it goes on."""
-        return InitializeResponse.model_validate(GREETING)
+        """Agree on our version, whatever the client asks for: it decides whether it goes on."""
+        return InitializeResponse.model_validate(_GREETING)
 
     async def authenticate(self, method_id: str, **_: Any) -> AuthenticateResponse:
         """There is nothing to log in to: keys come from the environment or a keyring."""

@@ -1,13 +1,13 @@
 """The messages between our agent and its client: as between us and a program, with what a server needs besides.
 
 A client that asks faster than it is answered, or reads no answers, is read no further until it has fewer unanswered
-requests. An answer that the client has had already is left out.
+requests.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from gshtui.programs.acp.acp_transport import LineTransport
@@ -23,15 +23,12 @@ class ClientTransport:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         noted: Callable[[str], None],
-        is_second: Callable[[Mapping[str, Any]], bool],
     ) -> None:
         """
         Args:
             noted: receives the first line that is no message, for a person.
-            is_second: whether the client has had this answer.
         """
         self._lines = LineTransport(reader, writer, pace=self._pace, noted=noted)
-        self._is_second = is_second
         self._unanswered = 0
         self._room = asyncio.Event()
         self._room.set()
@@ -44,8 +41,7 @@ class ClientTransport:
     async def send(self, message: dict[str, Any]) -> None:
         """Write one message. Raises `ConnectionError` if the client reads no more."""
         try:
-            if not self._is_second(message):
-                await self._lines.send(message)
+            await self._lines.send(message)
         finally:
             if "method" not in message:
                 self._unanswered -= 1

@@ -13,11 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gshtui.acp_server.acp_greeting import greeting
 from gshtui.headless import exits
-from gshtui.headless.early_answer import EarlyAnswer
 from gshtui.headless.runner import Stop, run_command
-from gshtui.headless.streams import complain
+from gshtui.headless.streams import claim_for_protocol, complain
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
@@ -43,7 +41,7 @@ def serve_acp(options: AcpOptions) -> int:
 
 async def _serve(options: AcpOptions, stop: Stop) -> int:
     try:
-        early = EarlyAnswer(greeting)
+        source, sink = claim_for_protocol()
     except OSError as error:
         complain(f"standard input or output cannot be used: {error.strerror}.")
         return exits.ERROR
@@ -59,8 +57,8 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
         return await _open_store(options)
 
     server: Any = AcpServer(open_hub, open_store)
-    reader, writer = await _streams(early)
-    transport = ClientTransport(reader, writer, _note, early.is_second)
+    reader, writer = await _streams(source, sink)
+    transport = ClientTransport(reader, writer, _note)
     connection = AgentSideConnection(server, transport, listening=False, use_unstable_protocol=True)
     listening = asyncio.ensure_future(connection.listen())
     asked = asyncio.ensure_future(stop.asked.wait())
@@ -122,14 +120,12 @@ def _held(hub: Hub) -> str:
     return "This conversation is open in another window or process; close it there first."
 
 
-async def _streams(early: EarlyAnswer) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _streams(source: int, sink: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
-    reader.feed_data(await early.beginning())
-    source = os.fdopen(early.input, "rb")
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
-    sink = os.fdopen(early.output, "wb", closefd=False)
-    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, sink)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb"))
+    output = os.fdopen(sink, "wb", closefd=False)
+    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, output)
     return reader, asyncio.StreamWriter(transport, protocol, None, loop)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import json
 import os
 import secrets
 import socket
@@ -13,10 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.headless import exits, streams
-from gshtui.headless.early_answer import EarlyAnswer, ResumedInput
 from gshtui.headless.runner import Stop, run_command
-from gshtui.headless.streams import complain
-from gshtui.mcp_server.mcp_greeting import greeting
+from gshtui.headless.streams import claim_for_protocol, complain
 from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.tasks import cancel_and_wait, start_job
@@ -54,10 +51,10 @@ def serve_commands(options: McpServeOptions) -> int:
 
 
 async def _run(options: McpServeOptions, stop: Stop) -> int:
-    early: EarlyAnswer | None = None
+    protocol: tuple[int, int] | None = None
     if not options.http:
         try:
-            early = EarlyAnswer(greeting)
+            protocol = claim_for_protocol()
         except OSError as error:
             complain(f"standard input or output cannot be used: {error.strerror}.", "Or serve with --http.")
             return exits.ERROR
@@ -88,9 +85,9 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
         commands = ServedCommands(hub, frozenset(options.allowed), start)
         face = McpFace(commands)
         try:
-            if early is None:
+            if protocol is None:
                 return await _serve_http(face.serve_http, options, stop) if await commands.ready() else exits.ERROR
-            serving = start_job(_serve_lines(face.serve_lines, early), "the MCP server")
+            serving = start_job(_serve_lines(face.serve_lines, *protocol), "the MCP server")
             stopping = asyncio.ensure_future(stop.asked.wait())
             await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
             await cancel_and_wait(serving, stopping, within=2.0)
@@ -99,14 +96,8 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
     return exits.DONE
 
 
-async def _serve_lines(serve: ServeLines, early: EarlyAnswer) -> None:
-    def write_line(text: str) -> None:
-        if not early.is_second(json.loads(text)):
-            data = text.encode()
-            while data:
-                data = data[os.write(early.output, data) :]
-
-    await serve(ResumedInput(await early.beginning(), early.input), write_line)
+async def _serve_lines(serve: ServeLines, source: int, sink: int) -> None:
+    await serve(io.FileIO(source), lambda text: streams.pass_on(sink, text.encode()))
 
 
 async def _serve_http(serve: Serve, options: McpServeOptions, stop: Stop) -> int:

@@ -22,13 +22,26 @@ if TYPE_CHECKING:
 ShownBytes = NewType("ShownBytes", bytes)
 """What may be printed on a stream: sanitised if that is a terminal or a pipe. Made in this module alone."""
 
-STDOUT, STDERR = 1, 2
+STDIN, STDOUT, STDERR = 0, 1, 2
 ANYWAY = "`--yes` does it anyway."
 """What a command that asks before it acts adds where nobody can be asked."""
 _C1 = re.compile(r"[\x7f-\x9f]")
 """Controls that JSON lets stand as they are."""
 _NAMED = re.compile(r"`([a-z][a-z0-9_-]*(?: [^`\n]*)?)`")
 """What may be the line of a command."""
+
+
+def claim_for_protocol() -> tuple[int, int]:
+    """Standard input and output for a protocol alone, as descriptors: nothing else here reads or writes them.
+
+    What is printed goes to the error output from now on. Raises `OSError` where one of them is closed.
+    """
+    given = os.dup(STDIN), os.dup(STDOUT)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, STDIN)
+    os.close(nothing)
+    os.dup2(STDERR, STDOUT)
+    return given
 
 
 def is_terminal(number: int) -> bool:

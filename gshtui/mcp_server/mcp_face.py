@@ -19,12 +19,16 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp_types import CLIENT_INFO_META_KEY
 
+from gshtui import __version__
 from gshtui.commands.declaration import Effect
-from gshtui.mcp_server.mcp_greeting import INSTRUCTIONS, NAME, VERSION
 from gshtui.mcp_server.served_commands import ServedCommands
 from gshtui.system.local_address import LocalAddress
 from gshtui.system.tasks import cancel_and_wait, start_job
 
+_NAME = "gsh-tui"
+_INSTRUCTIONS = """\
+Agents of gsh-tui, a terminal workbench: list and read them, search the shell history and past conversations, and, \
+where the person allowed it, start, prompt and interrupt agents. An agent's own questions are answered by its person."""
 _ALIVE_EVERY = 5.0
 """Seconds between two signs of life of a long call."""
 _ENDS_WITHIN = 5.0
@@ -52,9 +56,9 @@ class McpFace:
     def __init__(self, commands: ServedCommands) -> None:
         self._commands = commands
         self._server: Server[Any] = Server(
-            NAME,
-            version=VERSION,
-            instructions=INSTRUCTIONS,
+            _NAME,
+            version=__version__,
+            instructions=_INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
         )

@@ -16,20 +16,14 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from gshtui.headless.early_answer import ResumedInput
-from gshtui.mcp_server.mcp_face import McpFace
-from gshtui.mcp_server.mcp_greeting import greeting
 from gshtui.settings import paths
 from tests.kit.command import environment, run_gsh, start_gsh
 
 COVERS = (
     "gshtui.cli.mcp_serve",
     "gshtui.headless.mcp_process",
-    "gshtui.mcp_server.mcp_greeting",
     "gshtui.mcp_server.served_commands",
-    "gshtui.headless.early_answer",
 )
 
 
@@ -99,26 +93,8 @@ def test_a_handshake_is_answered_once_and_what_was_not_allowed_refused_with_what
         first, second = (json.loads(process.stdout.readline()) for _ in range(2))
         process.stdin.close()
         assert (first["id"], second["id"]) == (1, 2) and not process.stdout.read()
-        assert first["result"] == greeting(asked[0])
+        assert first["result"]["serverInfo"]["name"] == "gsh-tui"
         assert second["result"]["isError"] and "--allow agent_spawn" in second["result"]["content"][0]["text"]
-
-
-async def test_the_early_answer_is_that_of_the_sdk() -> None:
-    """For each version on which they agree by `initialize`; all else is left to it."""
-    commands: Any = None
-    for version in HANDSHAKE_PROTOCOL_VERSIONS:
-        asked, said = initialize(version), list[str]()
-        lines = ResumedInput(f"{json.dumps(asked)}\n".encode(), os.open(os.devnull, os.O_RDONLY))
-        await McpFace(commands).serve_lines(lines, said.append)
-        assert [json.loads(line)["result"] for line in said] == [greeting(asked)]
-    for other in (
-        initialize("2099-01-01"),
-        initialize("2025-06-18", clientInfo={"name": 1, "version": "1"}),
-        initialize("2025-06-18", capabilities=None),
-        initialize("2025-06-18") | {"method": "ping"},
-        {"id": 1, "method": "initialize"},
-    ):
-        assert greeting(other) is None
 
 
 async def test_no_program_can_widen_anything(tmp_path: Path) -> None:
