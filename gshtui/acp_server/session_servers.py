@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from gshtui.guard.child_environment import is_secret_variable
+from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.settings.loader import ClientServers
 from gshtui.settings.setting_values import looks_secret
 from gshtui.settings.settings_tables import McpServer

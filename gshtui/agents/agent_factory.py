@@ -17,7 +17,7 @@ from gshtui.commands.registry import Registry
 from gshtui.context.ports import ContextStore, Contribute, Contribution
 from gshtui.context.requests import CutRequest
 from gshtui.context.summary import SummaryWriter
-from gshtui.guard.approval import Gate
+from gshtui.guard.approval.gate import Gate
 from gshtui.python.python_blocks import SECTION
 from gshtui.settings.model import Settings
 

@@ -36,11 +36,11 @@ from gshtui.commands.declaration import (
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.context.retrieval.result_text import when
-from gshtui.guard.open_approvals import OpenApprovals, SessionGrant
-from gshtui.guard.question_text import asked_words
-from gshtui.guard.rule_draft import coverage, grant_rule
-from gshtui.guard.rule_file import RuleFileError, add_rule, own_file, remove_rule
-from gshtui.guard.rules import GuardRule, RuleBook, RuleFiles
+from gshtui.guard.approval.open_approvals import OpenApprovals, SessionGrant
+from gshtui.guard.approval.question_text import asked_words
+from gshtui.guard.rules.rule_book import GuardRule, RuleBook, RuleFiles
+from gshtui.guard.rules.rule_draft import coverage, grant_rule
+from gshtui.guard.rules.rule_file import RuleFileError, add_rule, own_file, remove_rule
 from gshtui.store.grant_table import Grant
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gshtui.agents.loop import TurnLimit
     from gshtui.agents.sessions import OpenSessions
     from gshtui.agents.usage.budgets import BudgetWatch
-    from gshtui.guard.approval import Gate
-    from gshtui.guard.redaction import Redactor
+    from gshtui.guard.approval.gate import Gate
+    from gshtui.guard.secrets.redaction import Redactor
     from gshtui.store.store import Store
 
 
@@ -48,7 +48,7 @@ class Journal:
 
 def redactor(settings: Settings, environ: Mapping[str, str]) -> Redactor:
     """Knows the keys of the providers that are set up, too, however their variables are called."""
-    from gshtui.guard.redaction import Redactor  # it compiles much, and many a call has nothing to write
+    from gshtui.guard.secrets.redaction import Redactor  # it compiles much, and many a call has nothing to write
 
     tables = settings.providers.values()
     kept: dict[str, str] = {}

@@ -35,7 +35,7 @@ from gshtui.commands.language import lowered, validate
 from gshtui.commands.line_values import LANGUAGE, Variables
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.tool_search import FIND_TOOL
-from gshtui.guard.approval import Call, Gate, Verdict
+from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.media.mentions import missing, readable
 from gshtui.python.python_blocks import TOOL, block_calls
 from gshtui.system.ids import new_id

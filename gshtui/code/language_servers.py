@@ -21,10 +21,10 @@ from gshtui.code.lsp_client import LanguageServerError
 from gshtui.code.problems import MOST_TOLD, CodeProblem, counted, listed, new_problems
 from gshtui.code.source_files import files_with, source_files
 from gshtui.context.instruction_files import trust_state, trusted_base
-from gshtui.guard.child_environment import agent_environment
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.guard.sandbox.stdio_server import FindSandbox
+from gshtui.guard.secrets.child_environment import agent_environment
 from gshtui.settings import paths
 from gshtui.settings.model import Settings
 from gshtui.system import private_files

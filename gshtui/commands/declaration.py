@@ -393,7 +393,7 @@ class JudgedPart:
 
 @dataclass(frozen=True, slots=True)
 class RuleScope:
-    """What the rule names that `always` would save, besides the tool: see `guard/rules.py`."""
+    """What the rule names that `always` would save, besides the tool: see `guard/rules/rule_book.py`."""
 
     program: str = ""
     flags: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ import msgspec
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.fleet.ports import FleetError
-from gshtui.guard.child_environment import named_variables
+from gshtui.guard.secrets.child_environment import named_variables
 from gshtui.providers.keyring_key import read_keyring
 from gshtui.settings.settings_tables import AccountSettings, AccountValue, GroupSettings
 from gshtui.system import processes

@@ -20,8 +20,8 @@ from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.agent_programs import PERSON, Programs
 from gshtui.fleet.ports import AgentStart, FleetError, LaunchTerms, OwnWorktree, SetupPlan
-from gshtui.guard.child_environment import named_variables
 from gshtui.guard.modes import inherited, strictest
+from gshtui.guard.secrets.child_environment import named_variables
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.environment import program_environment
 

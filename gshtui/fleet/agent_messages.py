@@ -13,7 +13,7 @@ from gshtui.commands.declaration import CommandError, Invocation, UsageError
 from gshtui.fleet import agent_calls as calls
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetError
-from gshtui.guard.answer_keys import ANSWERS
+from gshtui.guard.approval.answer_keys import ANSWERS
 from gshtui.text.sanitise import one_line
 
 

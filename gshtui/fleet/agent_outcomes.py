@@ -15,7 +15,7 @@ from gshtui.fleet import agent_tables
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.fleet_context import where_it_asks
 from gshtui.fleet.ports import RecoveryPlan, RevivedAgent
-from gshtui.guard.answer_keys import choice_words
+from gshtui.guard.approval.answer_keys import choice_words
 from gshtui.text.markdown_table import bare_columns
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.verbatim import fenced

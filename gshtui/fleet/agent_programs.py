@@ -20,7 +20,7 @@ from gshtui.bus.agent_data import AgentRow, GuardMode, OpenQuestion, ProgramMode
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet import agent_tables
 from gshtui.fleet.ports import AgentStart, FleetError, Kind
-from gshtui.guard.child_environment import named_variables
+from gshtui.guard.secrets.child_environment import named_variables
 from gshtui.programs.check.check_results import seen_here
 from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileError
 from gshtui.programs.profile_folder import OnProfiles, ProfileFolder

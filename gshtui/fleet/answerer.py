@@ -14,7 +14,7 @@ from gshtui.fleet.fleet_context import FleetContext
 from gshtui.fleet.native.direct_line import direct_line
 from gshtui.fleet.own_questions import OwnQuestions
 from gshtui.fleet.ports import FleetError
-from gshtui.guard.open_approvals import OpenApprovals
+from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.programs import hook_answers
 from gshtui.programs.cli_session import CliSession
 from gshtui.programs.pane_view import SessionError

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.killer import Killer
     from gshtui.fleet.program_options import ProgramOptions
     from gshtui.fleet.starter import Recoverer, Starter
-    from gshtui.guard.open_approvals import OpenApprovals
+    from gshtui.guard.approval.open_approvals import OpenApprovals
     from gshtui.tools.setup_record import SetupRecord
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 import msgspec
 
 from gshtui import __version__
-from gshtui.guard.child_environment import is_secret_variable
+from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.environment import without_terminal

@@ -14,9 +14,9 @@ from gshtui.bus.events.agent_events import AgentStatusChanged, QuestionAnswered
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
 from gshtui.fleet.native.direct_line import elsewhere
 from gshtui.fleet.ports import FleetError
-from gshtui.guard.answer_keys import offers
-from gshtui.guard.open_approvals import OpenApprovals
-from gshtui.guard.question_text import question_lines
+from gshtui.guard.approval.answer_keys import offers
+from gshtui.guard.approval.open_approvals import OpenApprovals
+from gshtui.guard.approval.question_text import question_lines
 
 _SETTLED_WITHIN = 10.0
 """Seconds within which the agent must have taken the answer."""

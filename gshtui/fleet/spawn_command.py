@@ -34,7 +34,7 @@ from gshtui.fleet.agent_lifecycle import setup_question
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetError, SetupPlan
 from gshtui.fleet.spawn_parameters import SpawnParameters
-from gshtui.guard.child_environment import named_variables
+from gshtui.guard.secrets.child_environment import named_variables
 
 
 class SpawnAgent(SpawnParameters, Returns[AgentRow]):

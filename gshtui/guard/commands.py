@@ -31,15 +31,15 @@ from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.commands.timespec import parse_time
-from gshtui.guard.rule_file import own_file
-from gshtui.guard.rules import RuleBook, RuleFiles, line_matter
+from gshtui.guard.rules.rule_book import RuleBook, RuleFiles, line_matter
+from gshtui.guard.rules.rule_file import own_file
 from gshtui.settings import paths
 from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
-    from gshtui.guard.decision_log import LoggedDecision
-    from gshtui.guard.shell_policy import Judgement
+    from gshtui.guard.policy.shell_policy import Judgement
+    from gshtui.guard.rules.decision_log import LoggedDecision
     from gshtui.store.grant_table import Grant
 
 
@@ -155,7 +155,7 @@ def commands(
     """
 
     async def check(invocation: Invocation, wanted: CheckLine) -> CheckedLine:
-        from gshtui.guard.shell_policy import judge  # import the parser and its table only once there is a line
+        from gshtui.guard.policy.shell_policy import judge  # import the parser and its table only once there is a line
 
         if not wanted.command:
             raise UsageError("No line to check.", hint="For example: guard check 'git status'")
@@ -175,7 +175,7 @@ def commands(
     async def read_log(invocation: Invocation, wanted: ReadDecisions) -> DecisionList:
         if invocation.caller.is_agent:
             raise UsageError("guard log is for people only.")
-        from gshtui.guard.decision_log import DecisionQuery, read_decisions
+        from gshtui.guard.rules.decision_log import DecisionQuery, read_decisions
 
         since = parse_time(wanted.since, time.time())
         query = DecisionQuery(wanted.agent, wanted.tool, wanted.verdict, since, wanted.query)
@@ -215,7 +215,7 @@ def _bind(given: GuardParameters) -> CheckLine | ListRules | ReadDecisions:
 
 def checked(value: object, cwd: Path, project: Path) -> dict[str, object]:
     """The answer to a script's question `{"command": …}`; anything else is denied."""
-    from gshtui.guard.shell_policy import judge
+    from gshtui.guard.policy.shell_policy import judge
 
     match value:
         case {"command": str(command)}:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
-from gshtui.guard.answer_keys import (
+from gshtui.guard.approval.answer_keys import (
     PAUSE,
     AnswerKeys,
     KeyChosen,
@@ -29,9 +29,9 @@ from gshtui.guard.answer_keys import (
     list_of,
     offers,
 )
-from gshtui.guard.question_text import DECISIONS, question_lines, question_title, rule_words, shortened
-from gshtui.guard.rule_draft import DraftError, check
-from gshtui.guard.rule_file import own_file
+from gshtui.guard.approval.question_text import DECISIONS, question_lines, question_title, rule_words, shortened
+from gshtui.guard.rules.rule_draft import DraftError, check
+from gshtui.guard.rules.rule_file import own_file
 from gshtui.headless.terminal_keys import TerminalKeys
 from gshtui.headless.text_editor import edit_text
 from gshtui.system.editor_command import EditorError

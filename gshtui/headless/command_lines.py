@@ -174,10 +174,10 @@ async def _as_agent(hub: Hub, options: LineOptions, line: str) -> Outcome:
     from gshtui.commands.evaluation import run_line as evaluate
     from gshtui.commands.execution import run_parsed
     from gshtui.commands.registry import may_run
-    from gshtui.guard.approval import Call, Gate
+    from gshtui.guard.approval.gate import Call, Gate
     from gshtui.guard.modes import AgentModes
-    from gshtui.guard.rule_file import own_file
-    from gshtui.guard.rules import RuleFiles
+    from gshtui.guard.rules.rule_book import RuleFiles
+    from gshtui.guard.rules.rule_file import own_file
     from gshtui.system.ids import new_id
 
     caller = Caller(options.agent, is_agent=True)

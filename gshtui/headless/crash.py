@@ -43,7 +43,7 @@ def catch_in_threads() -> None:
 
 def written(error: BaseException) -> str:
     """Write the report; returns a sentence that says where it is."""
-    from gshtui.guard.report_redaction import redact_report
+    from gshtui.guard.secrets.report_redaction import redact_report
     from gshtui.settings import paths
     from gshtui.system.faults import write_report
 

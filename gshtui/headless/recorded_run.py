@@ -265,7 +265,7 @@ async def _record_run(command: str, code: int, began: float, took: float, printe
     """Keep the run in the record; a failure is printed and does not change the command's exit code."""
 
     from gshtui.bus.shell_data import ShellRecord
-    from gshtui.guard.redaction import Redactor
+    from gshtui.guard.secrets.redaction import Redactor
     from gshtui.hub.hub_options import HubOptions
     from gshtui.store.store_errors import StoreError
     from gshtui.system.ids import new_id

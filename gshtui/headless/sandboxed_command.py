@@ -107,8 +107,8 @@ async def _run_in(
     sandbox: ProjectSandbox, line: SandboxedLine, folder: Path, loaded: Loaded
 ) -> tuple[int, list[SandboxRefusal]]:
     """Its exit code, as a shell says it, and what it was refused."""
-    from gshtui.guard.child_environment import agent_environment
     from gshtui.guard.sandbox.sandbox_run import SandboxRun
+    from gshtui.guard.secrets.child_environment import agent_environment
     from gshtui.system import processes
 
     environ = agent_environment(os.environ, (*loaded.settings.sandbox.environment, *line.variables))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
-from gshtui.guard.answer_keys import PAUSE, READ
+from gshtui.guard.approval.answer_keys import PAUSE, READ
 from gshtui.system.face_mark import mark_face
 from gshtui.text.terminal_sequences import (
     PASTE_BEGINS,

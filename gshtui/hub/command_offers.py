@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.mail.outbox import MailOutbox
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
-    from gshtui.guard.open_approvals import OpenApprovals
-    from gshtui.guard.redaction import Redactor
+    from gshtui.guard.approval.open_approvals import OpenApprovals
     from gshtui.guard.sandbox.sandboxes import Sandboxes
+    from gshtui.guard.secrets.redaction import Redactor
     from gshtui.hosts.host_link import HostLinks
     from gshtui.mcp_client.server_pool import ServerPool
     from gshtui.providers.model_command import ModelChange

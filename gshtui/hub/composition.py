@@ -93,11 +93,11 @@ def _hook_commands(hub: Hub) -> list[AnyCommand]:
 
 async def start_guard(hub: Hub) -> None:
     """Start the guard, which judges tool calls and asks about them."""
-    from gshtui.guard.approval import Gate
+    from gshtui.guard.approval.gate import Gate
+    from gshtui.guard.approval.open_approvals import ApprovalWatch
     from gshtui.guard.modes import AgentModes
-    from gshtui.guard.open_approvals import ApprovalWatch
-    from gshtui.guard.rule_file import add_rule, own_file
-    from gshtui.guard.rules import RuleFiles
+    from gshtui.guard.rules.rule_book import RuleFiles
+    from gshtui.guard.rules.rule_file import add_rule, own_file
 
     automatic = frozenset(hub.settings.agent.auto_approve)
     if hub.options.auto_approve is not None:

@@ -23,7 +23,7 @@ from gshtui.commands.language import Parsed, split_line
 from gshtui.commands.line_values import Variables
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.fleet.agent_states import AgentStates
-from gshtui.guard.report_redaction import redact_report
+from gshtui.guard.secrets.report_redaction import redact_report
 from gshtui.hub.branch_watch import BranchWatch
 from gshtui.hub.command_offers import LEFT_OUT_OF_AGENTS, AgentSources, CommandOffers, Spawner
 from gshtui.hub.hub_options import HubOptions
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.native.relay import Relay
     from gshtui.fleet.terminal_tools.shared_shell import SharedShell
-    from gshtui.guard.approval import Gate
-    from gshtui.guard.open_approvals import ApprovalWatch, OpenApprovals
+    from gshtui.guard.approval.gate import Gate
+    from gshtui.guard.approval.open_approvals import ApprovalWatch, OpenApprovals
     from gshtui.mcp_client.server_pool import ServerPool
     from gshtui.python.interpreters import InterpreterOwner, Interpreters, ToolAnswer
     from gshtui.shell.log.shell_log import ShellLog
@@ -221,7 +221,7 @@ class Hub:
 
     def open_approvals(self) -> OpenApprovals:
         """The questions asked here now, and what was allowed for a conversation."""
-        from gshtui.guard.open_approvals import OpenApprovals
+        from gshtui.guard.approval.open_approvals import OpenApprovals
 
         return OpenApprovals() if self.approvals is None else self.approvals.state
 

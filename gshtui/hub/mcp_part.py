@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gshtui.commands.declaration import Assessment, Effect
-from gshtui.guard.approval import Call, Verdict
+from gshtui.guard.approval.gate import Call, Verdict
 from gshtui.hub.hub import Hub
 from gshtui.mcp_client.configured_servers import configured_servers
 from gshtui.mcp_client.elicitations import checked_values, defaults, fields_text

@@ -15,7 +15,7 @@ from gshtui.bus.agent_data import AgentRow, GuardMode
 from gshtui.bus.events.approval_events import ModeChangeRequested
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.registry import AnyCommand
-from gshtui.guard.approval import Gate
+from gshtui.guard.approval.gate import Gate
 from gshtui.hub.hub import Hub
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import cancel_and_wait, start_job

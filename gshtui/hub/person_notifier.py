@@ -31,7 +31,7 @@ from gshtui.text.day_hours import is_within
 from gshtui.text.sanitise import one_line, plain
 
 if TYPE_CHECKING:
-    from gshtui.guard.redaction import Redactor
+    from gshtui.guard.secrets.redaction import Redactor
     from gshtui.settings.model import Settings
 
 WITHIN = 10.0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gshtui.agents.side_question import SideQuestions
     from gshtui.agents.telemetry import Telemetry
     from gshtui.bus.bus import Bus
-    from gshtui.guard.approval import Gate
+    from gshtui.guard.approval.gate import Gate
     from gshtui.settings.model import Settings
     from gshtui.store.store import Store
 

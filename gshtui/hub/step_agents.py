@@ -39,7 +39,7 @@ from gshtui.fleet.native.commands import spawn_assessment
 from gshtui.fleet.native.permissions import permitted_registry
 from gshtui.fleet.native.spec import ToolLimit
 from gshtui.fleet.spawn_command import SpawnAgent
-from gshtui.guard.approval import Call
+from gshtui.guard.approval.gate import Call
 from gshtui.guard.modes import inherited
 from gshtui.hub.agents_part import surroundings
 from gshtui.hub.hub import Hub

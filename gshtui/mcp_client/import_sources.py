@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from gshtui.guard.child_environment import is_secret_variable
+from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.mcp_client.mcp_calls import FoundServer
 from gshtui.settings.setting_values import looks_secret, server_name
 from gshtui.settings.settings_tables import McpServer

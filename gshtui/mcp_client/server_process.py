@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from gshtui.guard.child_environment import agent_environment
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.guard.sandbox.stdio_server import FindSandbox, ServerProcess, start_server_process
+from gshtui.guard.secrets.child_environment import agent_environment
 from gshtui.mcp_client.server_definition import McpError, ResolvedServer, ServerDefinition
 from gshtui.settings import paths
 from gshtui.system import private_files

@@ -8,7 +8,7 @@ import shlex
 from typing import Any
 
 from gshtui.commands.declaration import UsageError
-from gshtui.guard.child_environment import is_secret_variable
+from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.mcp_client.mcp_calls import AddServer
 from gshtui.settings.setting_values import looks_secret
 from gshtui.text.sanitise import literal, one_line

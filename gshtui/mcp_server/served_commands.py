@@ -31,7 +31,7 @@ from gshtui.context.commands.view_calls import ShowContext, ShowTimeline
 from gshtui.context.retrieval.search_commands import SearchPast
 from gshtui.fleet.agent_calls import InterruptAgent, ListAgents, SendToAgent, ShowAgent, WaitForAgent
 from gshtui.fleet.spawn_command import SpawnAgent
-from gshtui.guard.approval import Call
+from gshtui.guard.approval.gate import Call
 from gshtui.hub.hub import Hub
 from gshtui.store.session_calls import ListSessions, ShowSession
 from gshtui.system.ids import new_id

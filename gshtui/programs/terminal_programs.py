@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from gshtui.guard.shell_line import read
+from gshtui.guard.policy.shell_line import read
 from gshtui.programs.foreground import EDITORS, PAGERS
 
 _SCREENS = """

@@ -19,7 +19,7 @@ import msgspec
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import ToolFinished, TurnStarted
-from gshtui.guard.child_environment import agent_environment
+from gshtui.guard.secrets.child_environment import agent_environment
 from gshtui.python import kept_state
 from gshtui.python.interpreter import (
     Interpreter,

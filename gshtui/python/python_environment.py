@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gshtui.guard.child_environment import command_environment
+from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.python.interpreter import InterpreterError
 from gshtui.python.python_choice import environment_python
 from gshtui.settings.settings_tables import Python as PythonSettings

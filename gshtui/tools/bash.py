@@ -19,8 +19,8 @@ from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Mark, Outcome
 from gshtui.commands.schema import PLAIN, RARE, ToolParameters
-from gshtui.guard import shell_policy
-from gshtui.guard.child_environment import agent_environment, command_environment
+from gshtui.guard.policy import shell_policy
+from gshtui.guard.secrets.child_environment import agent_environment, command_environment
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools import path_location
 from gshtui.tools.command_output import Capture, Spool, output_text, show_output
@@ -29,8 +29,8 @@ from gshtui.tools.shell_process import End, Run, Start, run_in_sandbox, run_supe
 from gshtui.tools.workspace import AssessedLine, ToolConfig, Workspace
 
 if TYPE_CHECKING:
+    from gshtui.guard.policy.shell_policy import Judgement
     from gshtui.guard.sandbox.sandbox import ProjectSandbox
-    from gshtui.guard.shell_policy import Judgement
 
 DESCRIPTION = """\
 Run a command line in a fresh bash in the working folder: builds, tests, git. There is no terminal and no input: pass \
@@ -95,7 +95,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
     folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
     path_location.confirm_unchanged(workspace, invocation, folder)
     limit = min(parameters.timeout_ms or config.bash_timeout_ms, config.max_timeout_ms) / 1000
-    from gshtui.guard.shell_policy import ENVIRONMENT, judge
+    from gshtui.guard.policy.shell_policy import ENVIRONMENT, judge
 
     judged = await asyncio.to_thread(judge, command, folder.real, invocation.project)
     ends = await asyncio.to_thread(leads_to, command, folder.real, invocation.project)

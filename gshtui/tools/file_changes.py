@@ -31,7 +31,7 @@ from gshtui.commands.declaration import (
     Word,
 )
 from gshtui.commands.schema import FOR_PEOPLE, PLAIN, ToolParameters, renamed
-from gshtui.guard import sensitive_paths
+from gshtui.guard.policy import sensitive_paths
 from gshtui.text import unified_diff
 from gshtui.text.sanitise import one_line
 from gshtui.tools import file_access, path_location, write

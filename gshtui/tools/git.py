@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
-from gshtui.guard.child_environment import command_environment
+from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.system import processes
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.expected_error import ProgramMissing

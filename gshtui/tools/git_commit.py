@@ -18,7 +18,7 @@ from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.schema import PLAIN, ToolParameters
-from gshtui.guard import sensitive_paths
+from gshtui.guard.policy import sensitive_paths
 from gshtui.settings.git_programs import hooks_in_force
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.tools.git import git

@@ -26,7 +26,7 @@ from gshtui.commands.declaration import (
     Where,
 )
 from gshtui.commands.schema import PLAIN, ToolParameters
-from gshtui.guard import sensitive_paths
+from gshtui.guard.policy import sensitive_paths
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools import path_location, worktree_changes
 from gshtui.tools.workspace import Workspace

@@ -19,8 +19,8 @@ from pydantic import Field, create_model, model_validator
 
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Mark, Outcome, Word
 from gshtui.commands.schema import FOR_PEOPLE, PLAIN, RARE, ToolParameters, renamed
-from gshtui.guard import sensitive_paths
-from gshtui.guard.child_environment import command_environment
+from gshtui.guard.policy import sensitive_paths
+from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.system import processes
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait

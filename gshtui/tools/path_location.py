@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.commands.declaration import CommandError, Invocation
-from gshtui.guard import sensitive_paths
+from gshtui.guard.policy import sensitive_paths
 from gshtui.text.file_name import read_name, written_name
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools.workspace import Workspace

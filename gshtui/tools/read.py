@@ -13,7 +13,7 @@ from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome, RuleScope
 from gshtui.commands.schema import PLAIN, ToolParameters
-from gshtui.guard.rule_paths import escaped
+from gshtui.guard.rules.rule_paths import escaped
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools import file_access, path_location
 from gshtui.tools.file_type import FileType, filetype

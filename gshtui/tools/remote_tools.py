@@ -20,7 +20,7 @@ import msgspec
 from gshtui import __version__
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand
-from gshtui.guard.rules import GuardRule, RuleBook, parse_rules
+from gshtui.guard.rules.rule_book import GuardRule, RuleBook, parse_rules
 from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLink, PreparedCommand
 from gshtui.hosts.host_package import MISSING, call_script, not_installed

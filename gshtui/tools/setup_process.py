@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gshtui.guard.child_environment import agent_environment, command_environment
+from gshtui.guard.secrets.child_environment import agent_environment, command_environment
 from gshtui.system import processes
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.environment import MARK

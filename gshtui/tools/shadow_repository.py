@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from gshtui.commands.declaration import CommandError
-from gshtui.guard.child_environment import command_environment
+from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.settings import paths
 from gshtui.system import private_files, processes
 from gshtui.system.caller_environment import caller_environ

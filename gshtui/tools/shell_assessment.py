@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gshtui.commands.declaration import Assessment, Effect, JudgedPart
-from gshtui.guard import sensitive_paths
+from gshtui.guard.policy import sensitive_paths
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.tools.path_location import Location
 
@@ -51,8 +51,9 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
         project: the project's folder.
         own_shell: it is typed into a shell with its own configuration, which may not be bash.
     """
-    from gshtui.guard import git_push, rule_doubt, shell_line
-    from gshtui.guard.shell_policy import judge  # import the parser and its table only once there is a line
+    from gshtui.guard.policy import git_push, shell_line
+    from gshtui.guard.policy.shell_policy import judge  # import the parser and its table only once there is a line
+    from gshtui.guard.rules import rule_doubt
 
     root = Path(os.path.realpath(project))
     found = list(dict.fromkeys(_reach(command, folder.real, root)))

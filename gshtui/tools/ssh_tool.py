@@ -26,8 +26,8 @@ from gshtui.commands.declaration import (
     RuleScope,
 )
 from gshtui.commands.schema import PLAIN, RARE, ToolParameters
-from gshtui.guard import sensitive_paths, shell_policy
-from gshtui.guard.rule_paths import escaped
+from gshtui.guard.policy import sensitive_paths, shell_policy
+from gshtui.guard.rules.rule_paths import escaped
 from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_files import MOST, read_remote_file, run_remote_command, write_remote_file
 from gshtui.hosts.host_link import HostLink, HostLinks

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.commands.declaration import CommandError
-from gshtui.guard import sensitive_paths
+from gshtui.guard.policy import sensitive_paths
 from gshtui.settings.git_info import find_project
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools.git import git

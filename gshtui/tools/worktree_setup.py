@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gshtui.commands.declaration import Assessment, Effect
-from gshtui.guard.approval import Call, Gate
+from gshtui.guard.approval.gate import Call, Gate
 from gshtui.system import private_files
 from gshtui.system.ids import new_id
 from gshtui.system.time_limit import time_limit

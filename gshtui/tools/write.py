@@ -15,8 +15,8 @@ from pydantic import Field, model_validator
 
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Mark, Outcome, RuleScope, Word
 from gshtui.commands.schema import FOR_PEOPLE, PLAIN, ToolParameters, renamed
-from gshtui.guard import sensitive_paths
-from gshtui.guard.rule_paths import escaped
+from gshtui.guard.policy import sensitive_paths
+from gshtui.guard.rules.rule_paths import escaped
 from gshtui.text import unified_diff
 from gshtui.tools import file_access, path_location
 from gshtui.tools.file_type import filetype
@@ -27,7 +27,7 @@ DESCRIPTION = """\
 Write a whole file; missing folders are created. Refused for a file that you have not read, or that changed since. \
 Leave nothing out, never `# … unchanged`. To change a part use `edit`."""
 HIDDEN = "[redacted]"
-"""What stands for a secret in what an agent is shown (`guard/redaction.py`, which is not loaded for this word)."""
+"""What stands for a secret in what an agent is shown (`guard/secrets/redaction.py`, not loaded for this word)."""
 LIMIT = 64 << 20
 """Largest file, in bytes, that `write` and `edit` handle."""
 _DIFFED = 4 << 20

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gshtui.bus.workflow_data import StepResult, StepState
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation
-from gshtui.guard.approval import Call, Gate, Verdict
-from gshtui.guard.child_environment import command_environment
+from gshtui.guard.approval.gate import Call, Gate, Verdict
+from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.settings.settings_tables import Python as PythonSettings
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait

@@ -20,7 +20,7 @@ from liquid.exceptions import LiquidError
 from liquid.template import BoundTemplate
 from liquid.undefined import StrictDefaultUndefined
 
-from gshtui.guard.shell_line import quoting_at
+from gshtui.guard.policy.shell_line import quoting_at
 from gshtui.text.sanitise import one_line
 from gshtui.workflows.definition import Template
 

@@ -31,8 +31,8 @@ from gshtui.bus.events.workflow_events import (
 )
 from gshtui.bus.workflow_data import RunState, StepHead, StepResult, WorkflowRunRow
 from gshtui.commands.declaration import Assessment, CommandError, Effect
-from gshtui.guard.approval import Call
-from gshtui.guard.child_environment import is_secret_variable
+from gshtui.guard.approval.gate import Call
+from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.system.process_identity import this_process

@@ -17,7 +17,7 @@ from gshtui.bus.shell_data import ShellRecord
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.commands.language import validate
 from gshtui.context.retrieval.search_commands import commands
-from gshtui.guard.redaction import Redactor
+from gshtui.guard.secrets.redaction import Redactor
 from gshtui.settings import paths
 from gshtui.store.log_reader import LogQuery, find_records
 from gshtui.store.store import Store

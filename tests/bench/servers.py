@@ -23,8 +23,8 @@ from gshtui.commands.registry import Registry
 from gshtui.commands.tool_search import find_tool_command
 from gshtui.context.blocks import tool_text
 from gshtui.context.tokens import text_tokens
-from gshtui.guard.approval import Gate
-from gshtui.guard.rules import GuardRule, RuleBook
+from gshtui.guard.approval.gate import Gate
+from gshtui.guard.rules.rule_book import GuardRule, RuleBook
 from gshtui.mcp_client.server_connection import ConnectionOptions
 from gshtui.mcp_client.server_definition import ServerDefinition
 from gshtui.mcp_client.server_pool import ServerPool, ServerQuestion

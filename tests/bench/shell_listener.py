@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from gshtui.bus.bus import Bus
-from gshtui.guard.redaction import Redactor
+from gshtui.guard.secrets.redaction import Redactor
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
 from gshtui.store.store import Store
 from tests.bench.figures import Report

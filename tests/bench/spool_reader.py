@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from gshtui.guard.redaction import Redactor
+from gshtui.guard.secrets.redaction import Redactor
 from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.shell import spool

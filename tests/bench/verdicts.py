@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gshtui.guard.rules import RuleBook, line_matter, parse_rules
-from gshtui.guard.shell_policy import judge
+from gshtui.guard.policy.shell_policy import judge
+from gshtui.guard.rules.rule_book import RuleBook, line_matter, parse_rules
 from tests.bench.figures import Report, median, p95
 from tests.bench.place import Place
 

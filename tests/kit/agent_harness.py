@@ -27,7 +27,7 @@ from gshtui.context.engine import ContextEngine
 from gshtui.context.limits import ContextSettings
 from gshtui.context.ports import ContextStore, MemoryContextStore
 from gshtui.context.system_section import system_source
-from gshtui.guard.approval import Gate
+from gshtui.guard.approval.gate import Gate
 from gshtui.system.ids import new_id
 from tests.kit.memory_rules import MemoryRules
 from tests.kit.scripted_provider import Recorder, ScriptedProvider

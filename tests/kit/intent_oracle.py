@@ -14,7 +14,7 @@ import math
 import random
 from dataclasses import dataclass, field
 
-from gshtui.guard.answer_keys import PAUSE, READ
+from gshtui.guard.approval.answer_keys import PAUSE, READ
 
 RUNS = {"1": "once", "2": "session"}
 WORDS = (

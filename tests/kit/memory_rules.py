@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gshtui.guard.rules import GuardRule, RuleBook, parse_rules
+from gshtui.guard.rules.rule_book import GuardRule, RuleBook, parse_rules
 
 
 class MemoryRules:

@@ -22,7 +22,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.fleet.native.relay import Relay
 from gshtui.fleet.native.spec import Spec, make_spec, write_spec
 from gshtui.fleet.ports import LaunchTerms
-from gshtui.guard.approval import Gate
+from gshtui.guard.approval.gate import Gate
 from gshtui.settings import paths
 from gshtui.system.ids import new_id
 from tests.kit.command import environment

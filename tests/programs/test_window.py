@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.guard.answer_keys import CHANGED, TOO_SOON, UNREAD
+from gshtui.guard.approval.answer_keys import CHANGED, TOO_SOON, UNREAD
 from gshtui.tmux.server import TmuxServer
 from tests.kit.configuration import made_project
 from tests.kit.home import Home

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.guard.answer_keys import PAUSE
-from gshtui.guard.rule_file import own_file
-from gshtui.guard.rules import read_rules
+from gshtui.guard.approval.answer_keys import PAUSE
+from gshtui.guard.rules.rule_book import read_rules
+from gshtui.guard.rules.rule_file import own_file
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.command import command, environment

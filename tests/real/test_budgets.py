@@ -20,7 +20,7 @@ from gshtui.bus.events.context_events import BudgetReached
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow
 from gshtui.fleet.native.permissions import SpendingBudget, spending_limit
-from gshtui.guard.approval import Gate
+from gshtui.guard.approval.gate import Gate
 from gshtui.settings.settings_tables import Budgets as Table
 from gshtui.store.store import Store
 from tests.kit.record import open_record

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gshtui.guard.rule_file import add_rule, own_file
+from gshtui.guard.rules.rule_file import add_rule, own_file
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh

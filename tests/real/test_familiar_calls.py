@@ -19,7 +19,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.messages import ToolCall, ToolResult
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import tool_schema
-from gshtui.guard.approval import Gate
+from gshtui.guard.approval.gate import Gate
 from gshtui.tools.commands import commands
 from gshtui.tools.familiar_calls import our_call
 from gshtui.tools.workspace import ToolConfig

@@ -93,8 +93,8 @@ async def test_what_a_commit_would_leave_out_show_or_replace_is_asked_about(tool
 
 
 async def test_rules_for_the_line_hold_for_the_tool(tools: ToolHarness) -> None:
-    from gshtui.guard import rules
-    from gshtui.guard.approval import Call, _rule  # pyright: ignore[reportPrivateUsage]
+    from gshtui.guard.approval.gate import Call, _rule  # pyright: ignore[reportPrivateUsage]
+    from gshtui.guard.rules import rule_book as rules
 
     tools.write_file("a.txt", "changed\n")
     judged = await tools.assess("git_commit", message="x", all=True)

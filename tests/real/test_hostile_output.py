@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.guard.answer_keys import PAUSE, READ
+from gshtui.guard.approval.answer_keys import PAUSE, READ
 from tests.kit.command import command, environment, run_gsh
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables

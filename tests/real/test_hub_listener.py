@@ -23,7 +23,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.cli import declared_forms
 from gshtui.commands.declaration import Assessment, Effect
-from gshtui.guard.approval import Call, Gate
+from gshtui.guard.approval.gate import Call, Gate
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.guard.sandbox.sandbox_run import SandboxRun
 from gshtui.guard.sandbox.sandboxes import Sandboxes

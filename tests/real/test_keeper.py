@@ -84,7 +84,7 @@ NOT_IN_KEEPER = {
     "xml",
     "gshtui.cli.declared_forms",
     "gshtui.cli.root",
-    "gshtui.guard.policy",
+    "gshtui.guard.policy.shell_policy",
     "gshtui.hub.agents_part",
     "gshtui.ui",
 }

@@ -18,7 +18,7 @@ from gshtui.commands.declaration import Caller, CommandError, Invocation, Progra
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.line_commands import commands as line_commands
 from gshtui.commands.registry import Registry
-from gshtui.guard.approval import Gate
+from gshtui.guard.approval.gate import Gate
 from gshtui.system.ids import new_id
 from gshtui.tools.commands import commands
 from gshtui.tools.workspace import ToolConfig

@@ -22,7 +22,7 @@ from gshtui.bus.events.context_events import BudgetReached, ContextCut, CutFaile
 from gshtui.bus.events.hub_events import Noticed, PartFailed
 from gshtui.bus.messages import Usage
 from gshtui.context.retrieval.result_text import log_lines
-from gshtui.guard.redaction import Redactor
+from gshtui.guard.secrets.redaction import Redactor
 from gshtui.store import log_writer
 from gshtui.store.log_reader import LogFollower, LogQuery, find_records
 from gshtui.store.log_records import Recorder, RecordType

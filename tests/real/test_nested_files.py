@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gshtui.commands.declaration import Outcome
-from gshtui.guard import obeyed_files
+from gshtui.guard.policy import obeyed_files
 from gshtui.guard.sandbox import nested_files
 from gshtui.guard.sandbox.nested_files import NestedFiles, runs_programs
 from gshtui.guard.sandbox.sandboxes import Sandboxes

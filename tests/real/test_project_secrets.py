@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.guard.policy.sensitive_paths import HOME_SECRETS, may_be_secret
 from gshtui.guard.sandbox import sandbox as sandbox_module
 from gshtui.guard.sandbox.sandboxes import Sandboxes
-from gshtui.guard.sensitive_paths import HOME_SECRETS, may_be_secret
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.tools.workspace import ToolConfig
 from tests.kit.home import Home

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gshtui.commands.declaration import CommandError, Outcome
-from gshtui.guard import shell_policy
+from gshtui.guard.policy import shell_policy
 from gshtui.guard.sandbox.reading_view import reading_view
 from gshtui.guard.sandbox.sandbox import find_bubblewrap, is_suitable_to_read
 from gshtui.guard.sandbox.sandbox_refusal import hidden_in

@@ -35,8 +35,8 @@ from gshtui.fleet.host_commands import InstallPackage, UninstallPackage, command
 from gshtui.fleet.native.spawn_requests import held_to_rights
 from gshtui.fleet.native.spec import Spec, make_spec, write_spec
 from gshtui.fleet.ports import LaunchTerms
-from gshtui.guard.approval import Call, Gate
-from gshtui.guard.rules import RuleBook, parse_rules
+from gshtui.guard.approval.gate import Call, Gate
+from gshtui.guard.rules.rule_book import RuleBook, parse_rules
 from gshtui.hosts import host_package
 from gshtui.hosts.host_checks import examine_host
 from gshtui.hosts.host_errors import HostError

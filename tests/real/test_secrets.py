@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gshtui.agents.telemetry import redactor
-from gshtui.guard.redaction import MARK, Redactor
-from gshtui.guard.report_redaction import redact_report
+from gshtui.guard.secrets.redaction import MARK, Redactor
+from gshtui.guard.secrets.report_redaction import redact_report
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.providers.candidates import candidates
@@ -28,10 +28,10 @@ from tests.kit.loopback.script import Call, Say
 from tests.kit.warm_program import run_gsh
 
 COVERS = (
-    "gshtui.guard.child_environment",
-    "gshtui.guard.secret_names",
+    "gshtui.guard.secrets.child_environment",
+    "gshtui.guard.secrets.secret_names",
     "gshtui.providers.keyring_key",
-    "gshtui.guard.report_redaction",
+    "gshtui.guard.secrets.report_redaction",
 )
 
 CANARY = "canary0c0ffee0badcafe0decade0facade0feed0"

@@ -15,8 +15,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.fleet.commands import commands
-from gshtui.guard.approval import Gate
-from gshtui.guard.rules import parse_rules
+from gshtui.guard.approval.gate import Gate
+from gshtui.guard.rules.rule_book import parse_rules
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.tools import setup_process, setup_record

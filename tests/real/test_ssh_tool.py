@@ -10,8 +10,8 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.commands.declaration import Assessment, CommandError
-from gshtui.guard.approval import Call, Gate
-from gshtui.guard.rules import RuleBook, parse_rules
+from gshtui.guard.approval.gate import Call, Gate
+from gshtui.guard.rules.rule_book import RuleBook, parse_rules
 from gshtui.tools.ssh_tool import ssh_command
 from gshtui.tools.workspace import ToolConfig
 from tests.kit.ssh_hosts import SshHost, ssh_host

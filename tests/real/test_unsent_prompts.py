@@ -13,8 +13,8 @@ from gshtui.bus.agent_reducer import apply_event
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.fleet_events import AgentChanged, MessagesHeldUp, PromptUnsent
 from gshtui.fleet.mail import unsent_prompts
-from gshtui.guard import open_approvals
-from gshtui.guard.open_approvals import OpenApprovals
+from gshtui.guard.approval import open_approvals
+from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.programs.foreground import input_taken
 from gshtui.programs.profile import load
 from gshtui.settings import paths

@@ -13,7 +13,7 @@ from gshtui.bus.agent_data import Respondent
 from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, Decision
 from gshtui.bus.events.shell_events import ShellRecorded
-from gshtui.guard.decision_log import DecisionQuery, read_decisions
+from gshtui.guard.rules.decision_log import DecisionQuery, read_decisions
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions

@@ -19,7 +19,7 @@ from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.events.agent_events import PromptQueued, PromptSubmitted
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentChanged
-from gshtui.guard.answer_keys import HAND, PAUSE, READ
+from gshtui.guard.approval.answer_keys import HAND, PAUSE, READ
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane, ReasonInput
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.approvals.rule_form import RuleForm

@@ -71,7 +71,7 @@ NOT_AT_REST = (
     "gshtui.fleet.follower",
     "gshtui.fleet.native.commands",
     "gshtui.fleet.terminal_tools.commands",
-    "gshtui.guard.refusal",
+    "gshtui.guard.policy.refusal",
 )
 
 PAINT = """

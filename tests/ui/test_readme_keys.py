@@ -59,7 +59,7 @@ from gshtui.fleet.agent_calls import (
 from gshtui.fleet.agent_lifecycle import kill_question
 from gshtui.fleet.agent_states import AgentState
 from gshtui.fleet.worktree_commands import FinishWorktree
-from gshtui.guard.question_text import question_parts
+from gshtui.guard.approval.question_text import question_parts
 from gshtui.hub.replay_player import ReplayPlayer, recording
 from gshtui.providers.model_command import ChangeModel
 from gshtui.settings.loader import load

@@ -21,9 +21,9 @@ from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.messages import Usage
 from gshtui.fleet.acp.acp_files import program_invocation
 from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions, Option, options_of, outcome, question_of
-from gshtui.guard.approval import Gate
+from gshtui.guard.approval.gate import Gate
 from gshtui.guard.modes import AgentModes
-from gshtui.guard.rules import parse_rules
+from gshtui.guard.rules.rule_book import parse_rules
 from gshtui.programs.acp.acp_commands import KNOWN, command_for, program_name
 from gshtui.programs.acp.acp_updates import (
     CallReport,

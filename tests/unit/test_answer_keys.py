@@ -12,7 +12,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
-from gshtui.guard.answer_keys import (
+from gshtui.guard.approval.answer_keys import (
     ANSWERS,
     CHANGED,
     HAND,

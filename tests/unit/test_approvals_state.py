@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentChanged, AgentRemoved
-from gshtui.guard.question_text import question_title
+from gshtui.guard.approval.question_text import question_title
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
     being_answered,
@@ -21,7 +21,7 @@ from gshtui.ui.approvals.approvals_state import (
 )
 from tests.kit.prompt_host import make_question
 
-COVERS = ("gshtui.guard.open_approvals",)
+COVERS = ("gshtui.guard.approval.open_approvals",)
 
 
 def settled(number: int) -> ApprovalSettled:

@@ -13,7 +13,7 @@ from gshtui import __version__
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.cli.at_prompt import command_of
 from gshtui.cli.root import run
-from gshtui.guard.answer_keys import KeyChosen
+from gshtui.guard.approval.answer_keys import KeyChosen
 from gshtui.headless import approval_prompt, workflow_process
 from gshtui.headless.gsh_prompt import PromptSession
 from gshtui.headless.recorded_run import HEAD, TAIL, Printed

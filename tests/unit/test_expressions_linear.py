@@ -29,8 +29,10 @@ MADE = {
         "gshtui/ui/prompt/fuzzy.py",
         "''.join((f'(?>.*?{re.escape(letter)})' for letter in query))",
     ): ["(?s)(?>.*?a)(?>.*?a)(?>.*?a)(?>.*?a)(?>.*?b)", "(?s)(?>.*?a)(?>.*?/)(?>.*?a)"],
-    ("gshtui/guard/program_table.py", "text"): [
-        *tomllib.loads((source.ROOT / "gshtui/guard/program_table.toml").read_text("utf-8"))["next_word"].values()
+    ("gshtui/guard/policy/program_table.py", "text"): [
+        *tomllib.loads((source.ROOT / "gshtui/guard/policy/program_table.toml").read_text("utf-8"))[
+            "next_word"
+        ].values()
     ],
     ("gshtui/hosts/host_errors.py", "pattern"): [pattern for pattern, *_ in SSH_MESSAGES],
     ("gshtui/headless/program_check.py", "pattern"): [
@@ -50,10 +52,10 @@ MADE = {
     ("gshtui/code/source_files.py", "b'(?<!\\\\w)%b(?!\\\\w)' % re.escape(word.encode('utf-8', 'replace'))"): [
         r"(?<!\w)aaaa(?!\w)"
     ],
-    ("gshtui/guard/refusal.py", "f'-[A-Za-z]*?{short}(?=[/~.$])'"): [r"-[A-Za-z]*?t(?=[/~.$])"],
-    ("gshtui/guard/refusal.py", "f'-[A-Za-z]*{short}'"): [r"-[A-Za-z]*t"],
+    ("gshtui/guard/policy/refusal.py", "f'-[A-Za-z]*?{short}(?=[/~.$])'"): [r"-[A-Za-z]*?t(?=[/~.$])"],
+    ("gshtui/guard/policy/refusal.py", "f'-[A-Za-z]*{short}'"): [r"-[A-Za-z]*t"],
     # Its results are held by its module, where they are found.
-    ("gshtui/guard/redaction.py", "*"): [],
+    ("gshtui/guard/secrets/redaction.py", "*"): [],
 }
 """Expressions that are made while the program runs, with examples of the worst of them."""
 

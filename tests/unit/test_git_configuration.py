@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.guard.git_configuration import programs_run
-from gshtui.guard.shell_policy import ENVIRONMENT, judge
+from gshtui.guard.policy.git_configuration import programs_run
+from gshtui.guard.policy.shell_policy import ENVIRONMENT, judge
 
 HEADING = '[filter "x"]\n'
 

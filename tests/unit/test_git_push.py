@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.guard.git_push import overwrites, with_flags
-from gshtui.guard.rules import line_matter, read_rules
-from gshtui.guard.shell_policy import judge
+from gshtui.guard.policy.git_push import overwrites, with_flags
+from gshtui.guard.policy.shell_policy import judge
+from gshtui.guard.rules.rule_book import line_matter, read_rules
 from gshtui.tools.path_location import Location
 from gshtui.tools.shell_assessment import assess_line
 

@@ -11,7 +11,7 @@ import pytest
 from gshtui.agents.personas import load_personas
 from gshtui.agents.prompts.prompt_store import read_prompts
 from gshtui.agents.skills.skill_store import read_skills
-from gshtui.guard.rules import read_rules
+from gshtui.guard.rules.rule_book import read_rules
 from gshtui.mcp_client.import_sources import found_servers
 from gshtui.programs import profile
 from gshtui.providers.catalog import Catalog

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from gshtui.guard.program_table import Role, programs, read_table, read_words, refusals, role
+from gshtui.guard.policy.program_table import Role, programs, read_table, read_words, refusals, role
 
 
 def test_the_shipped_table_is_well_formed() -> None:

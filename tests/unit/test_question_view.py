@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from gshtui.guard.question_text import QuestionLine, asked_words, question_lines, question_title, shortened
+from gshtui.guard.approval.question_text import QuestionLine, asked_words, question_lines, question_title, shortened
 from gshtui.headless.agent_pane import pane_lines
 from gshtui.headless.approval_prompt import question_text
 from gshtui.ui.approvals.question_view import wrapped_question
 from tests.kit.prompt_host import make_question
 
-COVERS = ("gshtui.guard.question_text",)
+COVERS = ("gshtui.guard.approval.question_text",)
 
 
 def shown(**fields: object) -> str:

@@ -31,7 +31,7 @@ from gshtui.cli.opening import read_opening
 from gshtui.cli.root import root
 from gshtui.context import context_mount, instruction_files
 from gshtui.context.context_mount import ASSEMBLY
-from gshtui.guard.rules import RuleFiles
+from gshtui.guard.rules.rule_book import RuleFiles
 from gshtui.headless import exits
 from gshtui.hosts import host_package
 from gshtui.hub.composition import build_hub
@@ -464,7 +464,7 @@ NOT_OURS = {
         "secrets.yaml",
         ".npmrc",
     ),
-    *("~/.local/bin", "mise.toml", "core.fsmonitor", "gshtui/guard/obeyed_files.toml"),
+    *("~/.local/bin", "mise.toml", "core.fsmonitor", "gshtui/guard/policy/obeyed_files.toml"),
 }
 """The shell's, git's, other programs', this clone's."""
 CALLS = {".call", "context/system.prompt", "context/pinned/", "conversation/007.msg", "members/"}

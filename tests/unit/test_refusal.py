@@ -6,7 +6,7 @@ import pytest
 
 from gshtui.cli.by_hand import MODULES
 from gshtui.cli.declared_forms import COMMANDS
-from gshtui.guard.shell_policy import refused
+from gshtui.guard.policy.shell_policy import refused
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.guard.rules import line_matter, read_rules
+from gshtui.guard.rules.rule_book import line_matter, read_rules
 
 RM = """\
 [[rule]]

@@ -8,8 +8,8 @@ import pytest
 
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.commands.declaration import RuleScope
-from gshtui.guard.rule_draft import DraftError, check, coverage, draft, grant_rule
-from gshtui.guard.rules import RuleBook, RuleMatter, line_matter, parse_rules
+from gshtui.guard.rules.rule_book import RuleBook, RuleMatter, line_matter, parse_rules
+from gshtui.guard.rules.rule_draft import DraftError, check, coverage, draft, grant_rule
 
 PROJECT = Path("/src/aurora")
 

@@ -8,8 +8,8 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.commands.declaration import Assessment, Effect
-from gshtui.guard.approval import Call, Gate
-from gshtui.guard.rules import RuleBook, RuleFiles, RuleMatter, line_matter
+from gshtui.guard.approval.gate import Call, Gate
+from gshtui.guard.rules.rule_book import RuleBook, RuleFiles, RuleMatter, line_matter
 
 
 @pytest.fixture

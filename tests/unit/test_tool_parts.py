@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.commands.declaration import Assessment
-from gshtui.guard.child_environment import agent_environment, command_environment
+from gshtui.guard.policy.sensitive_paths import HOME_SECRETS, guarded, secret, starts_things
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
-from gshtui.guard.sensitive_paths import HOME_SECRETS, guarded, secret, starts_things
+from gshtui.guard.secrets.child_environment import agent_environment, command_environment
 from gshtui.text.glob_pattern import PatternError, compile_glob, fixed_part
 from gshtui.text.unified_diff import count_changes, make_diff
 from gshtui.tools.command_output import Spool
@@ -25,7 +25,7 @@ from gshtui.tools.shell_assessment import assess_line
 from gshtui.tools.worktree import is_branch_name
 
 COVERS = (
-    "gshtui.guard.sensitive_paths",
+    "gshtui.guard.policy.sensitive_paths",
     "gshtui.text.glob_pattern",
     "gshtui.text.unified_diff",
     "gshtui.tools.file_type",

@@ -21,7 +21,7 @@ from gshtui.bus.events.agent_events import PromptWithdrawn, TurnFinished
 from gshtui.bus.messages import ToolCall, ToolResult
 from gshtui.context.engine import ContextEngine
 from gshtui.context.ports import MemoryContextStore
-from gshtui.guard.approval import Gate
+from gshtui.guard.approval.gate import Gate
 from tests.kit.agent_harness import AgentHarness
 from tests.kit.home import Home
 from tests.kit.scripted_provider import ScriptedProvider, tool_call

@@ -14,7 +14,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import Assessment, Caller, Effect, Invocation
 from gshtui.context.commands.access import ContextAccess
-from gshtui.guard.approval import Call, Gate
+from gshtui.guard.approval.gate import Call, Gate
 from gshtui.guard.modes import AgentModes
 from tests.kit.agent_harness import AgentHarness
 from tests.kit.scripted_provider import ScriptedProvider, tool_call

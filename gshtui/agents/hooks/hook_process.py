@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from gshtui.agents.hooks.hook_set import Hook
 from gshtui.commands.declaration import CommandError
-from gshtui.guard.child_environment import command_environment
+from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.tools.command_output import Capture, Spool

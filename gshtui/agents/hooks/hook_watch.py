@@ -17,7 +17,7 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.session_events import SessionClosed, SessionOpened
-from gshtui.guard.question_text import asked_words
+from gshtui.guard.approval.question_text import asked_words
 from gshtui.system.tasks import cancel_and_wait, start_job
 
 _WIND_DOWN = 5.0

@@ -15,7 +15,7 @@ from gshtui.bus.events.context_events import BudgetReached
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.usage_data import By, UsageSum
 from gshtui.commands.declaration import Assessment, Effect
-from gshtui.guard.approval import Call, Gate
+from gshtui.guard.approval.gate import Call, Gate
 from gshtui.settings.settings_tables import Budgets as Table
 from gshtui.store.store_errors import StoreError
 from gshtui.store.usage_table import day_of

@@ -19,7 +19,7 @@ from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import validate
 from gshtui.commands.registry import Registry
-from gshtui.guard.approval import Call, Gate
+from gshtui.guard.approval.gate import Call, Gate
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text import unified_diff

@@ -21,7 +21,7 @@ from gshtui.bus.events.agent_events import AgentStatusChanged, QuestionAnswered
 from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation
-from gshtui.guard.approval import Call, Gate, Verdict
+from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.programs.acp.acp_updates import CallReport
 from gshtui.programs.choice_meaning import digits_of, meaning_of
 from gshtui.system.ids import new_id

@@ -39,7 +39,7 @@ from gshtui.commands.schema import PLAIN, RARE, ToolParameters
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.mail.mail_service import MailService
 from gshtui.fleet.mail.outbox import PARENT, Address, MailOutbox
-from gshtui.guard import shell_policy
+from gshtui.guard.policy import shell_policy
 from gshtui.programs.profile import Profile, takes_code
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError

@@ -28,7 +28,7 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
 from gshtui.fleet.ports import FleetError
-from gshtui.guard.open_approvals import ApprovalWatch
+from gshtui.guard.approval.open_approvals import ApprovalWatch
 from gshtui.shell import hub_registry
 from gshtui.shell.event_table import AGENT
 from gshtui.shell.hub_listener import HubConnection, HubListener

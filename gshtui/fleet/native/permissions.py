@@ -17,7 +17,7 @@ from gshtui.commands.declaration import Effect
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.commands.tool_search import FIND_TOOL, find_tool_command
 from gshtui.fleet.native.spec import ToolLimit
-from gshtui.guard.approval import Gate
+from gshtui.guard.approval.gate import Gate
 from gshtui.store.store_errors import StoreError
 
 

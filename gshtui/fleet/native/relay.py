@@ -45,7 +45,7 @@ from gshtui.fleet.native.remote_agent import RemoteAgent
 from gshtui.fleet.native.spawn_requests import SpawnRequests
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
 from gshtui.fleet.native.unreached_prompts import UnreachedPrompts
-from gshtui.guard.approval import Gate
+from gshtui.guard.approval.gate import Gate
 from gshtui.shell.event_table import AGENT, FACE
 from gshtui.shell.hub_listener import HubConnection, HubListener
 from gshtui.shell.hub_registry import HubEntry

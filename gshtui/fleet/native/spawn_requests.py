@@ -18,7 +18,7 @@ from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
 from gshtui.fleet.native.remote_agent import RemoteAgent
 from gshtui.fleet.native.spec import SPAWN_AGENT, Spec
-from gshtui.guard.approval import Call, Gate
+from gshtui.guard.approval.gate import Call, Gate
 from gshtui.shell.line_stream import BadLine
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, start_job

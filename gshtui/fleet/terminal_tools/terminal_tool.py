@@ -26,7 +26,7 @@ from gshtui.fleet.terminal_tools.targets import (
     TerminalTargets,
     from_typing_error,
 )
-from gshtui.guard import shell_policy
+from gshtui.guard.policy import shell_policy
 from gshtui.programs.pane_view import SessionError
 from gshtui.programs.pane_writer import PaneWriter, Sent, State
 from gshtui.text.sanitise import one_line, plain

@@ -24,7 +24,7 @@ from gshtui.fleet.terminal_tools.targets import (
     from_typing_error,
     is_of_project,
 )
-from gshtui.guard import shell_policy
+from gshtui.guard.policy import shell_policy
 from gshtui.programs.cli_session import said_since
 from gshtui.programs.pane_view import Seen, SessionError
 from gshtui.programs.pane_writer import Sent

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from gshtui.guard.obeyed_files import HOOKS
+from gshtui.guard.policy.obeyed_files import HOOKS
 from gshtui.settings.git_programs import configured_files
 from gshtui.system.caller_environment import caller_environ
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gshtui.guard.obeyed_files import ANYWHERE, has_obeyed_pattern, is_obeyed_anywhere
-from gshtui.guard.sensitive_paths import may_be_secret
+from gshtui.guard.policy.obeyed_files import ANYWHERE, has_obeyed_pattern, is_obeyed_anywhere
+from gshtui.guard.policy.sensitive_paths import may_be_secret
 
 _PASSED = frozenset(("node_modules", "site-packages", ".venv", "venv", "__pycache__", ".tox", ".nox", *ANYWHERE))
 _MOST = 20_000

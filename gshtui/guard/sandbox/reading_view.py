@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from gshtui.guard import sensitive_paths
+from gshtui.guard.policy import sensitive_paths
 from gshtui.system.caller_environment import caller_environ
 
 _HOMES = ("/home", "/root", "/mnt", "/media", "/srv")

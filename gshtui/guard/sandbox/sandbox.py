@@ -23,8 +23,8 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from gshtui.guard import sensitive_paths
-from gshtui.guard.obeyed_files import ANYWHERE, AT_TOP
+from gshtui.guard.policy import sensitive_paths
+from gshtui.guard.policy.obeyed_files import ANYWHERE, AT_TOP
 from gshtui.guard.sandbox import seatbelt
 from gshtui.guard.sandbox.nested_files import NestedFiles
 from gshtui.guard.sandbox.open_run import Around, Note, OpenRun, RunNote, exchanged, folders_around, move_out
@@ -42,7 +42,7 @@ _SECRETS = (
     *(".docker", ".terraform.d", ".local/share/atuin"),
     *(".claude", ".claude.json", ".codex", ".gemini", ".local/share/opencode"),
 )
-"""What no command sees of its homes, if it is there; more is asked about by `guard/sensitive_paths.py`."""
+"""What no command sees of its homes, if it is there; more is asked about by `guard/policy/sensitive_paths.py`."""
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
 """For our scripts in it. Not that of an environment, which may be in a folder of which the sandbox has its own."""
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))

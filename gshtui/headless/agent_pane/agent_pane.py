@@ -37,7 +37,7 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.native.spec import Spec
-from gshtui.guard.answer_keys import (
+from gshtui.guard.approval.answer_keys import (
     ANSWERS,
     AnswerKeys,
     KeyChosen,
@@ -52,7 +52,7 @@ from gshtui.guard.answer_keys import (
     offers,
     program_choices,
 )
-from gshtui.guard.question_text import PROGRAM, program_request
+from gshtui.guard.approval.question_text import PROGRAM, program_request
 from gshtui.headless.agent_pane.pane_input import InputAction, InputLine
 from gshtui.headless.agent_pane.pane_lines import (
     BOLD,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import LiteralString
 
-from gshtui.guard.question_text import digits_of, numbered, question_rows
+from gshtui.guard.approval.question_text import digits_of, numbered, question_rows
 from gshtui.headless.agent_pane.pane_style import DIM, GREEN, RED, styled
 from gshtui.text.diff_rows import DiffRow, change_at, changed_words, diff_rows, partner_in
 from gshtui.text.sanitise import CleanText, clean_text, plain

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gshtui.guard.answer_keys import AnswerKeys
+from gshtui.guard.approval.answer_keys import AnswerKeys
 from gshtui.text.terminal_sequences import TerminalReader, is_letter, terminal_decoder
 
 MAX_INPUT = 1_000_000

@@ -18,9 +18,9 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import FaultReported, Noticed
 from gshtui.bus.loop_faults import in_words
-from gshtui.guard import question_text
-from gshtui.guard.answer_keys import Offer, line_of, list_of
-from gshtui.guard.question_text import DECISIONS, LineKind, QuestionLine
+from gshtui.guard.approval import question_text
+from gshtui.guard.approval.answer_keys import Offer, line_of, list_of
+from gshtui.guard.approval.question_text import DECISIONS, LineKind, QuestionLine
 from gshtui.headless.agent_pane.pane_diff import change_asked, diff_lines
 from gshtui.headless.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
 from gshtui.headless.agent_pane.pane_style import BOLD, CYAN, DIM, GREEN, RED, YELLOW, styled
@@ -102,7 +102,7 @@ def _words(lines: Sequence[QuestionLine]) -> list[CleanText]:
 
 def rule_lines(event: ApprovalRequested) -> list[CleanText]:
     """The rule that would be saved, and what it would let run. To change one, `guard rules` names the file."""
-    from gshtui.guard.rule_file import own_file  # not before there is a rule
+    from gshtui.guard.rules.rule_file import own_file  # not before there is a rule
 
     told, *covered = question_text.rule_words(event.rule, own_file())
     rule = [styled(f"  {line}", CYAN) for text in event.rule.rstrip().split("\n") for line in visible_lines(text)]

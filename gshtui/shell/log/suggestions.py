@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from gshtui.guard.redaction import MARK
+from gshtui.guard.secrets.redaction import MARK
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
 from gshtui.store.command_history import PrefixRun

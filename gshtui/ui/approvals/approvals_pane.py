@@ -21,7 +21,7 @@ from textual.widgets import Static
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
-from gshtui.guard.answer_keys import (
+from gshtui.guard.approval.answer_keys import (
     OPEN,
     OUT_OF_SIGHT,
     UNREAD,
@@ -37,8 +37,8 @@ from gshtui.guard.answer_keys import (
     changing,
     choices,
 )
-from gshtui.guard.open_approvals import APPROVAL_EVENTS
-from gshtui.guard.question_text import question_parts, question_row, question_title
+from gshtui.guard.approval.open_approvals import APPROVAL_EVENTS
+from gshtui.guard.approval.question_text import question_parts, question_row, question_title
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
     being_answered,

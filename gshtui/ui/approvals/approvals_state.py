@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalRequested
-from gshtui.guard import open_approvals
-from gshtui.guard.answer_keys import Offer, offers, program_offers
-from gshtui.guard.open_approvals import OpenApprovals
-from gshtui.guard.question_text import program_request
+from gshtui.guard.approval import open_approvals
+from gshtui.guard.approval.answer_keys import Offer, offers, program_offers
+from gshtui.guard.approval.open_approvals import OpenApprovals
+from gshtui.guard.approval.question_text import program_request
 
 FORM_TOOL = "mcp_question"
 """The tool of questions that a server asks the person; they may ask for values."""

@@ -20,8 +20,8 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.guard.answer_keys import ANSWERS, OPEN, Offer, rows_of, worded
-from gshtui.guard.question_text import LineKind, QuestionLine, QuestionParts
+from gshtui.guard.approval.answer_keys import ANSWERS, OPEN, Offer, rows_of, worded
+from gshtui.guard.approval.question_text import LineKind, QuestionLine, QuestionParts
 
 if TYPE_CHECKING:
     from gshtui.ui.approvals.question_change import QuestionChange

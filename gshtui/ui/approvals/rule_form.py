@@ -58,7 +58,7 @@ class RuleForm(Vertical, can_focus=False):
     @property
     def mistake(self) -> str:
         """Why it cannot be saved, with the line; empty if it can."""
-        from gshtui.guard.rule_draft import DraftError, check  # its parsers are needed only here
+        from gshtui.guard.rules.rule_draft import DraftError, check  # its parsers are needed only here
 
         try:
             check(self.text, self.request)
@@ -72,8 +72,8 @@ class RuleForm(Vertical, can_focus=False):
 
     def describe(self) -> None:
         """Show where it would be saved and what it would cover."""
-        from gshtui.guard.question_text import rule_words
-        from gshtui.guard.rule_file import own_file
+        from gshtui.guard.approval.question_text import rule_words
+        from gshtui.guard.rules.rule_file import own_file
 
         told, *covered = rule_words(self.text, own_file())
         self._words.update(Content("\n".join((told, *(f"  {each}" for each in covered)))))

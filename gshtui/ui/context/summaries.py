@@ -22,7 +22,7 @@ from textual.widgets import Button, Static, TextArea
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.context_events import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
-from gshtui.guard.answer_keys import AnswerKeys, Choice, KeyChosen, Passed
+from gshtui.guard.approval.answer_keys import AnswerKeys, Choice, KeyChosen, Passed
 from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.bound_keys import BoundKeys, key_of

@@ -21,7 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Log, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from gshtui.guard.answer_keys import AnswerKeys, KeyChosen
+from gshtui.guard.approval.answer_keys import AnswerKeys, KeyChosen
 from gshtui.ui.kit.bound_keys import BoundKeys, with_keys
 from gshtui.ui.kit.filtered_list import FilteredList
 from gshtui.ui.kit.fitted_text import fit

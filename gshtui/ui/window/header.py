@@ -19,7 +19,7 @@ from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import BranchChanged, HubStarted, HubStopped, PartFailed, PartStarted
-from gshtui.guard import open_approvals
+from gshtui.guard.approval import open_approvals
 from gshtui.text import units
 from gshtui.ui.agents import agents_state
 from gshtui.ui.agents.agents_state import AgentView

@@ -27,7 +27,7 @@ from gshtui.bus.events.hub_events import (
     SubscriberFailed,
 )
 from gshtui.bus.events.session_events import SessionOpened, SessionTitled
-from gshtui.guard.question_text import asked_words
+from gshtui.guard.approval.question_text import asked_words
 from gshtui.system.faults import Fault
 from gshtui.ui.kit.textual.driver import write_sequence
 from gshtui.ui.kit.textual.isolation import in_words

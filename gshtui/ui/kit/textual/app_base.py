@@ -19,7 +19,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from gshtui.bus.loop_faults import part_of
-from gshtui.guard.report_redaction import redact_report
+from gshtui.guard.secrets.report_redaction import redact_report
 from gshtui.settings import paths
 from gshtui.system.faults import FaultLog
 from gshtui.text.marked_words import unmarked

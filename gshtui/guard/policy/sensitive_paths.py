@@ -11,7 +11,7 @@ import os
 import re
 from pathlib import Path
 
-from gshtui.guard.obeyed_files import is_obeyed
+from gshtui.guard.policy.obeyed_files import is_obeyed
 
 HOME_SECRETS = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".oci", ".password-store", ".mozilla", ".thunderbird", ".fly"),

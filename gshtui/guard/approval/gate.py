@@ -15,11 +15,11 @@ from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.approval_events import DENIED, REASON, ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Effect, RuleScope, SandboxUse
-from gshtui.guard import sensitive_paths
+from gshtui.guard.approval.question_text import waiting_words
 from gshtui.guard.modes import AgentModes
-from gshtui.guard.question_text import waiting_words
-from gshtui.guard.rule_paths import escaped
-from gshtui.guard.rules import GuardRule, RuleBook, RuleMatter, line_matter, parse_rules
+from gshtui.guard.policy import sensitive_paths
+from gshtui.guard.rules.rule_book import GuardRule, RuleBook, RuleMatter, line_matter, parse_rules
+from gshtui.guard.rules.rule_paths import escaped
 from gshtui.system.ids import new_id
 from gshtui.system.time_limit import time_limit
 from gshtui.text.marked_words import unmarked
@@ -192,7 +192,7 @@ class Gate:
         command = call.arguments.get("command")
         if assessment.effect is not Effect.EXECUTE or not isinstance(command, str):
             return ""
-        from gshtui.guard import shell_policy  # its tables are large: not before something is to run
+        from gshtui.guard.policy import shell_policy  # its tables are large: not before something is to run
 
         why = shell_policy.refused(command)
         return f"Always refused: {why}." if why else ""
@@ -306,7 +306,7 @@ class Gate:
         """The rule that `always` would save; empty if none would allow this call, and it is not offered."""
         if self._save_rule is None or not assessment.pattern:
             return ""
-        from gshtui.guard import rule_draft
+        from gshtui.guard.rules import rule_draft
 
         here = self._rules().project
         project = Path(assessment.root) if assessment.machine else here
@@ -321,8 +321,8 @@ class Gate:
 
     async def _saved(self, request: ApprovalRequested, text: str) -> bool:
         """Save the rule of an `always`, as the person left it; says so if it could not be."""
-        from gshtui.guard.rule_draft import DraftError, check
-        from gshtui.guard.rule_file import RuleFileError
+        from gshtui.guard.rules.rule_draft import DraftError, check
+        from gshtui.guard.rules.rule_file import RuleFileError
 
         assert self._save_rule is not None
         try:

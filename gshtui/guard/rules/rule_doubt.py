@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from gshtui.guard import program_table, shell_line
-from gshtui.guard.shell_line import ShellWord, SimpleCommand
+from gshtui.guard.policy import program_table, shell_line
+from gshtui.guard.policy.shell_line import ShellWord, SimpleCommand
 
 _NESTED = 3
 """How deep a line inside a word (`bash -c '…'`) is read."""

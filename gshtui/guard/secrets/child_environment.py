@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
-from gshtui.guard.secret_names import is_secret_name
+from gshtui.guard.secrets.secret_names import is_secret_name
 
 _SECRET_VALUE = re.compile(
     r"^(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|AKIA[A-Z0-9]{16}"

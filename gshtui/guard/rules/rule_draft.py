@@ -13,8 +13,8 @@ from typing import Any
 
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.commands.declaration import Effect, RuleScope
-from gshtui.guard.rule_paths import escaped
-from gshtui.guard.rules import GuardRule, RuleBook, RuleMatter, line_matter, parse_rules
+from gshtui.guard.rules.rule_book import GuardRule, RuleBook, RuleMatter, line_matter, parse_rules
+from gshtui.guard.rules.rule_paths import escaped
 
 _FILE = Path("the rule")
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from gshtui.guard.rules import GuardRule, parse_rules, rule_starts
+from gshtui.guard.rules.rule_book import GuardRule, parse_rules, rule_starts
 from gshtui.settings import paths
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files

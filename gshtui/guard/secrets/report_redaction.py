@@ -7,6 +7,6 @@ import os
 
 def redact_report(text: str) -> str:
     """The text without secrets, and without the values of this process's secret variables. Never raises."""
-    from gshtui.guard.redaction import Redactor
+    from gshtui.guard.secrets.redaction import Redactor
 
     return Redactor(os.environ).redact(text)

@@ -17,10 +17,10 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, RuleScope, Unconfirmed, UsageError
-from gshtui.guard.approval import Call, Gate
-from gshtui.guard.rule_draft import grant_rule
-from gshtui.guard.rule_file import RuleFileError, add_rule, own_file, remove_rule
-from gshtui.guard.rules import RuleFiles, parse_rules, read_rules
+from gshtui.guard.approval.gate import Call, Gate
+from gshtui.guard.rules.rule_book import RuleFiles, parse_rules, read_rules
+from gshtui.guard.rules.rule_draft import grant_rule
+from gshtui.guard.rules.rule_file import RuleFileError, add_rule, own_file, remove_rule
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
@@ -29,7 +29,7 @@ from tests.kit.native_agents import EventLog
 
 COVERS = (
     "gshtui.agents.approval_commands",
-    "gshtui.guard.rule_file",
+    "gshtui.guard.rules.rule_file",
     "gshtui.agents.commands",
     "gshtui.store.grant_table",
 )

@@ -86,7 +86,7 @@ def question_row(request: ApprovalRequested, name: str = "", *, short: bool = Fa
 
 def _wish(request: ApprovalRequested, name: str) -> tuple[str, str, str]:
     """Who asks, for what, and with what."""
-    from gshtui.guard.rules import SERVER_TOOL  # not before the first letter
+    from gshtui.guard.rules.rule_book import SERVER_TOOL  # not before the first letter
     from gshtui.text.sanitise import one_line
 
     who, tool = one_line(name or request.agent, 40), one_line(request.tool, 40)
@@ -195,7 +195,7 @@ def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
 
 def rule_words(rule: str, file: Path) -> list[str]:
     """What a person is told about a rule before it is saved: where, and what it would let run."""
-    from gshtui.guard.rule_draft import coverage  # its parsers are needed only now
+    from gshtui.guard.rules.rule_draft import coverage  # its parsers are needed only now
     from gshtui.text.sanitise import literal, one_line
 
     home = Path.home()

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gshtui.guard import program_table, sensitive_paths, shell_line
-from gshtui.guard.secret_names import is_secret_name
-from gshtui.guard.shell_line import ShellLine
+from gshtui.guard.policy import program_table, sensitive_paths, shell_line
+from gshtui.guard.policy.shell_line import ShellLine
+from gshtui.guard.secrets.secret_names import is_secret_name
 
 _LONGEST = 131_000
 _NESTED = 6

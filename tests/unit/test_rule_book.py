@@ -9,12 +9,12 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.commands.declaration import Assessment, Effect, JudgedPart
-from gshtui.guard.approval import Call, Gate, Verdict
+from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.guard.commands import ruled
 from gshtui.guard.modes import MODES, AgentModes
-from gshtui.guard.rules import RuleBook, RuleFiles, RuleMatter, line_matter, parse_rules, read_rules
-from gshtui.guard.sensitive_paths import guarded
-from gshtui.guard.shell_policy import judge
+from gshtui.guard.policy.sensitive_paths import guarded
+from gshtui.guard.policy.shell_policy import judge
+from gshtui.guard.rules.rule_book import RuleBook, RuleFiles, RuleMatter, line_matter, parse_rules, read_rules
 from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project
 from tests.kit.home import Home

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
-from gshtui.guard.secret_names import FAMILIES, TAIL, is_secret_name
+from gshtui.guard.secrets.secret_names import FAMILIES, TAIL, is_secret_name
 
 MARK = "[redacted]"
 """Replaces a secret."""

@@ -18,12 +18,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from gshtui.guard import git_push, rule_paths
+from gshtui.guard.policy import git_push
+from gshtui.guard.rules import rule_paths
 from gshtui.settings.toml_file import load_toml, read_bytes
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
-    from gshtui.guard.shell_line import ShellWord
+    from gshtui.guard.policy.shell_line import ShellWord
 
 Decision = Literal["allow", "ask", "deny"]
 _STRICTEST: tuple[Decision, ...] = ("deny", "ask", "allow")
@@ -149,7 +150,7 @@ class GuardRule:
         for words in (*matter.commands, *matter.inner) if self.paths else ():
             if _runs(words, self.program) and (why := rule_paths.command_doubt(words, self.paths, matter.project)):
                 return why
-        from gshtui.guard import rule_doubt
+        from gshtui.guard.rules import rule_doubt
 
         exact = bool(self.flags or self.paths or self.exactly)
         program = self.program or tuple(self._exact_words[:1])
@@ -422,7 +423,8 @@ def _about_example(rule: GuardRule, example: str) -> bool:
 
 def line_matter(tool: str, command: str) -> RuleMatter:
     """A shell line as rules see it."""
-    from gshtui.guard import rule_doubt, shell_line
+    from gshtui.guard.policy import shell_line
+    from gshtui.guard.rules import rule_doubt
 
     files = [(":", redirect.target.text) for redirect in shell_line.read(command).redirects]
     inner = (*rule_doubt.commands(command), *files)

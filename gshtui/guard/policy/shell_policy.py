@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Literal
 
 from gshtui.commands.declaration import RuleScope
-from gshtui.guard import git_configuration, git_push, program_table, refusal, sensitive_paths, shell_line
-from gshtui.guard.shell_line import ShellWord, SimpleCommand
+from gshtui.guard.policy import git_configuration, git_push, program_table, refusal, sensitive_paths, shell_line
+from gshtui.guard.policy.shell_line import ShellWord, SimpleCommand
 from gshtui.system.caller_environment import caller_environ
 
 Verdict = Literal["allow", "ask", "deny"]

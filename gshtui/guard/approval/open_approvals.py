@@ -16,7 +16,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentRemoved, AgentSpawned
-from gshtui.guard.question_text import program_request
+from gshtui.guard.approval.question_text import program_request
 
 APPROVAL_EVENTS: tuple[type[Event], ...] = (
     AgentChanged,
