@@ -20,7 +20,7 @@ from gshtui.store.checkpoint_table import CheckpointTable, Kind
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.faults import in_one_line, outside_failure
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.tools.shadow_repository import KeptFile, ShadowRepository, read_kept
+from gshtui.tools.git.shadow_repository import KeptFile, ShadowRepository, read_kept
 
 NoticeLevel = Literal["info", "warning"]
 

@@ -8,7 +8,7 @@ from gshtui.context.retrieval import search_commands
 from gshtui.context.retrieval.shell_summary import SyncShells
 from gshtui.settings.model import Settings
 from gshtui.store.store import Store
-from gshtui.tools import stored_output
+from gshtui.tools.shell import stored_output
 
 
 def commands(

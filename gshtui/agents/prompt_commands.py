@@ -17,7 +17,7 @@ from gshtui.commands.declaration import Access, Command, CommandError, Invocatio
 from gshtui.commands.registry import AnyCommand
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line
-from gshtui.tools.git import git
+from gshtui.tools.git.git import git
 
 AGENTS_FILE = "AGENTS.md"
 PROMPT_COMMANDS = ("init", "review", "file")

@@ -19,7 +19,7 @@ from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
-from gshtui.tools.shadow_repository import FileRestore, ShadowError, ShadowRepository
+from gshtui.tools.git.shadow_repository import FileRestore, ShadowError, ShadowRepository
 
 _NAMED = 5
 _MOST_RESULTS = 200

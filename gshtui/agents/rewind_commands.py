@@ -37,8 +37,8 @@ from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line
-from gshtui.tools.shadow_repository import ShadowError
-from gshtui.tools.worktree import discard_worktree
+from gshtui.tools.git.shadow_repository import ShadowError
+from gshtui.tools.git.worktree import discard_worktree
 
 _PARTS = frozenset({"store"})
 _NAMED = 12

@@ -18,7 +18,7 @@ from gshtui.fleet.ports import RecoveredAgents, RecoveryPlan, RevivedAgent
 
 if TYPE_CHECKING:
     from gshtui.programs.status import KnownStatus
-    from gshtui.tools.setup_record import SetupRecord
+    from gshtui.tools.git.setup_record import SetupRecord
 
 FLEET_PARTS = frozenset({"store", "fleet"})
 """The parts of the hub that these commands need."""

@@ -27,7 +27,7 @@ from gshtui.system.environment import program_environment
 
 if TYPE_CHECKING:
     from gshtui.fleet.native.spec import Spec
-    from gshtui.tools.worktree_setup import Consent
+    from gshtui.tools.git.worktree_setup import Consent
 
 
 _RESUMED = "resumed its conversation"
@@ -111,8 +111,8 @@ class CommandLines:
         Args:
             setup: a person agreed to the set-up command; then it also runs in a worktree that was there.
         """
-        from gshtui.tools.worktree import list_worktrees
-        from gshtui.tools.worktree_create import create_worktree
+        from gshtui.tools.git.worktree import list_worktrees
+        from gshtui.tools.git.worktree_create import create_worktree
 
         terms, cwd = self._terms, Path(row.cwd)
         try:
@@ -140,8 +140,8 @@ class CommandLines:
 
         Raises `FleetError`.
         """
-        from gshtui.tools.worktree import find_worktree
-        from gshtui.tools.worktree_fork import fork_worktree
+        from gshtui.tools.git.worktree import find_worktree
+        from gshtui.tools.git.worktree_fork import fork_worktree
 
         terms, cwd = self._terms, Path(row.cwd)
         try:
@@ -163,8 +163,8 @@ class CommandLines:
 
     async def unasked_setup(self, cwd: Path, branch: str) -> SetupPlan | None:
         """The set-up command of a new worktree about which nobody here is asked once that is made."""
-        from gshtui.tools.setup_process import place_of
-        from gshtui.tools.worktree import list_worktrees
+        from gshtui.tools.git.setup_process import place_of
+        from gshtui.tools.git.worktree import list_worktrees
 
         argv = self._terms.setup
         if not argv or self._consent is not None:
@@ -178,7 +178,7 @@ class CommandLines:
 
     async def _set_up(self, row: AgentRow, worktree: Path, agreed: bool) -> list[str]:
         """Run the set-up command there if somebody consents, or has `agreed`; what became of it, a sentence each."""
-        from gshtui.tools.worktree_setup import no_consent, run_setup
+        from gshtui.tools.git.worktree_setup import no_consent, run_setup
 
         argv = self._terms.setup
         if not argv:
@@ -199,7 +199,7 @@ class CommandLines:
 
     async def discard_worktree(self, worktree: Path, branch: str) -> None:
         """Take that back. Never raises `FleetError`. `branch`: empty: it was there before, and stays."""
-        from gshtui.tools.worktree import discard_worktree, list_worktrees
+        from gshtui.tools.git.worktree import discard_worktree, list_worktrees
 
         try:
             main = (await list_worktrees(worktree))[0]
@@ -210,7 +210,7 @@ class CommandLines:
 
     async def unsaved(self, row: AgentRow) -> list[str]:
         """What is uncommitted or unpushed in its worktree, or a sentence that this is unknown."""
-        from gshtui.tools.worktree_state import unsaved_work
+        from gshtui.tools.git.worktree_state import unsaved_work
 
         if not row.worktree:
             return []

@@ -21,7 +21,7 @@ from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.verbatim import fenced
 
 if TYPE_CHECKING:
-    from gshtui.tools.setup_record import SetupRecord
+    from gshtui.tools.git.setup_record import SetupRecord
 
 _SETUP_LINES = 40
 
@@ -164,7 +164,7 @@ def sent_message(_invocation: Invocation, sent: calls.SentMessage) -> Outcome:
 
 def _setup(record: SetupRecord) -> tuple[str, dict[str, Any]]:
     """What became of the set-up command of a worktree, with the end of what it printed: for people, and as data."""
-    from gshtui.tools import setup_record  # only agents with a worktree have one
+    from gshtui.tools.git import setup_record  # only agents with a worktree have one
 
     lines, more = setup_record.last_lines(record, _SETUP_LINES)
     parts = [" ".join(visible(each) for each in (record.said, record.sandbox) if each)]

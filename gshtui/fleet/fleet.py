@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.program_options import ProgramOptions
     from gshtui.fleet.starter import Recoverer, Starter
     from gshtui.guard.approval.open_approvals import OpenApprovals
-    from gshtui.tools.setup_record import SetupRecord
+    from gshtui.tools.git.setup_record import SetupRecord
 
 
 def remove_agent_files(data: Path, agent: str) -> None:
@@ -305,7 +305,7 @@ class Fleet:
         """What became of the set-up command of the agent's worktree; `None` where there was none."""
         if not row.worktree:
             return None
-        from gshtui.tools import setup_record  # only agents with a worktree have one
+        from gshtui.tools.git import setup_record  # only agents with a worktree have one
 
         folder = self._context.options.data / "worktrees"
         return await asyncio.to_thread(setup_record.find, folder, Path(row.worktree))

@@ -82,7 +82,7 @@ class Forks:
     async def _branch(self, original: AgentRow, wished: str, name: str) -> str:
         """A branch that does not exist yet: exactly the wished one, or one after the fork's name."""
         from gshtui.store.agent_table import word
-        from gshtui.tools.worktree_fork import free_branch
+        from gshtui.tools.git.worktree_fork import free_branch
 
         folder = Path(original.cwd)
         if not await asyncio.to_thread(folder.is_dir):

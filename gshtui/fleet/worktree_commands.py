@@ -39,10 +39,10 @@ from gshtui.fleet.fleet_context import is_over
 from gshtui.fleet.ports import FleetError
 from gshtui.text.sanitise import one_line, visible
 from gshtui.text.similar_names import known_names
-from gshtui.tools.setup_process import place_of
-from gshtui.tools.worktree import Worktree, find_worktree, list_worktrees
-from gshtui.tools.worktree_finish import FinishedWorktree, FinishPlan, How, finish_worktree, plan_finish
-from gshtui.tools.worktree_setup import Consent
+from gshtui.tools.git.setup_process import place_of
+from gshtui.tools.git.worktree import Worktree, find_worktree, list_worktrees
+from gshtui.tools.git.worktree_finish import FinishedWorktree, FinishPlan, How, finish_worktree, plan_finish
+from gshtui.tools.git.worktree_setup import Consent
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandboxes import Sandboxes

@@ -65,7 +65,7 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
     from gshtui.ssh.person_files import PersonFiles, ReadableFiles
     from gshtui.ssh.person_shell import PersonShell, Visit, caller_of
     from gshtui.ssh.ssh_server import DoorError, DoorOptions, SshDoor
-    from gshtui.tools.file_paths import FilePaths
+    from gshtui.tools.files.file_paths import FilePaths
 
     loaded = load_settings()
     own = loaded.settings.ssh

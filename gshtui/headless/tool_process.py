@@ -37,7 +37,7 @@ from gshtui.system.peer import peer_of
 if TYPE_CHECKING:
     from gshtui.context.instruction_files import InstructionSection
     from gshtui.hub.hub import Hub
-    from gshtui.tools.remote_calls import Answer, Facts, FromTools, Hello, Order, ToTools
+    from gshtui.tools.remote.remote_calls import Answer, Facts, FromTools, Hello, Order, ToTools
 
 _IDLE = 1800.0
 """Seconds that it stays with nothing to do and nobody connected."""
@@ -45,9 +45,9 @@ _AWAY = 86_400.0
 """Seconds that it stays with a call in progress, or a result that nobody has taken."""
 _START_WITHIN = 30.0
 TOOL_ROOMS = (
-    *("gshtui.tools.commands", "gshtui.tools.python_commands", "gshtui.tools.code_commands"),
+    *("gshtui.tools.commands", "gshtui.tools.code.python_commands", "gshtui.tools.code.code_commands"),
     *("gshtui.guard.sandbox.sandboxes", "gshtui.agents.skills.commands", "gshtui.context.instruction_files"),
-    *("gshtui.code.code_outline", "gshtui.tools.remote_calls", "gshtui.agents.toolbox"),
+    *("gshtui.code.code_outline", "gshtui.tools.remote.remote_calls", "gshtui.agents.toolbox"),
 )
 _UNSENT = 200_000
 """Characters of a call's output that wait for a connection; the result has all of it."""
@@ -95,7 +95,7 @@ class ToolProcess:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, from hello to its end. The latest one counts: an older one has broken unnoticed."""
-        from gshtui.tools.remote_calls import Bye, read_order
+        from gshtui.tools.remote.remote_calls import Bye, read_order
 
         try:
             if not peer_of(writer.get_extra_info("socket")).is_us:
@@ -116,7 +116,7 @@ class ToolProcess:
                 writer.close()
 
     async def _take(self, message: ToTools, writer: asyncio.StreamWriter) -> None:
-        from gshtui.tools.remote_calls import Cancel, Hello, Order, Taken
+        from gshtui.tools.remote.remote_calls import Cancel, Hello, Order, Taken
 
         match message:
             case Hello():
@@ -133,7 +133,7 @@ class ToolProcess:
                 pass
 
     async def _greet(self, hello: Hello, writer: asyncio.StreamWriter) -> None:
-        from gshtui.tools.remote_calls import PROTOCOL, ToolsRefused, Welcome, to_line
+        from gshtui.tools.remote.remote_calls import PROTOCOL, ToolsRefused, Welcome, to_line
 
         if (hello.protocol, hello.version) != (PROTOCOL, __version__):
             why = f"It has gsh-tui {__version__}, and this machine has {hello.version}."
@@ -172,7 +172,7 @@ class ToolProcess:
 
     async def _facts(self) -> Facts:
         from gshtui.agents.skills.skill_store import read_skills, skills_section
-        from gshtui.tools.remote_calls import Facts, Instruction
+        from gshtui.tools.remote.remote_calls import Facts, Instruction
 
         hub, instructions = self._hub, self._instructions
         assert hub is not None and instructions is not None
@@ -194,7 +194,7 @@ class ToolProcess:
     # -- calls -----------------------------------------------------------------------------------------------------
 
     def _order(self, order: Order) -> None:
-        from gshtui.tools.remote_calls import Failed
+        from gshtui.tools.remote.remote_calls import Failed
 
         call = self._calls.get(order.id)
         if call is not None:  # it has come before: nothing is done twice
@@ -212,7 +212,7 @@ class ToolProcess:
 
     async def _carry_out(self, order: Order, call: _Call) -> None:
         from gshtui.commands.declaration import CommandError
-        from gshtui.tools.remote_calls import Failed
+        from gshtui.tools.remote.remote_calls import Failed
 
         try:
             answer = await self._answer(order, call)
@@ -232,7 +232,7 @@ class ToolProcess:
         from gshtui.agents.toolbox import assess
         from gshtui.commands.execution import run_parsed
         from gshtui.commands.language import validate
-        from gshtui.tools.remote_calls import Judged, Looked, done, invocation_of
+        from gshtui.tools.remote.remote_calls import Judged, Looked, done, invocation_of
 
         hub = self._hub
         assert hub is not None
@@ -256,7 +256,7 @@ class ToolProcess:
         self._send_output(id, call)
 
     def _send_output(self, id: str, call: _Call) -> None:
-        from gshtui.tools.remote_calls import CallOutput
+        from gshtui.tools.remote.remote_calls import CallOutput
 
         line = self._line
         if line is None or line.transport.get_write_buffer_size() > _UNREAD:
@@ -266,7 +266,7 @@ class ToolProcess:
         self._send(CallOutput(id, text))
 
     def _send(self, message: FromTools) -> None:
-        from gshtui.tools.remote_calls import to_line
+        from gshtui.tools.remote.remote_calls import to_line
 
         if self._line is not None and not self._line.is_closing():
             self._line.write(to_line(message))
@@ -304,7 +304,7 @@ async def serve(name: str) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, process.ended.set)
         path.unlink(missing_ok=True)
-        from gshtui.tools.remote_calls import MOST_LINE
+        from gshtui.tools.remote.remote_calls import MOST_LINE
 
         server = await asyncio.start_unix_server(process.serve, path, limit=MOST_LINE)
         path.chmod(0o600)

@@ -30,7 +30,7 @@ from gshtui.headless.streams import STDERR, STDOUT, Writer, ask_yes_no, complain
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.hub.hub import Hub
-    from gshtui.tools.shell_process import Start
+    from gshtui.tools.shell.shell_process import Start
     from gshtui.workflows.workflow_run import RunEnd, WorkflowRun
     from gshtui.workflows.workflow_service import WorkflowService
 

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from gshtui.store.grant_table import Grant
     from gshtui.store.store import Store
     from gshtui.tmux.server import PaneInfo
-    from gshtui.tools.file_paths import FilePaths
-    from gshtui.tools.worktree_setup import Consent
+    from gshtui.tools.files.file_paths import FilePaths
+    from gshtui.tools.git.worktree_setup import Consent
     from gshtui.vfs.file_system import FileSystem
 
 LEFT_OUT_OF_AGENTS = frozenset(
@@ -85,9 +85,9 @@ LEFT_OUT_OF_AGENTS = frozenset(
 
 _ROOMS = (
     "gshtui.tools.commands",
-    "gshtui.tools.python_commands",
-    "gshtui.tools.ssh_tool",
-    "gshtui.tools.code_commands",
+    "gshtui.tools.code.python_commands",
+    "gshtui.tools.remote.ssh_tool",
+    "gshtui.tools.code.code_commands",
     "gshtui.guard.sandbox.sandboxes",
     "gshtui.fleet.status_commands",
     "gshtui.fleet.native.commands",
@@ -213,8 +213,8 @@ class CommandOffers:
             return commands(self._settings)
 
         def hunks() -> list[AnyCommand]:
-            from gshtui.tools.hunk_commands import commands
-            from gshtui.tools.workspace import ToolConfig
+            from gshtui.tools.files.workspace import ToolConfig
+            from gshtui.tools.git.hunk_commands import commands
 
             return commands(ToolConfig.from_settings(self._settings, self._loaded.environ).git_timeout_s)
 
@@ -251,8 +251,8 @@ class CommandOffers:
             return commands(self.hosts, self._agents_known)
 
         def ssh() -> list[AnyCommand]:
-            from gshtui.tools.ssh_tool import ssh_command
-            from gshtui.tools.workspace import ToolConfig
+            from gshtui.tools.files.workspace import ToolConfig
+            from gshtui.tools.remote.ssh_tool import ssh_command
 
             return [ssh_command(self.hosts, ToolConfig.from_settings(self._settings, self._loaded.environ))]
 
@@ -341,14 +341,14 @@ class CommandOffers:
 
         @functools.cache
         def paths() -> FilePaths:
-            from gshtui.tools.file_paths import FilePaths
+            from gshtui.tools.files.file_paths import FilePaths
             from gshtui.vfs.file_system import FileSystem
 
             return FilePaths(files or FileSystem(), self._settings.shared, allowed_paths)
 
         def tools() -> list[AnyCommand]:
             from gshtui.tools.commands import commands
-            from gshtui.tools.workspace import ToolConfig
+            from gshtui.tools.files.workspace import ToolConfig
 
             return commands(
                 ToolConfig.from_settings(self._settings, self._loaded.environ, self.sandboxes),
@@ -357,7 +357,7 @@ class CommandOffers:
             )
 
         def code() -> list[AnyCommand]:
-            from gshtui.tools.code_commands import commands
+            from gshtui.tools.code.code_commands import commands
 
             assert language_servers is not None
             return commands(paths(), language_servers)
@@ -458,9 +458,9 @@ class CommandOffers:
         """`python`, unless the settings switch it off. `interpreters`: those of the hub, made when it is first used."""
 
         def python() -> list[AnyCommand]:
-            from gshtui.tools.python_commands import commands
-            from gshtui.tools.python_tool import PythonTool
-            from gshtui.tools.workspace import ToolConfig
+            from gshtui.tools.code.python_commands import commands
+            from gshtui.tools.code.python_tool import PythonTool
+            from gshtui.tools.files.workspace import ToolConfig
 
             config = ToolConfig.from_settings(self._settings, self._loaded.environ)
             figures = paths.state_dir() / "figures"
@@ -554,7 +554,7 @@ class CommandOffers:
 
         def rewinds() -> list[AnyCommand]:
             from gshtui.agents.rewind_commands import commands
-            from gshtui.tools.worktree_fork import fork_worktree
+            from gshtui.tools.git.worktree_fork import fork_worktree
 
             async def forked(folder: Path, branch: str) -> Path:
                 return Path((await fork_worktree(folder, branch)).path)

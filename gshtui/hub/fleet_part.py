@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.ports import MessageTransport
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
     from gshtui.store.store import Store
-    from gshtui.tools.worktree_setup import Consent
+    from gshtui.tools.git.worktree_setup import Consent
 
 
 async def start_fleet(hub: Hub) -> None:
@@ -202,7 +202,7 @@ class _FleetMaker:
 
     def _consent(self, agent: str) -> Consent:
         """Asks whether a new worktree's set-up command may run."""
-        from gshtui.tools.worktree_setup import consent_by_gate, no_consent
+        from gshtui.tools.git.worktree_setup import consent_by_gate, no_consent
 
         hub = self._hub
         if hub.gate is None:
@@ -211,7 +211,7 @@ class _FleetMaker:
 
     def tear_down_consent(self) -> Consent:
         """Asks whether the tear-down command of a worktree may run; without a gate it is not run."""
-        from gshtui.tools.worktree_setup import consent_by_gate, no_consent
+        from gshtui.tools.git.worktree_setup import consent_by_gate, no_consent
 
         hub = self._hub
         if hub.gate is None:

@@ -11,7 +11,7 @@ from gshtui.fleet.native.spec import Spec
 from gshtui.hub.command_offers import Spawner
 
 if TYPE_CHECKING:
-    from gshtui.tools.remote_tools import RemoteTools
+    from gshtui.tools.remote.remote_tools import RemoteTools
 
 
 class RunningAgent(Protocol):

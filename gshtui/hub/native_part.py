@@ -42,7 +42,7 @@ from gshtui.providers.port import ProviderError
 from gshtui.settings.loader import Loaded
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
-from gshtui.tools.remote_tools import RemoteTools
+from gshtui.tools.remote.remote_tools import RemoteTools
 
 _TASK = """\
 You were started by {who} for one task, and work in a terminal of your own. Nobody watches while you work: your last \

@@ -15,7 +15,7 @@ from gshtui.context.ports import Contribute, Contribution
 from gshtui.hosts.host_errors import HostError
 from gshtui.hub.hub import Hub
 from gshtui.hub.native_agent import NativeAgent
-from gshtui.tools.remote_tools import LEFT_OUT, PASSING, RemoteTools
+from gshtui.tools.remote.remote_tools import LEFT_OUT, PASSING, RemoteTools
 
 _FIRST, _LONGEST = 1.0, 15.0
 """Seconds between attempts to reach the machine."""

@@ -22,8 +22,8 @@ from asyncssh import SFTPAttrs, SFTPFailure, SFTPName, SFTPNoSuchFile, SFTPPermi
 
 from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.system.expected_error import ExpectedError
-from gshtui.tools import file_access, path_location
-from gshtui.tools.file_paths import FilePaths, RealPath
+from gshtui.tools.files import file_access, path_location
+from gshtui.tools.files.file_paths import FilePaths, RealPath
 from gshtui.vfs.mount import FileError, Node
 from gshtui.vfs.virtual_path import ROOT, SHARED, VirtualPath, joined
 

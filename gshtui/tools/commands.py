@@ -10,14 +10,23 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gshtui.commands.declaration import Access, Command, Effect
-from gshtui.tools import bash, edit, git_commit, git_worktree, glob, grep, read, write
-from gshtui.tools.change_problems import ChangeProblems
-from gshtui.tools.file_changes import AppendParameters, FileChanges, MkdirParameters, RemovePath
-from gshtui.tools.file_paths import FilePaths
-from gshtui.tools.file_views import CatParameters, CdParameters, FileViews, LsParameters, PartParameters, PwdParameters
-from gshtui.tools.path_location import complete_path
-from gshtui.tools.virtual_tools import VirtualTools, routed
-from gshtui.tools.workspace import ToolConfig, Workspace
+from gshtui.tools.code.change_problems import ChangeProblems
+from gshtui.tools.files import edit, glob, grep, read, write
+from gshtui.tools.files.file_changes import AppendParameters, FileChanges, MkdirParameters, RemovePath
+from gshtui.tools.files.file_paths import FilePaths
+from gshtui.tools.files.file_views import (
+    CatParameters,
+    CdParameters,
+    FileViews,
+    LsParameters,
+    PartParameters,
+    PwdParameters,
+)
+from gshtui.tools.files.path_location import complete_path
+from gshtui.tools.files.virtual_tools import VirtualTools, routed
+from gshtui.tools.files.workspace import ToolConfig, Workspace
+from gshtui.tools.git import git_commit, git_worktree
+from gshtui.tools.shell import bash
 from gshtui.vfs.file_system import FileSystem
 
 if TYPE_CHECKING:

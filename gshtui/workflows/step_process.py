@@ -25,10 +25,10 @@ from gshtui.system.tasks import cancel_and_wait
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.truncation import shorten
-from gshtui.tools.command_output import Capture, Spool, output_text
-from gshtui.tools.path_location import Location, locate
-from gshtui.tools.shell_assessment import assess_line, leads_to
-from gshtui.tools.shell_process import End, Run, Start, run_in_sandbox, run_supervised
+from gshtui.tools.files.path_location import Location, locate
+from gshtui.tools.shell.command_output import Capture, Spool, output_text
+from gshtui.tools.shell.shell_assessment import assess_line, leads_to
+from gshtui.tools.shell.shell_process import End, Run, Start, run_in_sandbox, run_supervised
 from gshtui.workflows import templates
 from gshtui.workflows.definition import PythonAction, ShellAction, Template, Value, WorkflowStep
 from gshtui.workflows.parameters import environment_of

@@ -15,7 +15,7 @@ from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
 from gshtui.shell.log.suggestions import best_command
 from gshtui.store.store import Store
-from gshtui.tools.shadow_repository import ShadowRepository
+from gshtui.tools.git.shadow_repository import ShadowRepository
 from tests.bench.figures import Report, median
 from tests.bench.place import Place
 from tests.kit.record import numbered_prompt

@@ -28,9 +28,9 @@ from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import Ui
 from gshtui.store.session_calls import ListSessions
 from gshtui.tools import commands as tool_commands
-from gshtui.tools import hunk_commands
-from gshtui.tools.workspace import ToolConfig
-from gshtui.tools.worktree_setup import no_consent
+from gshtui.tools.files.workspace import ToolConfig
+from gshtui.tools.git import hunk_commands
+from gshtui.tools.git.worktree_setup import no_consent
 from gshtui.ui.kit.hub_port import HubPort, OpenRequest, Result, Stored
 from tests.kit.own_contexts import router_without_programs
 from tests.kit.recorded_contexts import RecordedContexts

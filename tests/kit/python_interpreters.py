@@ -25,8 +25,8 @@ from gshtui.python.interpreters import InterpreterOwner, Interpreters, ToolAnswe
 from gshtui.settings.settings_tables import Python as PythonSettings
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.system.ids import new_id
-from gshtui.tools.python_commands import commands
-from gshtui.tools.python_tool import PythonTool
+from gshtui.tools.code.python_commands import commands
+from gshtui.tools.code.python_tool import PythonTool
 
 BASE = getattr(sys, "_base_executable", "") or sys.executable
 """A Python whose files a sandbox shows, wherever the environment of the tests is."""

@@ -16,8 +16,8 @@ from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled, MessageQue
 from gshtui.programs.commands import ListedProfile, ProfileList
 from gshtui.programs.profile import Profile
 from gshtui.text.unified_diff import FilePatch
-from gshtui.tools.worktree import Worktree
-from gshtui.tools.worktree_changes import WorktreeChanges
+from gshtui.tools.git.worktree import Worktree
+from gshtui.tools.git.worktree_changes import WorktreeChanges
 from tests.kit.recorded import NOW
 
 HOME = "/src/aurora"

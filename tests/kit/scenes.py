@@ -24,7 +24,7 @@ from gshtui.bus.messages import Message, Text
 from gshtui.fleet.agent_calls import KillAgent
 from gshtui.fleet.agent_lifecycle import kill_question
 from gshtui.providers.model_command import ListedModel, ModelList
-from gshtui.tools.git_worktree import WorktreeList
+from gshtui.tools.git.git_worktree import WorktreeList
 from gshtui.ui.calls.call_tab import CallTab
 from gshtui.ui.conversation.conversation_tab import ConversationTab
 from gshtui.ui.kit.transcript.transcript import Transcript

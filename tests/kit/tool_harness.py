@@ -13,7 +13,7 @@ import psutil
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
 from gshtui.system.ids import new_id
 from gshtui.tools.commands import commands
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 
 
 @dataclass

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gshtui.commands.declaration import CommandError, Effect
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.markers import cut_of
 from tests.kit.tool_harness import ToolHarness, processes_mentioning
 
-COVERS = ("gshtui.tools.command_output",)
+COVERS = ("gshtui.tools.shell.command_output",)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from gshtui.commands.schema import tool_schema
 from gshtui.guard.approval.gate import Gate
 from gshtui.tools.commands import commands
 from gshtui.tools.familiar_calls import our_call
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 
 TEXT = "one\ntwo\nthree\nfour\nfive\n"
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n one\n-two\n+2\n three\n*** End Patch"

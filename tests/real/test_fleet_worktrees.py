@@ -18,12 +18,12 @@ from gshtui.commands.declaration import Caller, Invocation
 from gshtui.fleet.commands import commands
 from gshtui.fleet.ports import FleetError
 from gshtui.guard.approval.gate import Gate
-from gshtui.tools.worktree_setup import consent_by_gate
+from gshtui.tools.git.worktree_setup import consent_by_gate
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text
 from tests.kit.tmux import private_server
 from tests.real.test_worktree import all_of, project, run_git
 
-COVERS = ("gshtui.system.environment", "gshtui.tools.setup_record", "gshtui.tools.worktree_setup")
+COVERS = ("gshtui.system.environment", "gshtui.tools.git.setup_record", "gshtui.tools.git.worktree_setup")
 
 __all__ = ["project"]
 

@@ -12,14 +12,14 @@ import pytest
 from gshtui.commands.declaration import CommandError
 from gshtui.settings.git_info import branch, find_project, project_name
 from gshtui.system.expected_error import ExpectedError
-from gshtui.tools.git import git
-from gshtui.tools.hunks import hunks_of, stage_hunk
-from gshtui.tools.worktree import Worktree, checked_out, find_worktree, index_of, list_worktrees
-from gshtui.tools.worktree_changes import changes_of, merge_worktree, write_patch
-from gshtui.tools.worktree_create import create_worktree
-from gshtui.tools.worktree_finish import plan_finish
-from gshtui.tools.worktree_fork import fork_worktree
-from gshtui.tools.worktree_state import losses_of, remove_worktree, state_of, unsaved_work
+from gshtui.tools.git.git import git
+from gshtui.tools.git.hunks import hunks_of, stage_hunk
+from gshtui.tools.git.worktree import Worktree, checked_out, find_worktree, index_of, list_worktrees
+from gshtui.tools.git.worktree_changes import changes_of, merge_worktree, write_patch
+from gshtui.tools.git.worktree_create import create_worktree
+from gshtui.tools.git.worktree_finish import plan_finish
+from gshtui.tools.git.worktree_fork import fork_worktree
+from gshtui.tools.git.worktree_state import losses_of, remove_worktree, state_of, unsaved_work
 
 Look = Callable[[Path, Worktree], Awaitable[object]]
 

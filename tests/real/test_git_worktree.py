@@ -9,11 +9,11 @@ import pytest
 
 from gshtui.commands.declaration import CommandError, Effect
 from gshtui.settings.git_info import find_project
-from gshtui.tools.git import git
+from gshtui.tools.git.git import git
 from tests.kit.home import Home
 from tests.kit.tool_harness import ToolHarness
 
-COVERS = ("gshtui.tools.git",)
+COVERS = ("gshtui.tools.git.git",)
 
 WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.commands.declaration import CommandError
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.tool_harness import ToolHarness
 
 

@@ -23,7 +23,7 @@ from gshtui.guard.sandbox.sandbox_run import SandboxRun
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.text.host_rules import Address, HostRules, target
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.tool_harness import ToolHarness
 from tests.real.test_sandbox import in_sandbox
 

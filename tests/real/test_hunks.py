@@ -11,14 +11,14 @@ import pytest
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.commands.registry import Registry
-from gshtui.tools import worktree_changes
-from gshtui.tools.hunk_commands import DiscardHunk, EditHunk, ListHunks, ShowHunk, StageHunk, commands
-from gshtui.tools.hunks import Hunk
+from gshtui.tools.git import worktree_changes
+from gshtui.tools.git.hunk_commands import DiscardHunk, EditHunk, ListHunks, ShowHunk, StageHunk, commands
+from gshtui.tools.git.hunks import Hunk
 from tests.kit.home import Home
 from tests.kit.storms import seeds
 from tests.real.test_git_worktree import WHO
 
-COVERS = ("gshtui.tools.hunk_commands",)
+COVERS = ("gshtui.tools.git.hunk_commands",)
 
 ODD = 'a "b"\té'
 

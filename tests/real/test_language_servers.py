@@ -23,9 +23,9 @@ from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings import trust
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import CodeSettings, LanguageServerSettings, Sandbox
-from gshtui.tools.code_commands import commands as code_commands
+from gshtui.tools.code.code_commands import commands as code_commands
 from gshtui.tools.commands import commands
-from gshtui.tools.file_paths import FilePaths
+from gshtui.tools.files.file_paths import FilePaths
 from gshtui.vfs.file_system import FileSystem
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
@@ -41,8 +41,8 @@ COVERS = (
     "gshtui.code.language_table",
     "gshtui.code.code_queries",
     "gshtui.code.source_files",
-    "gshtui.tools.change_problems",
-    "gshtui.tools.code_commands",
+    "gshtui.tools.code.change_problems",
+    "gshtui.tools.code.code_commands",
     "gshtui.guard.sandbox.stdio_server",
 )
 PROGRAM = Path(__file__).parents[1] / "kit" / "language_server.py"

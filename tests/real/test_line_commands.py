@@ -21,7 +21,7 @@ from gshtui.commands.registry import Registry
 from gshtui.guard.approval.gate import Gate
 from gshtui.system.ids import new_id
 from gshtui.tools.commands import commands
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.configuration import made_project
 from tests.kit.warm_program import run_gsh
 

@@ -19,7 +19,7 @@ from gshtui.guard.sandbox import nested_files
 from gshtui.guard.sandbox.nested_files import NestedFiles, runs_programs
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.home import Home
 from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness

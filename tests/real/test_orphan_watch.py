@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from gshtui.system.processes import wait_for_end
-from gshtui.tools.command_output import Capture, Spool
-from gshtui.tools.shell_process import Start, run_supervised
+from gshtui.tools.shell.command_output import Capture, Spool
+from gshtui.tools.shell.shell_process import Start, run_supervised
 from tests.kit.command import ROOT
 from tests.kit.tmux import eventually
 

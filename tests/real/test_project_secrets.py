@@ -11,7 +11,7 @@ from gshtui.guard.policy.sensitive_paths import HOME_SECRETS, may_be_secret
 from gshtui.guard.sandbox import sandbox as sandbox_module
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say

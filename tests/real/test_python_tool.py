@@ -23,7 +23,7 @@ COVERS = (
     "gshtui.python.worker.drawn_figures",
     "gshtui.python.worker.terminal_sessions",
     "gshtui.python.worker.values",
-    "gshtui.tools.python_commands",
+    "gshtui.tools.code.python_commands",
 )
 
 

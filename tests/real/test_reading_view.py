@@ -19,7 +19,7 @@ from gshtui.guard.sandbox.sandbox_refusal import hidden_in
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.guard.sandbox.self_test_record import SelfTestRecord
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.home import Home
 from tests.kit.tool_harness import ToolHarness
 

@@ -47,7 +47,7 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import load
-from gshtui.tools.remote_tools import RemoteTools
+from gshtui.tools.remote.remote_tools import RemoteTools
 from tests.kit.native_agents import AGENT, agent_process, kill, relay_window
 from tests.kit.ssh_hosts import Gate as Network
 from tests.kit.ssh_hosts import SshHost, ssh_host
@@ -57,7 +57,7 @@ COVERS = (
     "gshtui.headless.tool_process",
     "gshtui.hosts.host_package",
     "gshtui.hub.remote_part",
-    "gshtui.tools.remote_calls",
+    "gshtui.tools.remote.remote_calls",
 )
 
 

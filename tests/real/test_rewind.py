@@ -20,8 +20,8 @@ from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
 from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
-from gshtui.tools import shadow_repository, shadow_seed
-from gshtui.tools.shadow_repository import ShadowError, ShadowRepository
+from gshtui.tools.git import shadow_repository, shadow_seed
+from gshtui.tools.git.shadow_repository import ShadowError, ShadowRepository
 from tests.kit.storms import seeds
 from tests.kit.warm_program import run_gsh
 
@@ -29,8 +29,8 @@ COVERS = (
     "gshtui.agents.checkpoints",
     "gshtui.agents.rewind_commands",
     "gshtui.store.checkpoint_table",
-    "gshtui.tools.shadow_repository",
-    "gshtui.tools.shadow_seed",
+    "gshtui.tools.git.shadow_repository",
+    "gshtui.tools.git.shadow_seed",
 )
 
 

@@ -15,7 +15,7 @@ from gshtui.guard.sandbox import root_files
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.tool_harness import ToolHarness
 
 

@@ -26,7 +26,7 @@ from gshtui.guard.sandbox.self_test import try_escapes
 from gshtui.guard.sandbox.self_test_record import SelfTestRecord
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.command import environment, start_gsh
 from tests.kit.home import Home
 from tests.kit.tmux import eventually, short_folder

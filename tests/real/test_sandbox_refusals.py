@@ -11,7 +11,7 @@ import pytest
 
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say

@@ -17,7 +17,7 @@ from gshtui.guard.sandbox import sandbox_watch
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.command import command, environment
 from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness

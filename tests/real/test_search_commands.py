@@ -22,7 +22,7 @@ from gshtui.shell.log.note_command import AddNote
 from gshtui.shell.log.note_command import commands as note_commands
 from gshtui.store.log_writer import LogFile
 from gshtui.store.store import Store
-from gshtui.tools import stored_output
+from gshtui.tools.shell import stored_output
 from tests.kit.record import no_sync, open_record
 
 COVERS = (

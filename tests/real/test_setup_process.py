@@ -19,9 +19,9 @@ from gshtui.guard.approval.gate import Gate
 from gshtui.guard.rules.rule_book import parse_rules
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.tools import setup_process, setup_record
-from gshtui.tools.worktree_create import create_worktree
-from gshtui.tools.worktree_setup import consent_by_gate, run_teardown
+from gshtui.tools.git import setup_process, setup_record
+from gshtui.tools.git.worktree_create import create_worktree
+from gshtui.tools.git.worktree_setup import consent_by_gate, run_teardown
 from tests.kit.fleet_harness import FleetHarness, echo_program
 from tests.kit.home import Home
 from tests.kit.tmux import private_server

@@ -12,8 +12,8 @@ from gshtui.bus.bus import Bus
 from gshtui.commands.declaration import Assessment, CommandError
 from gshtui.guard.approval.gate import Call, Gate
 from gshtui.guard.rules.rule_book import RuleBook, parse_rules
-from gshtui.tools.ssh_tool import ssh_command
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
+from gshtui.tools.remote.ssh_tool import ssh_command
 from tests.kit.ssh_hosts import SshHost, ssh_host
 from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness, processes_mentioning

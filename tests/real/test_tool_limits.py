@@ -23,14 +23,14 @@ from gshtui.guard.approval.gate import Gate
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.text.truncation import least
-from gshtui.tools import stored_output
 from gshtui.tools.commands import commands
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
+from gshtui.tools.shell import stored_output
 from tests.kit.markers import MARKER, cut_of
 from tests.kit.scripted_provider import Recorder
 from tests.kit.storms import examples
 
-COVERS = ("gshtui.system.ids", "gshtui.tools.glob", "gshtui.tools.stored_output")
+COVERS = ("gshtui.system.ids", "gshtui.tools.files.glob", "gshtui.tools.shell.stored_output")
 
 LIMITS = (0, 1, 100, 700, 5_000, 30_000, 100_000)
 KEY = "0" * 32

@@ -31,9 +31,9 @@ COVERS = (
     "gshtui.agents.memory.memory_mount",
     "gshtui.context.context_mount",
     "gshtui.fleet.agents_mount",
-    "gshtui.tools.file_changes",
-    "gshtui.tools.file_views",
-    "gshtui.tools.virtual_tools",
+    "gshtui.tools.files.file_changes",
+    "gshtui.tools.files.file_views",
+    "gshtui.tools.files.virtual_tools",
     "gshtui.vfs.file_system",
     "gshtui.vfs.mount",
 )

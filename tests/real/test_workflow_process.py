@@ -29,7 +29,7 @@ COVERS = (
     "gshtui.hub.step_agents",
     "gshtui.hub.workflow_part",
     "gshtui.store.workflow_table",
-    "gshtui.tools.shell_process",
+    "gshtui.tools.shell.shell_process",
     "gshtui.workflows.agent_step",
     "gshtui.workflows.commands",
     "gshtui.workflows.step_process",

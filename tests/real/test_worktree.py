@@ -14,21 +14,21 @@ import pytest
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation
 from gshtui.commands.registry import Registry
-from gshtui.tools import git as git_module
-from gshtui.tools import setup_record
 from gshtui.tools.commands import commands
-from gshtui.tools.git import GitAnswer
-from gshtui.tools.git_worktree import MergeWorktree
-from gshtui.tools.setup_record import SetupRecord
-from gshtui.tools.workspace import ToolConfig
-from gshtui.tools.worktree_create import create_worktree
-from gshtui.tools.worktree_fork import fork_worktree
-from gshtui.tools.worktree_state import unsaved_work
+from gshtui.tools.files.workspace import ToolConfig
+from gshtui.tools.git import git as git_module
+from gshtui.tools.git import setup_record
+from gshtui.tools.git.git import GitAnswer
+from gshtui.tools.git.git_worktree import MergeWorktree
+from gshtui.tools.git.setup_record import SetupRecord
+from gshtui.tools.git.worktree_create import create_worktree
+from gshtui.tools.git.worktree_fork import fork_worktree
+from gshtui.tools.git.worktree_state import unsaved_work
 from tests.kit.home import Home
 from tests.kit.storms import FULL
 from tests.kit.tool_harness import ToolHarness
 
-COVERS = ("gshtui.tools.worktree_changes", "gshtui.tools.worktree_create", "gshtui.tools.worktree_state")
+COVERS = ("gshtui.tools.git.worktree_changes", "gshtui.tools.git.worktree_create", "gshtui.tools.git.worktree_state")
 
 WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org")
 

@@ -20,8 +20,8 @@ from gshtui.fleet.spawn_command import SpawnAgent
 from gshtui.fleet.worktree_commands import FinishWorktree, TearDown, worktree_command
 from gshtui.store.store import Store
 from gshtui.system import process_tree
-from gshtui.tools.worktree_finish import FinishedWorktree
-from gshtui.tools.worktree_setup import no_consent
+from gshtui.tools.git.worktree_finish import FinishedWorktree
+from gshtui.tools.git.worktree_setup import no_consent
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_status, wait_for_text
 from tests.kit.tmux import private_server
 from tests.real.test_worktree import commit, project, run_git, write_script

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from gshtui.commands.declaration import CommandError
-from gshtui.tools import worktree_fork
-from gshtui.tools.worktree import find_worktree
-from gshtui.tools.worktree_finish import How, finish_worktree, plan_finish
-from gshtui.tools.worktree_fork import fork_worktree, free_branch
+from gshtui.tools.git import worktree_fork
+from gshtui.tools.git.worktree import find_worktree
+from gshtui.tools.git.worktree_finish import How, finish_worktree, plan_finish
+from gshtui.tools.git.worktree_fork import fork_worktree, free_branch
 from tests.kit.storms import FULL, combined, seeds
 from tests.real.test_worktree import commit, project, run_git, write_script
 
-COVERS = ("gshtui.tools.worktree_finish", "gshtui.tools.worktree_fork")
+COVERS = ("gshtui.tools.git.worktree_finish", "gshtui.tools.git.worktree_fork")
 __all__ = ["project"]
 
 

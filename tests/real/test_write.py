@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from gshtui.commands.declaration import CommandError, Effect
-from gshtui.tools import file_access
+from gshtui.tools.files import file_access
 from tests.kit.tool_harness import ToolHarness
 
-COVERS = ("gshtui.tools.file_access", "gshtui.tools.path_location", "gshtui.tools.workspace")
+COVERS = ("gshtui.tools.files.file_access", "gshtui.tools.files.path_location", "gshtui.tools.files.workspace")
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from textual.widgets import OptionList, Select
 from gshtui.commands.declaration import CommandError, Question
 from gshtui.fleet.spawn_command import SpawnAgent
 from gshtui.providers.model_command import ListModels
-from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
-from gshtui.tools.worktree import Worktree
+from gshtui.tools.git.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
+from gshtui.tools.git.worktree import Worktree
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
 from gshtui.ui.approvals.question_change import QuestionChange
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen

@@ -13,8 +13,8 @@ from gshtui.fleet.agent_calls import AgentList, SendToAgent, SentMessage
 from gshtui.fleet.agent_states import AgentState
 from gshtui.text.diff_rows import DiffRow
 from gshtui.text.unified_diff import FilePatch
-from gshtui.tools.hunk_commands import EditHunk, HunkText, ShowHunk, StageHunk
-from gshtui.tools.hunks import hunks_of
+from gshtui.tools.git.hunk_commands import EditHunk, HunkText, ShowHunk, StageHunk
+from gshtui.tools.git.hunks import hunks_of
 from gshtui.ui.changes.diff_document import make_document
 from gshtui.ui.changes.diff_pane import DiffPane
 from gshtui.ui.changes.diff_view import ChangesView

@@ -64,9 +64,9 @@ from gshtui.hub.replay_player import ReplayPlayer, recording
 from gshtui.providers.model_command import ChangeModel
 from gshtui.settings.loader import load
 from gshtui.store.session_table import SessionInfo
-from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
-from gshtui.tools.hunk_commands import DiscardHunk, ShowHunk, StageHunk
-from gshtui.tools.worktree import Worktree
+from gshtui.tools.git.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
+from gshtui.tools.git.hunk_commands import DiscardHunk, ShowHunk, StageHunk
+from gshtui.tools.git.worktree import Worktree
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
 from gshtui.ui.approvals.question_view import Answers

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.commands.declaration import Caller, CommandError, Invocation
-from gshtui.tools.file_paths import FilePaths
+from gshtui.tools.files.file_paths import FilePaths
 from gshtui.vfs.file_system import FileSystem
 from gshtui.vfs.mount import ReadOnlyMount
 

@@ -11,8 +11,8 @@ from gshtui.fleet.native.commands import SpawnAgentParameters
 from gshtui.fleet.spawn_command import SpawnAgent
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.text.unified_diff import FilePatch
-from gshtui.tools.worktree import Worktree
-from gshtui.tools.worktree_changes import WorktreeChanges
+from gshtui.tools.git.worktree import Worktree
+from gshtui.tools.git.worktree_changes import WorktreeChanges
 from gshtui.ui.agents.spawn_dialog import ANY, SpawnForm, SpawnOptions, form_problem, spawn_options, spawn_parameters
 from gshtui.ui.changes.diff_document import MOST_ROWS, make_document
 from gshtui.ui.changes.diff_pane import worktree_choices

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.tools.edit import _occurrences, _replaced
+from gshtui.tools.files.edit import _occurrences, _replaced
 
 LINES = st.lists(st.tuples(st.text("ab c", max_size=4), st.sampled_from(["\n", "\r\n"])), min_size=1, max_size=6)
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.tools.commands import commands
-from gshtui.tools.file_paths import FilePaths, RealPath
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.file_paths import FilePaths, RealPath
+from gshtui.tools.files.workspace import ToolConfig
 from gshtui.vfs.file_system import FileSystem
 from tests.kit.storms import examples
 

@@ -19,7 +19,7 @@ from gshtui.hub.unseen_git_programs import tell_unseen_programs
 from gshtui.settings import trust
 from gshtui.settings.git_programs import git_programs
 from gshtui.settings.loader import load
-from gshtui.tools.git import git
+from gshtui.tools.git.git import git
 from tests.kit.home import Home
 
 COVERS = ("gshtui.hub.unseen_git_programs",)

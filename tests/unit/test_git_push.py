@@ -9,8 +9,8 @@ import pytest
 from gshtui.guard.policy.git_push import overwrites, with_flags
 from gshtui.guard.policy.shell_policy import judge
 from gshtui.guard.rules.rule_book import line_matter, read_rules
-from gshtui.tools.path_location import Location
-from gshtui.tools.shell_assessment import assess_line
+from gshtui.tools.files.path_location import Location
+from gshtui.tools.shell.shell_assessment import assess_line
 
 OVERWRITES = (
     *("git push --force", "git push -f", "git push -uf origin x", "git push --force-with-lease", "git push --forc"),

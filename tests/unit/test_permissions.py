@@ -24,7 +24,7 @@ from gshtui.fleet.ports import FleetError, LaunchTerms
 from gshtui.fleet.starter import MAX_DEPTH
 from gshtui.settings import paths, trust
 from gshtui.tools import commands as tool_commands
-from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.scripted_provider import ScriptedProvider
 
 COVERS = ("gshtui.fleet.native.spec", "gshtui.fleet.ports", "gshtui.tools.commands")

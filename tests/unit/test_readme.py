@@ -42,7 +42,7 @@ from gshtui.settings import loader, paths, plugins
 from gshtui.settings.keys import TABLES, split
 from gshtui.settings.loader import load
 from gshtui.settings.model import DEFAULT_KEYS, Settings
-from gshtui.tools import worktree_create
+from gshtui.tools.git import worktree_create
 from gshtui.ui.kit.key_table import KEYS
 from gshtui.workflows.workflow_library import read_library
 from tests.kit.configuration import made_project, project_file, user_file

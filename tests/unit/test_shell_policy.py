@@ -18,12 +18,12 @@ from gshtui.commands.declaration import Effect
 from gshtui.guard.policy.program_table import programs
 from gshtui.guard.policy.shell_line import plain_commands, read
 from gshtui.guard.policy.shell_policy import ENVIRONMENT, Judgement, judge
-from gshtui.tools.path_location import Location
-from gshtui.tools.shell_assessment import assess_line, leads_to
+from gshtui.tools.files.path_location import Location
+from gshtui.tools.shell.shell_assessment import assess_line, leads_to
 from tests.kit.home import made_up_home
 from tests.kit.steps import steps
 
-COVERS = ("gshtui.guard.policy.shell_line", "gshtui.tools.shell_assessment")
+COVERS = ("gshtui.guard.policy.shell_line", "gshtui.tools.shell.shell_assessment")
 
 T = TypeVar("T")
 CASES: list[tuple[str, str]] = [

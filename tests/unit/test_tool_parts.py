@@ -17,18 +17,18 @@ from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.guard.secrets.child_environment import agent_environment, command_environment
 from gshtui.text.glob_pattern import PatternError, compile_glob, fixed_part
 from gshtui.text.unified_diff import count_changes, make_diff
-from gshtui.tools.command_output import Spool
-from gshtui.tools.edit import near_misses
-from gshtui.tools.file_type import describe, filetype, is_binary
-from gshtui.tools.path_location import Location
-from gshtui.tools.shell_assessment import assess_line
-from gshtui.tools.worktree import is_branch_name
+from gshtui.tools.files.edit import near_misses
+from gshtui.tools.files.file_type import describe, filetype, is_binary
+from gshtui.tools.files.path_location import Location
+from gshtui.tools.git.worktree import is_branch_name
+from gshtui.tools.shell.command_output import Spool
+from gshtui.tools.shell.shell_assessment import assess_line
 
 COVERS = (
     "gshtui.guard.policy.sensitive_paths",
     "gshtui.text.glob_pattern",
     "gshtui.text.unified_diff",
-    "gshtui.tools.file_type",
+    "gshtui.tools.files.file_type",
 )
 
 

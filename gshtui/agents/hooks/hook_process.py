@@ -21,8 +21,8 @@ from gshtui.commands.declaration import CommandError
 from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line
-from gshtui.tools.command_output import Capture, Spool
-from gshtui.tools.shell_process import End, Start, run_in_sandbox, run_supervised
+from gshtui.tools.shell.command_output import Capture, Spool
+from gshtui.tools.shell.shell_process import End, Start, run_in_sandbox, run_supervised
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandboxes import Sandboxes

@@ -23,9 +23,9 @@ from gshtui.guard.approval.gate import Call, Gate
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text import unified_diff
-from gshtui.tools import file_access, path_location
-from gshtui.tools.read import reading
-from gshtui.tools.write import LIMIT, writable, writing
+from gshtui.tools.files import file_access, path_location
+from gshtui.tools.files.read import reading
+from gshtui.tools.files.write import LIMIT, writable, writing
 
 _DIFFED = 4 << 20
 _OUTPUT = 1 << 20

@@ -26,9 +26,9 @@ from gshtui.programs.acp.acp_updates import CallReport
 from gshtui.programs.choice_meaning import digits_of, meaning_of
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import literal, one_line, visible
-from gshtui.tools import path_location
-from gshtui.tools.read import reading
-from gshtui.tools.write import writable, writing
+from gshtui.tools.files import path_location
+from gshtui.tools.files.read import reading
+from gshtui.tools.files.write import writable, writing
 
 Answer = Literal["allowed", "denied", "withdrawn"]
 CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
@@ -118,7 +118,7 @@ def assess_request(report: CallReport, invocation: Invocation) -> tuple[str, Ass
 
 def _running(line: str, folder: str, invocation: Invocation) -> Assessment:
     """A command that the program runs by itself: no sandbox holds it, so only a rule for each part of it allows it."""
-    from gshtui.tools.shell_assessment import assess_line  # its tables are large: not before something is to run
+    from gshtui.tools.shell.shell_assessment import assess_line  # its tables are large: not before something is to run
 
     try:
         place = path_location.locate(invocation, folder or str(invocation.cwd))

@@ -46,8 +46,8 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system.time_limit import time_limit
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line, plain, visible
-from gshtui.tools import path_location
-from gshtui.tools.shell_assessment import assess_line
+from gshtui.tools.files import path_location
+from gshtui.tools.shell.shell_assessment import assess_line
 
 _EVERY = 0.25
 """Seconds between looks."""

@@ -35,9 +35,9 @@ from gshtui.tmux.marker import Marker, text_since
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.readiness import wait_ready
 from gshtui.tmux.tmux_errors import TmuxError
-from gshtui.tools import path_location
-from gshtui.tools.command_output import show_output
-from gshtui.tools.shell_assessment import assess_line
+from gshtui.tools.files import path_location
+from gshtui.tools.shell.command_output import show_output
+from gshtui.tools.shell.shell_assessment import assess_line
 
 DESCRIPTION = """\
 Run one command in the shared shell, a terminal that the person also sees and uses, with their own configuration. \

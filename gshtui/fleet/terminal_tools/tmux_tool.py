@@ -36,9 +36,9 @@ from gshtui.tmux import pane_keyboard as key_names
 from gshtui.tmux.marker import Marker, capture_marker, text_since
 from gshtui.tmux.readiness import Ready, wait_ready
 from gshtui.tmux.tmux_errors import TmuxError
-from gshtui.tools import path_location
-from gshtui.tools.command_output import show_output
-from gshtui.tools.shell_assessment import assess_line
+from gshtui.tools.files import path_location
+from gshtui.tools.shell.command_output import show_output
+from gshtui.tools.shell.shell_assessment import assess_line
 
 
 def screen_result(target: TerminalTarget, text: str, limit: int) -> Outcome:

@@ -18,7 +18,7 @@ from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow
-    from gshtui.tools.worktree_changes import WorktreeChanges
+    from gshtui.tools.git.worktree_changes import WorktreeChanges
     from gshtui.ui.changes.diff_pane import DiffPane
     from gshtui.ui.changes.line_comments import LineComment
 
@@ -43,7 +43,7 @@ class ChangesFeature(Feature):
 
     async def _choose(self) -> bool:
         from gshtui.commands.declaration import CommandError
-        from gshtui.tools.git_worktree import ListWorktrees
+        from gshtui.tools.git.git_worktree import ListWorktrees
         from gshtui.ui.changes.diff_pane import WorktreesScreen, worktree_choices
 
         try:
@@ -69,7 +69,7 @@ class ChangesFeature(Feature):
         from gshtui.ui.changes.diff_pane import DiffPane
 
         async def fetch() -> WorktreeChanges:
-            from gshtui.tools.git_worktree import CompareWorktree
+            from gshtui.tools.git.git_worktree import CompareWorktree
 
             return await self.window.bridge.call(CompareWorktree(path=worktree))
 
@@ -119,7 +119,7 @@ class ChangesFeature(Feature):
 
     async def _edit(self, pane: DiffPane) -> None:
         from gshtui.commands.declaration import CommandError
-        from gshtui.tools.hunk_commands import EditHunk, ShowHunk
+        from gshtui.tools.git.hunk_commands import EditHunk, ShowHunk
         from gshtui.ui.kit.dialogs import InputScreen
 
         place = pane.hunk_here

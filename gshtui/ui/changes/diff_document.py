@@ -15,7 +15,7 @@ import msgspec
 from gshtui.text.diff_rows import DiffRow
 
 if TYPE_CHECKING:
-    from gshtui.tools.worktree_changes import WorktreeChanges
+    from gshtui.tools.git.worktree_changes import WorktreeChanges
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
 _SIGNS = {"added": "+", "removed": "-", "same": " "}
@@ -49,7 +49,7 @@ class DiffDocument(msgspec.Struct, frozen=True):
     hunks: tuple[int, ...] = ()
     """The first row of each change, in order."""
     marks: tuple[str, ...] = ()
-    """The mark of each change's text (`tools/hunks.py`); empty: it has no lines."""
+    """The mark of each change's text (`tools/git/hunks.py`); empty: it has no lines."""
     digits: int = 1
     longest: int = 0
     """Characters in the longest line."""
@@ -90,7 +90,7 @@ def _patch_line(row: DiffRow) -> str:
 
 def make_document(changes: WorktreeChanges) -> DiffDocument:
     """The document of a worktree's changes."""
-    from gshtui.tools.hunks import hunks_of, without_lines  # loaded with the command that fetched them
+    from gshtui.tools.git.hunks import hunks_of, without_lines  # loaded with the command that fetched them
 
     files: list[ChangedFile] = []
     rows: list[DiffRow] = []

@@ -17,7 +17,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from gshtui.system.tasks import report_unexpected
-from gshtui.tools.hunk_commands import HunkPlace
+from gshtui.tools.git.hunk_commands import HunkPlace
 from gshtui.ui.changes.diff_document import ChangedFile, DiffDocument, make_document
 from gshtui.ui.changes.diff_view import GUTTER, ChangesView
 from gshtui.ui.changes.line_comments import LineComment, rows_of
@@ -30,8 +30,8 @@ from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
 
 if TYPE_CHECKING:
-    from gshtui.tools.worktree import Worktree
-    from gshtui.tools.worktree_changes import WorktreeChanges
+    from gshtui.tools.git.worktree import Worktree
+    from gshtui.tools.git.worktree_changes import WorktreeChanges
 
 
 class WorktreesScreen(Picker):
