@@ -32,7 +32,7 @@ from gshtui.acp_server.acp_session import AcpSession, OpenHub
 from gshtui.acp_server.session_servers import client_servers
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.guard.modes import mode_named
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import end_all
 from gshtui.text.sanitise import one_line

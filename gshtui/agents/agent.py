@@ -34,7 +34,7 @@ from gshtui.context.engine import ContextDraft, ContextEngine
 from gshtui.context.requests import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
-from gshtui.store.store_errors import PASSING, StoreError
+from gshtui.store.engine.store_errors import PASSING, StoreError
 from gshtui.system.faults import Fault
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on, start_job

@@ -41,9 +41,9 @@ from gshtui.guard.approval.question_text import asked_words
 from gshtui.guard.rules.rule_book import GuardRule, RuleBook, RuleFiles
 from gshtui.guard.rules.rule_draft import coverage, grant_rule
 from gshtui.guard.rules.rule_file import RuleFileError, add_rule, own_file, remove_rule
-from gshtui.store.grant_table import Grant
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables.grant_table import Grant
 from gshtui.text.sanitise import literal, one_line
 
 

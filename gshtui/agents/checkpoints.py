@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from gshtui.settings import paths
-from gshtui.store.checkpoint_table import CheckpointTable, Kind
+from gshtui.store.tables.checkpoint_table import CheckpointTable, Kind
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.faults import in_one_line, outside_failure
 from gshtui.system.tasks import cancel_and_wait, start_job

@@ -7,7 +7,7 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.context.retrieval import search_commands
 from gshtui.context.retrieval.shell_summary import SyncShells
 from gshtui.settings.model import Settings
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.tools.shell import stored_output
 
 

@@ -30,8 +30,8 @@ from gshtui.providers.port import Capabilities, Provider
 from gshtui.providers.selection import OFFLINE
 from gshtui.settings.paths import project_root
 from gshtui.settings.settings_tables import Context
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 
 if TYPE_CHECKING:
     from gshtui.context.queries import BeginAgent, LiveAgent

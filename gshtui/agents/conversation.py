@@ -22,8 +22,8 @@ from gshtui.bus.events.agent_events import MessageAppended, TurnFinished, TurnSt
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message, Stop, Text, Thinking, ToolCall
 from gshtui.context.call_pairing import missing_results
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 
 _KEPT_WITHIN = 1.0

@@ -38,7 +38,7 @@ from gshtui.providers import media_notes
 from gshtui.providers.port import Capabilities, Completed, ProviderError
 from gshtui.providers.request_hash import hash_of_body
 from gshtui.python.python_blocks import OUTPUT, is_block_call
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.ids import new_id
 
 _OWED = "Nothing is lost: what was said is recorded as soon as that is possible. Then send `continue`."

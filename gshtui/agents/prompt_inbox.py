@@ -29,7 +29,7 @@ from gshtui.bus.events.agent_events import (
     TurnFinished,
 )
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.tasks import start_job
 
 INTENTS = (PromptSubmitted, PromptEditRequested, QueueReleaseRequested, InterruptRequested)

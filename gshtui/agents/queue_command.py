@@ -13,8 +13,8 @@ from gshtui.bus.events.agent_events import PromptEditRequested, QueueReleaseRequ
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Access, Command, CommandError, Effect, Invocation, Outcome, Parameters
 from gshtui.commands.registry import AnyCommand
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.text.sanitise import literal, one_line
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from gshtui.bus.messages import Message
 from gshtui.commands.declaration import CommandError
-from gshtui.store.checkpoint_table import Checkpoint
-from gshtui.store.session_table import SessionInfo
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
+from gshtui.store.tables.checkpoint_table import Checkpoint
+from gshtui.store.tables.session_table import SessionInfo
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
 from gshtui.tools.git.shadow_repository import FileRestore, ShadowError, ShadowRepository

@@ -33,9 +33,9 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
-from gshtui.store.session_table import SessionInfo
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables.session_table import SessionInfo
 from gshtui.text.sanitise import one_line
 from gshtui.tools.git.shadow_repository import ShadowError
 from gshtui.tools.git.worktree import discard_worktree

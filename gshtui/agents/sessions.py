@@ -16,10 +16,10 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import MessageAppended
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionClosed, SessionFollowed, SessionOpened
-from gshtui.store.hold_table import SessionHold
-from gshtui.store.session_table import SessionInfo
-from gshtui.store.store import Store
-from gshtui.store.store_errors import SessionHeld, StoreError
+from gshtui.store.engine.store_errors import SessionHeld, StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables.hold_table import SessionHold
+from gshtui.store.tables.session_table import SessionInfo
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import keep_on, start_job
 

@@ -13,7 +13,7 @@ from gshtui.agents.usage.recorder import UsageRecorder
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.settings.model import Settings
-from gshtui.store.log_writer import LogKeeper
+from gshtui.store.log.log_writer import LogKeeper
 
 if TYPE_CHECKING:
     from gshtui.agents.loop import TurnLimit
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gshtui.agents.usage.budgets import BudgetWatch
     from gshtui.guard.approval.gate import Gate
     from gshtui.guard.secrets.redaction import Redactor
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
 
 
 class Journal:

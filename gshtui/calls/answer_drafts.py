@@ -22,8 +22,8 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import IterationStarted, TextDelta, TurnFinished, TurnStarted
 from gshtui.settings.paths import FolderError, runtime_dir
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system import private_files
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.struct_types import learned

@@ -17,8 +17,8 @@ from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.call_data import LOBBY, CallAsk, CallInfo, CallMember, CallMessage, Principal
 from gshtui.calls.call_letter import ALL, Briefing, CallExcerpt, letter_text, mentions, windowed
 from gshtui.commands.declaration import CommandError
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.text.sanitise import one_line
 
 _CATCH_UP = 2_000

@@ -11,8 +11,8 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.call_data import TYPES_FOR, TYPING, CallInfo
 from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
 from gshtui.calls.call_delivery import CallDelivery
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.system.time_limit import time_limit

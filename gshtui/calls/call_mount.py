@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from gshtui.bus.call_data import LOBBY, CallInfo, CallMessage, CallToolUse, MessageHead, Pin, tool_calls_json
 from gshtui.calls.call_service import CallService
 from gshtui.commands.declaration import Caller, CommandError
-from gshtui.store.call_table import CallTable
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables.call_table import CallTable
 from gshtui.text.sanitise import one_line
 from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, is_file, is_folder, missing, whole_path
 from gshtui.vfs.virtual_path import CALLS, CURRENT

@@ -45,9 +45,9 @@ from gshtui.context.blocks import Passage
 from gshtui.context.ports import Contribution
 from gshtui.context.tokens import text_tokens
 from gshtui.guard.modes import inherited, strictest
-from gshtui.store.call_table import Change
-from gshtui.store.store import Store
-from gshtui.store.store_errors import PASSING, StoreError
+from gshtui.store.engine.store_errors import PASSING, StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables.call_table import Change
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job

@@ -38,13 +38,13 @@ def _record() -> Path:
 
 
 def _agents() -> Named:
-    from gshtui.store.name_lookup import agents_in
+    from gshtui.store.tables.name_lookup import agents_in
 
     return [(row.id, f"{row.name} · {row.status}") for row in agents_in(_record())]
 
 
 def _sessions() -> Named:
-    from gshtui.store.name_lookup import sessions_in
+    from gshtui.store.tables.name_lookup import sessions_in
 
     yield "latest", "the latest one in this folder"
     for found in sessions_in(_record(), cwd=str(Path.cwd())):

@@ -24,7 +24,7 @@ from gshtui.context.requests import CutRequest
 from gshtui.context.tokens import text_tokens
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 
 
 class ContextEditor:

@@ -37,7 +37,7 @@ from gshtui.providers.learnt_windows import LearntWindows
 from gshtui.providers.media_notes import media_rule
 from gshtui.providers.port import Provider, ProviderError, Request, ToolSpec
 from gshtui.providers.provider_errors import may_be_too_long
-from gshtui.store.store_errors import PASSING, StoreError
+from gshtui.store.engine.store_errors import PASSING, StoreError
 from gshtui.system.tasks import start_job
 from gshtui.text.truncation import shorten
 

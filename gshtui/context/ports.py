@@ -15,7 +15,7 @@ import msgspec
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Usage
 from gshtui.context.blocks import Passage
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 
 
 class ContextStore(Protocol):

@@ -34,7 +34,7 @@ from gshtui.context.tokens import Correction
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from gshtui.providers.port import Capabilities, Delta, Provider, ProviderError, Request
 from gshtui.providers.request_hash import text_of, was_sent
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 
 
 class UnavailableProvider:

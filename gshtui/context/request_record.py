@@ -25,7 +25,7 @@ from gshtui.context.ports import ContextStore
 from gshtui.context.prompt_cache import broken_by
 from gshtui.context.requests import RequestInputs
 from gshtui.providers.port import Request, ToolSpec
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.ids import new_id
 
 _MANY = 1_000

@@ -23,8 +23,8 @@ from gshtui.bus.messages import Usage
 
 if TYPE_CHECKING:
     from gshtui.providers.model_command import ModelInUse
-    from gshtui.store.session_table import SessionInfo
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
+    from gshtui.store.tables.session_table import SessionInfo
 
 _PAGE = 2_000
 """Events that are read at once."""

@@ -17,7 +17,7 @@ from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import FleetContext, from_store_error
 from gshtui.fleet.mail.delivery_state import ANSWER
 from gshtui.fleet.mail.inbox import framed_letter
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 
 _LOOK_EVERY = 0.25
 """Seconds between two looks."""

@@ -43,7 +43,7 @@ from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.fleet_context import from_store_error
 from gshtui.fleet.ports import FleetError, RevivedAgent
 from gshtui.fleet.spawn_command import spawn_command
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import one_line, visible
 from gshtui.text.similar_names import known_names
 

@@ -44,8 +44,8 @@ from gshtui.fleet.ports import (
 )
 from gshtui.fleet.reconciler import JournalReader, Reconciler
 from gshtui.fleet.waiting_line import WaitingLine
-from gshtui.store.store import Store
-from gshtui.store.store_errors import PASSING, StoreError
+from gshtui.store.engine.store_errors import PASSING, StoreError
+from gshtui.store.record.store import Store
 from gshtui.system import process_tree
 from gshtui.system.tasks import end_all
 from gshtui.system.time_limit import time_limit

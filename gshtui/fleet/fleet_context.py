@@ -23,8 +23,8 @@ from gshtui.fleet.accounts import Accounts
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.ports import FleetError, FleetOptions, Launcher, MessageTransport
 from gshtui.guard.people import people_names
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.tasks import start_job
 from gshtui.system.time_limit import time_limit
 

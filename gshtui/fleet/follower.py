@@ -32,7 +32,7 @@ from gshtui.programs.profile import LoadedProfiles, Profile
 from gshtui.programs.status import KnownStatus
 from gshtui.programs.status_watcher import CliStatus
 from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.system.time_limit import time_limit
 from gshtui.tmux.watcher import PaneChange

@@ -81,7 +81,7 @@ class Forks:
 
     async def _branch(self, original: AgentRow, wished: str, name: str) -> str:
         """A branch that does not exist yet: exactly the wished one, or one after the fork's name."""
-        from gshtui.store.agent_table import word
+        from gshtui.store.tables.agent_table import word
         from gshtui.tools.git.worktree_fork import free_branch
 
         folder = Path(original.cwd)

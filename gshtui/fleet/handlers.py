@@ -18,7 +18,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet.fleet_context import FleetContext, is_over
 from gshtui.fleet.ports import FleetError
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import plain

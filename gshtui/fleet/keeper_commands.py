@@ -32,7 +32,7 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup
 from gshtui.fleet import keeper, keeper_unit
 from gshtui.settings.model import Settings
-from gshtui.store.name_lookup import agents_in, titles_held_in
+from gshtui.store.tables.name_lookup import agents_in, titles_held_in
 from gshtui.system import process_tree
 from gshtui.text.sanitise import one_line
 

@@ -20,7 +20,7 @@ from gshtui.fleet.agent_programs import is_known
 from gshtui.fleet.agent_terminals import ended_changes
 from gshtui.fleet.fleet_context import FleetContext, is_away, is_over, out_of_reach
 from gshtui.fleet.ports import FleetError
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system import process_tree
 from gshtui.system.process_watch import ProcessWatch
 from gshtui.system.tasks import start_job

@@ -23,8 +23,8 @@ from gshtui.fleet.agent_programs import Programs
 from gshtui.programs.transcripts.request_usage import RequestUsage, UsageReader
 from gshtui.providers.catalog import Catalog
 from gshtui.providers.port import Capabilities
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.process_identity import start_of
 
 

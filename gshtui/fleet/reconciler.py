@@ -21,7 +21,7 @@ from gshtui.fleet import agent_terminals
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import FleetContext, is_away, is_over
 from gshtui.fleet.keeper import running_keeper
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.process_identity import start_of
 from gshtui.system.process_watch import ProcessWatch

@@ -34,7 +34,7 @@ from gshtui.fleet.ports import (
 from gshtui.hosts.host_errors import HostError
 from gshtui.programs.acp.acp_commands import program_name
 from gshtui.settings.settings_tables import HostSettings
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.similar_names import known_names, similar_names

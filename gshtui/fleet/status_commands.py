@@ -28,7 +28,7 @@ from gshtui.commands.declaration import (
 from gshtui.commands.registry import AnyCommand
 from gshtui.fleet import agent_tables
 from gshtui.fleet.agent_states import AgentState, AgentStates
-from gshtui.store.session_listing import age
+from gshtui.store.sessions.session_listing import age
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names

@@ -34,13 +34,13 @@ from gshtui.commands.timespec import parse_time
 from gshtui.guard.rules.rule_book import RuleBook, RuleFiles, line_matter
 from gshtui.guard.rules.rule_file import own_file
 from gshtui.settings import paths
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
     from gshtui.guard.policy.shell_policy import Judgement
     from gshtui.guard.rules.decision_log import LoggedDecision
-    from gshtui.store.grant_table import Grant
+    from gshtui.store.tables.grant_table import Grant
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.hub.hub import Hub
     from gshtui.settings.loader import ClientServers
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ async def _open_hub(options: AcpOptions, cwd: Path, session: str, servers: Clien
 async def _open_store(options: AcpOptions) -> Store:
     """The record of the folder in which the client has started us. Raises `StoreError`."""
     from gshtui.settings.loader import load
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
 
     loaded = await asyncio.to_thread(partial(load, Path.cwd(), flags=options.flags))
     return await Store.open(loaded.settings.general.session_dir / "gsh.db")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gshtui.commands.declaration import Caller, Invocation, Outcome, Parameters, Question, Returns
     from gshtui.commands.registry import Registry
     from gshtui.commands.shell_form import ShellForm
-    from gshtui.store.session_table import SessionInfo
+    from gshtui.store.tables.session_table import SessionInfo
 
 
 class CommandHost(Protocol):
@@ -201,7 +201,7 @@ async def run_on(
         attachment = await execution.call(host.registry, AttachAgent(agent=outcome.view.agent), invocation)
         return DeclaredRun(outcome, tuple(attachment.argv))
     if isinstance(outcome.intent, SessionChangeRequested) and not call.json:
-        from gshtui.store.session_calls import ResumeSession
+        from gshtui.store.sessions.session_calls import ResumeSession
 
         wanted = ResumeSession(session=outcome.intent.session)
         return DeclaredRun(outcome, session=await execution.call(host.registry, wanted, invocation))

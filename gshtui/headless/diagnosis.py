@@ -104,8 +104,8 @@ def _room(folder: Path) -> Finding:
 async def _file(file: Path, loaded: Loaded) -> list[Finding]:
     if not os.path.exists(file):  # noqa: PTH110 - also of a path that is refused
         return [Finding(GROUP, "record", "ok", f"{file} will be created when it is needed", needed=True)]
-    from gshtui.store.store import Store
-    from gshtui.store.store_errors import StoreError
+    from gshtui.store.engine.store_errors import StoreError
+    from gshtui.store.record.store import Store
 
     notices: list[str] = []
     try:

@@ -113,8 +113,8 @@ def _newest_crash(folder: Path) -> str:
 
 def _disagreements(folder: Path) -> str:
     """The newest lines of the log about sources of a status that parted, oldest first; empty: there are none."""
-    from gshtui.store.log_reader import LogQuery, find_records
-    from gshtui.store.log_records import DISAGREEMENT
+    from gshtui.store.log.log_reader import LogQuery, find_records
+    from gshtui.store.log.log_records import DISAGREEMENT
 
     found = find_records(folder, LogQuery(query=DISAGREEMENT, type="warning"), _PARTED)
     kept = [record for record in found if record.get("kind") == DISAGREEMENT]
@@ -130,7 +130,7 @@ async def _conversation(loaded: Loaded, session: str, redact: Callable[[str], st
     from gshtui.commands.declaration import CommandError
     from gshtui.hub.composition import build_hub
     from gshtui.hub.hub_options import HubOptions
-    from gshtui.store.session_export import lines
+    from gshtui.store.sessions.session_export import lines
 
     hub = build_hub(HubOptions(cwd=working_folder(), loaded=loaded, parts=frozenset({"store"}), visiting=True))
     await hub.start()

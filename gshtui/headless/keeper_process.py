@@ -36,7 +36,7 @@ from gshtui.shell import hub_registry
 from gshtui.shell.event_table import COMMAND, TURN, WINDOW
 from gshtui.shell.hub_listener import ConnectionHost, HubListener
 from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system import login_session
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.folder_watch import FolderWatch

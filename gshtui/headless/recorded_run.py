@@ -26,7 +26,7 @@ from gshtui.settings import paths
 
 if TYPE_CHECKING:
     from gshtui.bus.shell_data import ShellRecord
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
 
 HEAD, TAIL = 256 * 1024, 768 * 1024
 """Bytes kept of the output's beginning and of its end."""
@@ -267,7 +267,7 @@ async def _record_run(command: str, code: int, began: float, took: float, printe
     from gshtui.bus.shell_data import ShellRecord
     from gshtui.guard.secrets.redaction import Redactor
     from gshtui.hub.hub_options import HubOptions
-    from gshtui.store.store_errors import StoreError
+    from gshtui.store.engine.store_errors import StoreError
     from gshtui.system.ids import new_id
 
     redact = Redactor(os.environ).redact

@@ -11,7 +11,7 @@ from gshtui.headless.command_hub import working_folder
 
 if TYPE_CHECKING:
     from gshtui.hub.replay_player import Recording
-    from gshtui.store.session_table import SessionInfo
+    from gshtui.store.tables.session_table import SessionInfo
 
 
 _TOUR = "tour"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gshtui.bus.shell_data import ShellNote, ShellRecord
     from gshtui.hub.hub import Hub
     from gshtui.hub.hub_options import HubOptions
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
@@ -60,8 +60,8 @@ def log(options: LogOptions) -> int:
 
 async def _log(options: LogOptions, after: float | None, before: float | None, shell: str) -> int:
     from gshtui.hub.hub_options import HubOptions
-    from gshtui.store.command_history import HistoryQuery
-    from gshtui.store.store_errors import StoreError
+    from gshtui.store.engine.store_errors import StoreError
+    from gshtui.store.tables.command_history import HistoryQuery
 
     hub_options = HubOptions(cwd=working_folder(), loaded=load_settings(), parts=STORE_ONLY, where="gsh-tui shell log")
     async with running_hub(hub_options) as hub:
@@ -186,7 +186,7 @@ def default_history_file(source: str) -> Path:
 
 async def _import(source: str, file: Path, as_json: bool) -> int:
     from gshtui.shell.history_import import NotAtuin
-    from gshtui.store.store_errors import StoreError
+    from gshtui.store.engine.store_errors import StoreError
 
     try:
         found = await asyncio.to_thread(_read, source, file)
@@ -283,7 +283,7 @@ def _fit(hub: Hub, records: list[ShellRecord]) -> tuple[list[ShellRecord], int]:
 
 async def _export(file: str) -> int:
     from gshtui.shell.history_import import export_line
-    from gshtui.store.store_errors import StoreError
+    from gshtui.store.engine.store_errors import StoreError
 
     async with running_hub(_options()) as hub:
         await hub.start()
@@ -318,7 +318,7 @@ async def _export(file: str) -> int:
 
 
 async def _all(store: Store) -> AsyncGenerator[ShellRecord]:
-    from gshtui.store.command_history import HistoryQuery
+    from gshtui.store.tables.command_history import HistoryQuery
 
     after = -1
     while page := await store.shells.find_all(HistoryQuery(after_id=after), limit=PAGE, oldest=True):

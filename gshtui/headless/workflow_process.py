@@ -103,7 +103,7 @@ async def _run(options: WorkflowOptions, stop: Stop) -> int:
 
 
 async def _to_its_end(hub: Hub, options: WorkflowOptions, stop: Stop, writer: Writer) -> int:
-    from gshtui.store.store_errors import StoreError
+    from gshtui.store.engine.store_errors import StoreError
     from gshtui.workflows.definition import WorkflowError
 
     assert hub.make_workflows is not None  # the guard has started

@@ -18,7 +18,7 @@ from gshtui.fleet.mail.inbox import MailInbox
 from gshtui.fleet.native.spec import with_external
 from gshtui.hub.hub import Hub
 from gshtui.programs.acp.acp_connection import AcpConnection
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 
 
 async def start_acp(hub: Hub) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gshtui.bus.bus import Bus
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import ALL_PARTS, HubOptions
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:

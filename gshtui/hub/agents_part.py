@@ -32,8 +32,8 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.named_texts import named_texts
 from gshtui.hub.part_lifecycle import MissingPart
 from gshtui.providers.port import ProviderError
-from gshtui.store.memory_table import MemoryNote
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables.memory_table import MemoryNote
 
 
 async def start_agents(hub: Hub) -> None:

@@ -34,7 +34,7 @@ from gshtui.hub.window_hub import WindowHub, window_options
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system import process_limits
 from gshtui.system.caller_environment import working_for
 from gshtui.system.expected_error import ExpectedError

@@ -11,8 +11,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from gshtui.agents.agent import Agent, LocalRoster
 from gshtui.agents.conversation import Conversation
-from gshtui.store.store import Store
-from gshtui.store.store_errors import SessionHeld, StoreError
+from gshtui.store.engine.store_errors import SessionHeld, StoreError
+from gshtui.store.record.store import Store
 
 IN_CALL = "call "
 """Begins the parent of a conversation that an agent has in a call."""

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from gshtui.mcp_client.server_pool import ServerPool
     from gshtui.providers.model_command import ModelChange
     from gshtui.python.interpreters import Interpreters
-    from gshtui.store.grant_table import Grant
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
+    from gshtui.store.tables.grant_table import Grant
     from gshtui.tmux.server import PaneInfo
     from gshtui.tools.files.file_paths import FilePaths
     from gshtui.tools.git.worktree_setup import Consent
@@ -266,7 +266,7 @@ class CommandOffers:
 
     async def _agents_known(self) -> list[AgentRow]:
         """The agents of the record, as far as it can be read."""
-        from gshtui.store.store_errors import StoreError
+        from gshtui.store.engine.store_errors import StoreError
 
         if self._store is not None:
             with contextlib.suppress(StoreError):
@@ -276,7 +276,7 @@ class CommandOffers:
     async def _names_taken(self) -> set[str]:
         """The names of who sits here and of agents, as far as the record can be read."""
         from gshtui.calls.call_service import person_name
-        from gshtui.store.store_errors import StoreError
+        from gshtui.store.engine.store_errors import StoreError
 
         taken = {person_name(self._settings.general.name), *self._settings.agents}
         if self._store is not None:
@@ -503,7 +503,7 @@ class CommandOffers:
         self._store = store
 
         def sessions() -> list[AnyCommand]:
-            from gshtui.store.session_commands import commands
+            from gshtui.store.sessions.session_commands import commands
 
             return commands(store, lambda: self._redactor().redact_certain, ask)
 

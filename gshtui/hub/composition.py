@@ -44,7 +44,7 @@ async def start_store(hub: Hub) -> None:
     from gshtui.agents.trace_export import TraceExport, is_wanted
     from gshtui.hub.prompt_part import offer_prompts
     from gshtui.hub.virtual_files import mount_record
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
 
     telemetry = hub.telemetry = Telemetry(hub.bus, hub.settings, hub.environ, hub.carries)
     hub.parts.stops_with("log", telemetry.close)

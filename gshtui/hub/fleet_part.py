@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.ports import MessageTransport
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
     from gshtui.tools.git.worktree_setup import Consent
 
 

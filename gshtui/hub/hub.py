@@ -55,10 +55,10 @@ if TYPE_CHECKING:
     from gshtui.mcp_client.server_pool import ServerPool
     from gshtui.python.interpreters import InterpreterOwner, Interpreters, ToolAnswer
     from gshtui.shell.log.shell_log import ShellLog
-    from gshtui.store.message_table import StoredMessage
-    from gshtui.store.prompt_table import PromptTable
-    from gshtui.store.shell_tables import ShellTables
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
+    from gshtui.store.tables.message_table import StoredMessage
+    from gshtui.store.tables.prompt_table import PromptTable
+    from gshtui.store.tables.shell_tables import ShellTables
     from gshtui.workflows.workflow_service import WorkflowService
 
 StartPart = Callable[["Hub"], Awaitable[None]]
@@ -437,7 +437,7 @@ class Hub:
         if self.fleet is not None and self.options.visiting:
             await self.fleet.refresh()
         elif self.options.native is not None and self.store is not None:
-            from gshtui.store.store_errors import StoreError
+            from gshtui.store.engine.store_errors import StoreError
 
             with suppress(StoreError):
                 rows = await self.store.agents.find_all()

@@ -16,7 +16,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.fleet_context import is_over
 from gshtui.fleet.keeper import LINGER, LOGGED_OUT, ensure_keeper
 from gshtui.hub.hub import Hub
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system.tasks import start_job
 
 

@@ -16,8 +16,8 @@ from gshtui.commands.declaration import CommandError
 from gshtui.fleet.ports import FleetError
 from gshtui.providers.port import ProviderError
 from gshtui.settings.model import Settings
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 
 if TYPE_CHECKING:
     from gshtui.fleet.fleet import Fleet

@@ -40,8 +40,8 @@ from gshtui.hub.remote_part import instructions_from
 from gshtui.hub.virtual_files import mount_calls
 from gshtui.providers.port import ProviderError
 from gshtui.settings.loader import Loaded
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.tools.remote.remote_tools import RemoteTools
 
 _TASK = """\

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gshtui.commands.declaration import Outcome, Question, R, Returns
     from gshtui.commands.evaluation import Ask
     from gshtui.settings.loader import Loaded
-    from gshtui.store.message_table import StoredMessage
+    from gshtui.store.tables.message_table import StoredMessage
 
 
 class ReplayHub(WindowHub):

@@ -17,8 +17,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import MessageAppended, TurnStarted
 from gshtui.bus.events.session_events import SessionChangeRequested, SessionClosed, SessionOpened
 from gshtui.bus.messages import Message
-from gshtui.store.session_table import SessionInfo
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
+from gshtui.store.tables.session_table import SessionInfo
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.system.time_limit import time_limit
 

@@ -13,9 +13,9 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.session_events import SessionTitled
-from gshtui.store.session_table import title_of
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables.session_table import title_of
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import one_line, plain

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from gshtui.providers.port import ProviderError
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gshtui.bus.bus import Bus
     from gshtui.guard.approval.gate import Gate
     from gshtui.settings.model import Settings
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
 
 NO_MODEL = "No model is connected that could do this."
 _HINT = "Set a key such as ANTHROPIC_API_KEY, or `[agent] small_model`."

@@ -63,7 +63,7 @@ class PromptTurn:
         if (ended := self._unusable(hub)) is not None:
             return ended
         if request.printed:
-            from gshtui.store.session_calls import ShowSession
+            from gshtui.store.sessions.session_calls import ShowSession
 
             await hub.bus.drained()
             before = await hub.run(ShowSession(session=self._session, whole=True, limit=10_000))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.context.context_mount import ContextMount
     from gshtui.fleet.agents_mount import PersonHere
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
 
 
 def mount_record(hub: Hub, store: Store) -> None:
@@ -77,7 +77,7 @@ async def _people(hub: Hub, store: Store) -> list[PersonHere]:
     from gshtui.bus.letter import PERSON
     from gshtui.calls.call_service import person_name
     from gshtui.fleet.agents_mount import PersonHere
-    from gshtui.store.store_errors import StoreError
+    from gshtui.store.engine.store_errors import StoreError
 
     try:
         names = {PERSON: "", **await store.calls.people()} | {PERSON: person_name(hub.settings.general.name)}
@@ -100,7 +100,7 @@ async def agent_rows(hub: Hub, store: Store) -> list[AgentRow]:
     from gshtui.bus.agent_reducer import local_row
     from gshtui.fleet.agent_states import window_agents
     from gshtui.fleet.ports import FleetError
-    from gshtui.store.store_errors import StoreError
+    from gshtui.store.engine.store_errors import StoreError
 
     cwd = str(hub.options.cwd)
     rows: dict[str, AgentRow] = {}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gshtui.bus.shell_rows import Filter, Span
     from gshtui.client.window_protocol import WindowOpening
     from gshtui.settings.loader import Loaded
-    from gshtui.store.message_table import StoredMessage
+    from gshtui.store.tables.message_table import StoredMessage
     from gshtui.tmux.panes import PaneInfo
     from gshtui.tmux.server import TmuxServer
 

@@ -9,7 +9,7 @@ from gshtui.hub.hub import Hub
 
 if TYPE_CHECKING:
     from gshtui.commands.registry import AnyCommand
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
     from gshtui.workflows.step_process import LendTerminal
     from gshtui.workflows.workflow_run import RunParts
     from gshtui.workflows.workflow_service import WorkflowService

@@ -33,7 +33,7 @@ from gshtui.fleet.agent_calls import InterruptAgent, ListAgents, SendToAgent, Sh
 from gshtui.fleet.spawn_command import SpawnAgent
 from gshtui.guard.approval.gate import Call
 from gshtui.hub.hub import Hub
-from gshtui.store.session_calls import ListSessions, ShowSession
+from gshtui.store.sessions.session_calls import ListSessions, ShowSession
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
 from gshtui.text.sanitise import literal, one_line

@@ -33,7 +33,7 @@ from gshtui.python.python_choice import choose_python
 from gshtui.python.retry_rule import RetryRule
 from gshtui.settings.settings_tables import Python as PythonSettings
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.store import python_states
+from gshtui.store.tables import python_states
 from gshtui.system.tasks import end_all
 from gshtui.text.sanitise import literal, one_line
 

@@ -32,7 +32,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line, plain
 from gshtui.workflows.definition import Parameter, Workflow, WorkflowError

@@ -33,7 +33,7 @@ from gshtui.bus.workflow_data import RunState, StepHead, StepResult, WorkflowRun
 from gshtui.commands.declaration import Assessment, CommandError, Effect
 from gshtui.guard.approval.gate import Call
 from gshtui.guard.secrets.child_environment import is_secret_variable
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.system.process_identity import this_process
 from gshtui.system.tasks import cancel_and_wait

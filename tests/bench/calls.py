@@ -16,8 +16,8 @@ from gshtui.calls.call_service import CallService
 from gshtui.commands.declaration import Caller
 from gshtui.fleet.mail.call_post import CallMail
 from gshtui.fleet.mail.outbox import Addresses, MailOutbox
-from gshtui.store.call_table import add_message
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
+from gshtui.store.tables.call_table import add_message
 from tests.bench.figures import Report, median
 from tests.bench.place import Place
 

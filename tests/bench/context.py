@@ -13,7 +13,7 @@ import time
 
 from gshtui.context.limits import ContextSettings
 from gshtui.settings import paths
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.bench.figures import Report
 from tests.bench.place import Place
 from tests.kit.context_harness import ContextHarness, SummaryModel

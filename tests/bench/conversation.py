@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system.ids import new_id
 from tests.bench.material import last_turns, turns
 from tests.bench.place import ROOT, Place

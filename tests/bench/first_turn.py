@@ -11,7 +11,7 @@ from queue import SimpleQueue
 
 from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system.ids import new_id
 from tests.bench.figures import Report, median
 from tests.bench.place import Place, ours

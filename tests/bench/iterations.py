@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from gshtui.bus.context_data import Block, Iteration
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.bench.figures import Report, median
 from tests.bench.place import Place
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from gshtui.bus.bus import Bus
 from gshtui.bus.letter import PERSON
 from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.bench.figures import Report, median, p95
 from tests.bench.place import ROOT, Place, ours
 from tests.kit.tmux import end_server, short_folder

@@ -9,7 +9,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import MessageAppended, TurnFinished, TurnStarted
 from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.bench.figures import Report, p95
 from tests.bench.place import Place, ours
 from tests.bench.pty_probe import Probe

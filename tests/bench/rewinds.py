@@ -14,7 +14,7 @@ from pathlib import Path
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
 from gshtui.shell.log.suggestions import best_command
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.tools.git.shadow_repository import ShadowRepository
 from tests.bench.figures import Report, median
 from tests.bench.place import Place

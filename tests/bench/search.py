@@ -19,8 +19,8 @@ from gshtui.commands.language import validate
 from gshtui.context.retrieval.search_commands import commands
 from gshtui.guard.secrets.redaction import Redactor
 from gshtui.settings import paths
-from gshtui.store.log_reader import LogQuery, find_records
-from gshtui.store.store import Store
+from gshtui.store.log.log_reader import LogQuery, find_records
+from gshtui.store.record.store import Store
 from tests.bench.figures import Report, median, p95
 from tests.bench.place import Place
 from tests.kit.record import no_sync

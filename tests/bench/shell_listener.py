@@ -14,7 +14,7 @@ from pathlib import Path
 from gshtui.bus.bus import Bus
 from gshtui.guard.secrets.redaction import Redactor
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.bench.figures import Report
 from tests.bench.place import Place
 

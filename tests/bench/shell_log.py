@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 
 from gshtui.settings import paths
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.bench.figures import Report, median, p95
 from tests.bench.history import reaction
 from tests.bench.place import Place, ours

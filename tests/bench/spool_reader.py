@@ -17,7 +17,7 @@ from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.shell import spool
 from gshtui.shell.log.spool_sync import make_spool_sync
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.bench.shell_listener import line_of
 
 SHELLS = 4

@@ -29,7 +29,7 @@ from gshtui.bus.messages import Message, Text
 from gshtui.commands.declaration import Outcome
 from gshtui.commands.registry import Registry
 from gshtui.settings.loader import load
-from gshtui.store.message_table import StoredMessage
+from gshtui.store.tables.message_table import StoredMessage
 from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.window.app import Workbench
 from tests.bench.material import END, START, answer, turns

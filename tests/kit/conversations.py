@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gshtui.store.session_calls import SessionList
-from gshtui.store.session_table import SessionInfo
+from gshtui.store.sessions.session_calls import SessionList
+from gshtui.store.tables.session_table import SessionInfo
 from tests.kit.fake_hub import Answer
 
 

@@ -26,7 +26,7 @@ from gshtui.fleet.worktree_commands import TearDown, worktree_command
 from gshtui.hub.window_hub import WindowHub
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import Ui
-from gshtui.store.session_calls import ListSessions
+from gshtui.store.sessions.session_calls import ListSessions
 from gshtui.tools import commands as tool_commands
 from gshtui.tools.files.workspace import ToolConfig
 from gshtui.tools.git import hunk_commands
@@ -57,14 +57,14 @@ class Answer:
 
 
 class ShellRows(Protocol):
-    """The rows of the shell log in the record. Each method raises `gshtui.store.store_errors.StoreError`."""
+    """The rows of the shell log in the record. Each method raises `gshtui.store.engine.store_errors.StoreError`."""
 
     async def rows(self, wanted: Filter, start: int, limit: int) -> Span: ...
     async def output(self, key: str) -> str: ...
 
 
 class SentPrompts(Protocol):
-    """The prompts of a folder in the record. Each method raises `gshtui.store.store_errors.StoreError`."""
+    """The prompts of a folder in the record. Each method raises `gshtui.store.engine.store_errors.StoreError`."""
 
     async def find_all(self, cwd: str | None, limit: int = 1_000) -> list[str]: ...
     async def add(self, cwd: str, text: str) -> None: ...

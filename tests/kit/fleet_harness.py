@@ -23,7 +23,7 @@ from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetOptions, LaunchTerms
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.hosts.host_link import HostLinks
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.record import ROOT
 from tests.kit.tmux import DEADLINE, eventually

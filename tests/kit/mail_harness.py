@@ -22,7 +22,7 @@ from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.call_post import CallMail
 from gshtui.fleet.mail.commands import commands
 from gshtui.fleet.mail.mail_service import MailService
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.agent_harness import AgentHarness
 from tests.kit.scripted_provider import ScriptedProvider, Step

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gshtui.bus.messages import Message, user_message
 from gshtui.settings import paths
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 

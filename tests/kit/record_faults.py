@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 
 DiskFault = Literal["limit", "io", "pages", "readonly", "busy"]
 AT_ONCE: tuple[DiskFault, ...] = ("limit", "io")

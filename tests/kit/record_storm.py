@@ -34,7 +34,7 @@ from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
-from gshtui.store import record_writer
+from gshtui.store.record import record_writer
 from tests.kit.record_faults import AT_ONCE, FAULTS, RecordFaults
 
 MODELS = ("claude-sonnet-5-5", "claude-haiku-5-5")

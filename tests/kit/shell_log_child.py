@@ -17,7 +17,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.shell_events import ShellRecorded
 from gshtui.settings import paths
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 
 EVERY = 500
 """Commands that are done between two lines."""

@@ -11,7 +11,7 @@ from gshtui.bus.events.context_events import CutRequested
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system.ids import new_id
 
 

@@ -39,7 +39,7 @@ from gshtui.fleet.program_options import ProgramOptions
 from gshtui.programs.acp.acp_connection import AcpConnection
 from gshtui.programs.acp.acp_errors import AcpError
 from gshtui.settings import paths
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system import process_identity
 from tests.kit.native_agents import AGENT, RelayWindow, agent_process, kill, prepare_spec, relay_window, wait_for_exit
 from tests.kit.tmux import eventually

@@ -26,7 +26,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet.native.spec import write_spec
 from gshtui.settings import paths
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.kit.command import environment
 from tests.kit.native_agents import (
     AGENT,

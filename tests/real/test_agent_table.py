@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from tests.kit.home import Home
 from tests.kit.record import ROOT, open_record
 
-COVERS = ("gshtui.store.table",)
+COVERS = ("gshtui.store.engine.table",)
 
 OTHER_PROCESS = """
 import asyncio, json, sys
 from pathlib import Path
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 
 async def main():
     store = await Store.open(Path(sys.argv[1]))

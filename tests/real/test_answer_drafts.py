@@ -15,7 +15,7 @@ from gshtui.bus.events.agent_events import IterationStarted, TextDelta, TurnFini
 from gshtui.bus.letter import Letter
 from gshtui.calls.answer_drafts import DraftPiece, DraftReader, DraftWriter, drafts_folder
 from gshtui.settings import paths
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system.ids import new_id
 from tests.kit.door import Visitor, door_for, visit
 from tests.kit.pty_child import PtyChild

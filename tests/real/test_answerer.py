@@ -16,7 +16,7 @@ from gshtui.programs.pane_view import PaneView, SessionError
 from gshtui.programs.pane_writer import PaneWriter
 from gshtui.programs.profile import read
 from gshtui.settings import paths
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system.process_tree import start_time
 from gshtui.tmux.server import TmuxServer
 from tests.kit.asking_program import PROFILE

@@ -22,11 +22,11 @@ from gshtui.bus.usage_data import UsageRow
 from gshtui.fleet.native.permissions import SpendingBudget, spending_limit
 from gshtui.guard.approval.gate import Gate
 from gshtui.settings.settings_tables import Budgets as Table
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.kit.record import open_record
 from tests.kit.scripted_provider import ScriptedProvider
 
-COVERS = ("gshtui.store.usage_table",)
+COVERS = ("gshtui.store.tables.usage_table",)
 
 
 class BudgetHarness:

@@ -14,8 +14,8 @@ from gshtui.bus.call_data import CallMember, CallMessage, Principal
 from gshtui.calls.call_mount import CallMount
 from gshtui.calls.call_service import CallService
 from gshtui.commands.declaration import Caller, CommandError
-from gshtui.store.call_table import add_message
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
+from gshtui.store.tables.call_table import add_message
 from gshtui.text.sanitise import one_line
 from gshtui.vfs.mount import FileError
 from tests.kit.command import ROOT, environment

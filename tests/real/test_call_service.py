@@ -18,9 +18,9 @@ from gshtui.calls.call_delivery import Recipient
 from gshtui.calls.call_letter import unknown_words
 from gshtui.calls.call_service import CallService
 from gshtui.commands.declaration import CommandError
-from gshtui.store.call_table import PIN_BYTES
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables.call_table import PIN_BYTES
 from tests.kit.mail_harness import MailHarness, open_mail
 from tests.kit.tmux import eventually
 
@@ -31,7 +31,7 @@ COVERS = (
     "gshtui.calls.call_feed",
     "gshtui.calls.commands",
     "gshtui.fleet.mail.call_post",
-    "gshtui.store.call_table",
+    "gshtui.store.tables.call_table",
 )
 AMY = Principal("person", "amy")
 BO = Principal("bo", "bo")

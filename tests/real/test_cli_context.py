@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.kit.configuration import made_project
 from tests.kit.warm_program import run_gsh, start_gsh
 from tests.real.test_cli_prompt import SLEEP, until

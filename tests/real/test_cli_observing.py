@@ -15,7 +15,7 @@ from tests.kit.warm_program import run_gsh, start_gsh
 COVERS = (
     "gshtui.agents.usage.commands",
     "gshtui.context.retrieval.log_commands",
-    "gshtui.store.log_reader",
+    "gshtui.store.log.log_reader",
 )
 
 

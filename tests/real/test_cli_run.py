@@ -15,7 +15,7 @@ from tests.kit.configuration import made_project
 from tests.kit.warm_program import run_gsh, start_gsh
 from tests.real.test_cli_prompt import SLEEP, until
 
-COVERS = ("gshtui.store.session_calls",)
+COVERS = ("gshtui.store.sessions.session_calls",)
 
 
 @pytest.fixture

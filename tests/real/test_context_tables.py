@@ -12,9 +12,9 @@ import pytest
 
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Usage
-from gshtui.store import context_tables, sent_texts
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables import context_tables, sent_texts
 from tests.kit.home import Home
 from tests.kit.record import open_record, python_child, read_line
 
@@ -219,7 +219,7 @@ import asyncio, sys
 from pathlib import Path
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.store import sent_texts
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 
 async def main():
     store = await Store.open(Path(sys.argv[1]))

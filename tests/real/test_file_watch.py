@@ -17,7 +17,7 @@ from gshtui.bus.events.shell_events import FileChange, FilesChanged
 from gshtui.shell import file_watch
 from gshtui.shell.file_watch import NAMED, FileWatch, find_folders, refusal, sifted
 from gshtui.shell.log.project_files import ProjectFiles
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.kit.home import Home
 
 COVERS = ("gshtui.shell.log.project_files",)

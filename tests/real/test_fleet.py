@@ -24,7 +24,7 @@ from gshtui.fleet.ports import FleetError
 from gshtui.guard.people import new_person, people_file, write_people
 from gshtui.programs import hooks
 from gshtui.programs.profile import load
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system import process_tree
 from gshtui.system.ids import new_id
 from gshtui.tmux.tmux_connection import TmuxConnection
@@ -541,7 +541,7 @@ asyncio.run(main())
 TAKES = """
 import asyncio, sys
 from pathlib import Path
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 
 async def main():
     store = await Store.open(Path(sys.argv[1]))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.process_watch import ProcessWatch
 

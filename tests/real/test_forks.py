@@ -16,7 +16,7 @@ from gshtui.bus.events.fleet_events import AgentSpawnFailed
 from gshtui.fleet.agent_calls import ForkAgent
 from gshtui.fleet.native.spec import ToolLimit, read_spec, spec_path, write_spec
 from gshtui.fleet.ports import FleetError
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.kit.command import ROOT
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text
 from tests.kit.tmux import private_server

@@ -31,7 +31,7 @@ COVERS = (
     "gshtui.agents.approval_commands",
     "gshtui.guard.rules.rule_file",
     "gshtui.agents.commands",
-    "gshtui.store.grant_table",
+    "gshtui.store.tables.grant_table",
 )
 
 

@@ -29,10 +29,10 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.providers.port import Provider
 from gshtui.settings.loader import load
-from gshtui.store.agent_table import AgentTable
-from gshtui.store.mail_table import MailTable
-from gshtui.store.session_table import SessionTable
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables.agent_table import AgentTable
+from gshtui.store.tables.mail_table import MailTable
+from gshtui.store.tables.session_table import SessionTable
 from gshtui.system.ids import new_id
 from tests.kit.scripted_provider import Recorder
 

@@ -8,7 +8,7 @@ from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.settings import paths, trust
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.kit.native_agents import AGENT, agent_process, prepare_spec, relay_window, wait_for_exit
 from tests.unit.test_instruction_files import git, write
 

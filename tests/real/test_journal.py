@@ -22,7 +22,7 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.hub_events import HubStarted, Noticed, SettingChanged
 from gshtui.bus.messages import Image, Message, Text
-from gshtui.store import journal_queue
+from gshtui.store.engine import journal_queue
 from tests.kit.home import Home
 from tests.kit.record import numbered_prompt, open_record
 

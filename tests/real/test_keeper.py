@@ -28,7 +28,7 @@ from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import Loaded, load
 from gshtui.settings.paths import config_file, data_dir
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
 from tests.kit.command import ROOT, command, environment, run_gsh

@@ -33,7 +33,7 @@ from gshtui.fleet.keeper import (
 from gshtui.settings import paths
 from gshtui.settings.paths import config_file, data_dir
 from gshtui.shell.hub_registry import is_live
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system.file_lock import try_lock
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.process_identity import is_alive, process_of, this_process
@@ -57,7 +57,7 @@ print(start_keeper(Path(sys.argv[1]), os.environ).started)
 HOLDS_IT = """
 import signal, sys
 from pathlib import Path
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system.file_lock import try_lock
 assert try_lock(Path(sys.argv[1])) is not None
 print("locked", flush=True)

@@ -60,7 +60,7 @@ from tests.kit.storms import FULL
 COVERS = (
     "gshtui.agents.prompt_inbox",
     "gshtui.agents.queue_command",
-    "gshtui.store.queue_table",
+    "gshtui.store.tables.queue_table",
 )
 __all__ = ["beside"]
 PARTS = frozenset({"store", "guard", "providers", "agents"})

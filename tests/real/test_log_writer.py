@@ -23,15 +23,15 @@ from gshtui.bus.events.hub_events import Noticed, PartFailed
 from gshtui.bus.messages import Usage
 from gshtui.context.retrieval.result_text import log_lines
 from gshtui.guard.secrets.redaction import Redactor
-from gshtui.store import log_writer
-from gshtui.store.log_reader import LogFollower, LogQuery, find_records
-from gshtui.store.log_records import Recorder, RecordType
-from gshtui.store.log_writer import LogFile, LogKeeper, tidy
+from gshtui.store.log import log_writer
+from gshtui.store.log.log_reader import LogFollower, LogQuery, find_records
+from gshtui.store.log.log_records import Recorder, RecordType
+from gshtui.store.log.log_writer import LogFile, LogKeeper, tidy
 from gshtui.text.truncation import shorten
 from tests.kit.markers import cut_of
 from tests.kit.steps import steps
 
-COVERS = ("gshtui.store.log_records",)
+COVERS = ("gshtui.store.log.log_records",)
 
 NOW = 1_795_262_400.0
 AGENT: dict[str, Any] = {"agent": "main", "session": "s"}

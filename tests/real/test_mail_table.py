@@ -10,8 +10,8 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.letter import Letter
 from gshtui.fleet.mail.delivery_state import DeliveryState
-from gshtui.store import mail_table
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables import mail_table
 from gshtui.system.ids import new_id
 from tests.kit.home import Home
 from tests.kit.record import open_record, python_child, read_line
@@ -19,7 +19,7 @@ from tests.kit.record import open_record, python_child, read_line
 TAKER = """
 import asyncio, sys
 from pathlib import Path
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 
 async def main():
     store = await Store.open(Path(sys.argv[1]))

@@ -20,10 +20,10 @@ from gshtui.commands.evaluation import run_line
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.settings import paths
-from gshtui.store import migrations
-from gshtui.store.memory_table import NOTE_BYTES, NoteName
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine import migrations
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables.memory_table import NOTE_BYTES, NoteName
 from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
@@ -32,7 +32,7 @@ from tests.kit.loopback.script import Call, Say
 from tests.kit.providers import MODELS
 from tests.unit.test_instruction_files import git
 
-COVERS = ("gshtui.agents.memory.commands", "gshtui.agents.memory.memory_owner", "gshtui.store.memory_table")
+COVERS = ("gshtui.agents.memory.commands", "gshtui.agents.memory.memory_owner", "gshtui.store.tables.memory_table")
 PERSON, AGENT = Caller(), Caller("main", is_agent=True)
 
 

@@ -12,13 +12,13 @@ import pytest
 
 from gshtui.bus.events.agent_events import TurnStarted
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult, user_message
-from gshtui.store.session_table import SessionInfo
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables.session_table import SessionInfo
 from tests.kit.home import Home
 from tests.kit.record import Notices, numbered_prompt, open_record
 
-COVERS = ("gshtui.store.prompt_table",)
+COVERS = ("gshtui.store.tables.prompt_table",)
 
 
 def _path(home: Home) -> Path:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.store import session_table
-from gshtui.store.encoding import encode_message
-from gshtui.store.migrations import MIGRATIONS, VERSION, migrate, version_of
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.encoding import encode_message
+from gshtui.store.engine.migrations import MIGRATIONS, VERSION, migrate, version_of
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables import session_table
 from tests.kit.home import Home
 from tests.kit.record import Notices, numbered_prompt, open_record
 

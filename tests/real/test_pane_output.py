@@ -17,7 +17,7 @@ from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
 from gshtui.shell.log.pane_output import PromptHabit, printed
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 from tests.kit.shells import BASH_PLUGIN, zsh

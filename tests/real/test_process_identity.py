@@ -14,19 +14,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gshtui.store.store_errors import SessionHeld
+from gshtui.store.engine.store_errors import SessionHeld
 from gshtui.system import process_identity
 from gshtui.system.process_identity import Process, is_alive, this_process
 from tests.kit.home import Home
 from tests.kit.record import numbered_prompt, open_record, python_child, read_line
 
-COVERS = ("gshtui.store.hold_table",)
+COVERS = ("gshtui.store.tables.hold_table",)
 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
 from gshtui.bus.messages import user_message
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 
 async def main():
     store = await Store.open(Path(sys.argv[1]))
@@ -46,7 +46,7 @@ asyncio.run(main())
 OPENER = """
 import asyncio, sys
 from pathlib import Path
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 
 async def main():
     print("ready", flush=True)
@@ -62,7 +62,7 @@ asyncio.run(main())
 HOLDER = """
 import asyncio, sys
 from pathlib import Path
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 
 async def main():
     store = await Store.open(Path(sys.argv[1]))

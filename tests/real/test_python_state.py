@@ -19,7 +19,7 @@ from gshtui.python import interpreter, kept_state
 from gshtui.python.kept_state import Confinement, KeptState
 from gshtui.python.protocol import KeptValue, KeptVariables
 from gshtui.settings import paths
-from gshtui.store import python_states
+from gshtui.store.tables import python_states
 from gshtui.text.host_rules import HostRules
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
@@ -28,7 +28,7 @@ from tests.kit.loopback.script import parse
 from tests.kit.python_interpreters import PythonHarness
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.python.kept_state", "gshtui.python.worker.kept_values", "gshtui.store.python_states")
+COVERS = ("gshtui.python.kept_state", "gshtui.python.worker.kept_values", "gshtui.store.tables.python_states")
 OWNER = ("s1", "main")
 ALL = """\
 import math, functools, enum, dataclasses

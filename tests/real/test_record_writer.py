@@ -9,15 +9,16 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from gshtui.store import journal, prompt_table
-from gshtui.store.database import Database
-from gshtui.store.journal_queue import JournalEntry
-from gshtui.store.record_writer import BATCH, RecordWriter
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.journal_queue import JournalEntry
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record import journal
+from gshtui.store.record.database import Database
+from gshtui.store.record.record_writer import BATCH, RecordWriter
+from gshtui.store.tables import prompt_table
 from tests.kit.home import Home
 from tests.kit.record import Notices
 
-COVERS = ("gshtui.store.record_files", "gshtui.store.store_errors")
+COVERS = ("gshtui.store.engine.record_files", "gshtui.store.engine.store_errors")
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow, UsageSum
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from tests.kit.record import open_record
 
 COVERS = ("gshtui.agents.usage.usage_report", "gshtui.bus.usage_data")

@@ -13,19 +13,19 @@ import pytest
 
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Message, Text
-from gshtui.store import database, integrity, recovery
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record import database, integrity, recovery
+from gshtui.store.record.store import Store
 from tests.kit.home import Home
 from tests.kit.record import Notices, numbered_prompt, open_record, wait_until
 
 COVERS = (
-    "gshtui.store.database",
-    "gshtui.store.integrity",
-    "gshtui.store.output_table",
-    "gshtui.store.record_copy",
-    "gshtui.store.salvage",
-    "gshtui.store.store",
+    "gshtui.store.record.database",
+    "gshtui.store.record.integrity",
+    "gshtui.store.tables.output_table",
+    "gshtui.store.record.record_copy",
+    "gshtui.store.record.salvage",
+    "gshtui.store.record.store",
 )
 
 PAGE = 4096

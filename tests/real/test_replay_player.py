@@ -20,7 +20,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.hub.replay_hub import ReplayHub
 from gshtui.hub.replay_player import LONGEST_PAUSE, ReplayPlayer, read_recording
 from gshtui.settings.loader import load
-from gshtui.store.session_calls import RenameSession
+from gshtui.store.sessions.session_calls import RenameSession
 from gshtui.ui.window.replay_window import ReplayBar, ReplayWindow
 from gshtui.ui.window.tour import TOUR, tour
 from tests.kit.command import run_gsh

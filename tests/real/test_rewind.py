@@ -18,8 +18,8 @@ from gshtui.agents.checkpoints import Checkpoints
 from gshtui.agents.rewind import FilePlan, Rewinder
 from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
-from gshtui.store.session_table import SessionInfo
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
+from gshtui.store.tables.session_table import SessionInfo
 from gshtui.tools.git import shadow_repository, shadow_seed
 from gshtui.tools.git.shadow_repository import ShadowError, ShadowRepository
 from tests.kit.storms import seeds
@@ -28,7 +28,7 @@ from tests.kit.warm_program import run_gsh
 COVERS = (
     "gshtui.agents.checkpoints",
     "gshtui.agents.rewind_commands",
-    "gshtui.store.checkpoint_table",
+    "gshtui.store.tables.checkpoint_table",
     "gshtui.tools.git.shadow_repository",
     "gshtui.tools.git.shadow_seed",
 )

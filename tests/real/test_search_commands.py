@@ -20,8 +20,8 @@ from gshtui.context.retrieval import result_text, search_commands
 from gshtui.context.retrieval.search_commands import SearchPast, commands
 from gshtui.shell.log.note_command import AddNote
 from gshtui.shell.log.note_command import commands as note_commands
-from gshtui.store.log_writer import LogFile
-from gshtui.store.store import Store
+from gshtui.store.log.log_writer import LogFile
+from gshtui.store.record.store import Store
 from gshtui.tools.shell import stored_output
 from tests.kit.record import no_sync, open_record
 

@@ -34,23 +34,24 @@ from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
-from gshtui.store import session_export, session_table
-from gshtui.store.session_calls import RemoveSessions
-from gshtui.store.session_commands import commands
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.sessions import session_export
+from gshtui.store.sessions.session_calls import RemoveSessions
+from gshtui.store.sessions.session_commands import commands
+from gshtui.store.tables import session_table
 from gshtui.system.expected_error import ExpectedError
 from tests.kit.home import Home
 from tests.kit.record import numbered_prompt, open_record
 from tests.kit.tmux import eventually
 
 COVERS = (
-    "gshtui.store.sent_texts",
-    "gshtui.store.session_export",
-    "gshtui.store.session_html",
-    "gshtui.store.session_listing",
-    "gshtui.store.session_summary",
-    "gshtui.store.session_table",
+    "gshtui.store.tables.sent_texts",
+    "gshtui.store.sessions.session_export",
+    "gshtui.store.sessions.session_html",
+    "gshtui.store.sessions.session_listing",
+    "gshtui.store.sessions.session_summary",
+    "gshtui.store.tables.session_table",
 )
 
 CONVERSATION = (

@@ -16,7 +16,7 @@ from gshtui.bus.bus import Bus
 from gshtui.settings import paths
 from gshtui.shell import spool
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.kit.tmux import eventually
 
 HUGE = 10**400

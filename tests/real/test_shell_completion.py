@@ -10,12 +10,12 @@ import pytest
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.shells import Shell
 
-COVERS = ("gshtui.cli.options", "gshtui.store.name_lookup")
+COVERS = ("gshtui.cli.options", "gshtui.store.tables.name_lookup")
 
 BEFORE = {"zsh": "bindkey -e; autoload -Uz compinit; compinit -u -d $HOME/.zcompdump", "bash": ""}
 

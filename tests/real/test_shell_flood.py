@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from gshtui.settings import paths
-from gshtui.store.command_history import HistoryQuery
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
+from gshtui.store.tables.command_history import HistoryQuery
 from tests.kit.command import ROOT
 from tests.kit.storms import FULL
 from tests.kit.tmux import eventually

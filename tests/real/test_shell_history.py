@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
-from gshtui.store import command_history
-from gshtui.store.command_history import HistoryQuery, find_commands
-from gshtui.store.migrations import MIGRATIONS
-from gshtui.store.store import Store
+from gshtui.store.engine.migrations import MIGRATIONS
+from gshtui.store.record.store import Store
+from gshtui.store.tables import command_history
+from gshtui.store.tables.command_history import HistoryQuery, find_commands
 from tests.kit.storms import examples
 
-COVERS = ("gshtui.store.command_history",)
+COVERS = ("gshtui.store.tables.command_history",)
 
 AT = 1_760_000_000.0
 

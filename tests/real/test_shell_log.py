@@ -28,8 +28,8 @@ from gshtui.shell import hub_listener as listener_module
 from gshtui.shell import plugin_files
 from gshtui.shell.hub_registry import shells_socket_path
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions, make_shell_log
-from gshtui.store.command_history import HistoryQuery
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
+from gshtui.store.tables.command_history import HistoryQuery
 from gshtui.system.peer import Peer
 from tests.kit.command import ROOT
 from tests.kit.home import Home
@@ -42,7 +42,7 @@ COVERS = (
     "gshtui.shell.log.connection_hosts",
     "gshtui.shell.log.hub_follower",
     "gshtui.shell.socket_lease",
-    "gshtui.store.shell_tables",
+    "gshtui.store.tables.shell_tables",
 )
 
 CHILD = [sys.executable, "-m", "tests.kit.shell_log_child"]

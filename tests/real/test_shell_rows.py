@@ -10,7 +10,7 @@ import pytest
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Filter, Row
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 
 T = 1_800_000_000.0
 FILTERS = [

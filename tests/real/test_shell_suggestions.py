@@ -9,7 +9,7 @@ import time
 
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.kit.home import Home
 from tests.kit.shells import Shell
 from tests.kit.tmux import eventually

@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 from gshtui.settings import paths
-from gshtui.store.command_history import HistoryQuery
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
+from gshtui.store.tables.command_history import HistoryQuery
 from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.shells import PipedShell, Shell

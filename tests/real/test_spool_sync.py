@@ -20,7 +20,7 @@ from gshtui.settings.loader import load
 from gshtui.shell import spool
 from gshtui.shell.log.spool_sync import SpoolSync, make_spool_sync
 from gshtui.shell.socket_lease import SocketLease
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.kit.command import ROOT
 
 COVERS = ("gshtui.shell.log.shell_intake",)

@@ -16,7 +16,7 @@ import asyncio, sys
 from pathlib import Path
 from gshtui.bus.messages import Message, Text, user_message
 from gshtui.bus.events.agent_events import TurnStarted
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 
 async def main():
     store = await Store.open(Path(sys.argv[1]), synchronous=sys.argv[3])

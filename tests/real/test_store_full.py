@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.store import database
-from gshtui.store.journal_queue import JournalEntry, JournalQueue
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.journal_queue import JournalEntry, JournalQueue
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record import database
+from gshtui.store.record.store import Store
 from tests.kit.home import Home
 from tests.kit.record import Notices, numbered_prompt, open_record, python_child, read_line
 
-COVERS = ("gshtui.store.journal_queue",)
+COVERS = ("gshtui.store.engine.journal_queue",)
 
 FULL = """
 import asyncio, json, resource, sys
 from pathlib import Path
 from gshtui.bus.events.agent_events import TurnStarted
-from gshtui.store.store_errors import StoreError
-from gshtui.store.store import Store
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from tests.kit.record import Notices, numbered_prompt
 
 def limit(size):
@@ -151,8 +151,8 @@ def test_what_waits_in_memory_has_a_limit_and_counts_what_it_gives_up() -> None:
 READ_ONLY = """
 import asyncio, json, sys
 from pathlib import Path
-from gshtui.store.store_errors import StoreError
-from gshtui.store.store import Store
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from tests.kit.record import Notices, bound_by_permissions, numbered_prompt
 
 bound_by_permissions()

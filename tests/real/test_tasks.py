@@ -19,7 +19,7 @@ from gshtui.commands.language import validate
 from gshtui.context import task_list
 from gshtui.context.plan_command import EditPlan, RewritePlan, StartPlan, plan_command
 from gshtui.context.task_list import TaskStore, task_commands
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.kit.record import open_record
 
 COVERS = ("gshtui.context.plan_command",)

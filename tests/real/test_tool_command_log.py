@@ -16,8 +16,8 @@ from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
 from gshtui.shell.log.virtual_shells import VirtualShells
-from gshtui.store.command_history import HistoryQuery
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
+from gshtui.store.tables.command_history import HistoryQuery
 from tests.kit.tmux import eventually
 
 COVERS = ("gshtui.shell.log.liveness", "gshtui.shell.log.virtual_shells")

@@ -20,7 +20,7 @@ from gshtui.bus.events.context_events import OutputTruncated
 from gshtui.bus.messages import ToolCall, ToolResult
 from gshtui.commands.registry import Registry
 from gshtui.guard.approval.gate import Gate
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.text.truncation import least
 from gshtui.tools.commands import commands

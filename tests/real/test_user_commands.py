@@ -30,7 +30,7 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.shell import plugin_files
-from gshtui.store.command_history import HistoryQuery
+from gshtui.store.tables.command_history import HistoryQuery
 from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say

@@ -28,7 +28,7 @@ COVERS = (
     "gshtui.cli.workflow",
     "gshtui.hub.step_agents",
     "gshtui.hub.workflow_part",
-    "gshtui.store.workflow_table",
+    "gshtui.store.tables.workflow_table",
     "gshtui.tools.shell.shell_process",
     "gshtui.workflows.agent_step",
     "gshtui.workflows.commands",

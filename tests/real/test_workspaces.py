@@ -15,7 +15,7 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.workspaces import Workspaces
 from gshtui.settings.loader import load
-from gshtui.store.session_calls import ListSessions
+from gshtui.store.sessions.session_calls import ListSessions
 
 
 @pytest.fixture

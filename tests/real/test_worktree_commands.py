@@ -18,7 +18,7 @@ from gshtui.fleet.commands import commands
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.spawn_command import SpawnAgent
 from gshtui.fleet.worktree_commands import FinishWorktree, TearDown, worktree_command
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from gshtui.system import process_tree
 from gshtui.tools.git.worktree_finish import FinishedWorktree
 from gshtui.tools.git.worktree_setup import no_consent

@@ -63,7 +63,7 @@ from gshtui.guard.approval.question_text import question_parts
 from gshtui.hub.replay_player import ReplayPlayer, recording
 from gshtui.providers.model_command import ChangeModel
 from gshtui.settings.loader import load
-from gshtui.store.session_table import SessionInfo
+from gshtui.store.tables.session_table import SessionInfo
 from gshtui.tools.git.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
 from gshtui.tools.git.hunk_commands import DiscardHunk, ShowHunk, StageHunk
 from gshtui.tools.git.worktree import Worktree

@@ -15,7 +15,7 @@ from gshtui.bus.events.shell_events import ShellRecorded
 from gshtui.bus.messages import Message, Text
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.ui.kit.dialogs import InputScreen, Picker
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.shell.shell_pane import ShellPane

@@ -13,7 +13,7 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.fleet import agent_tables
 from gshtui.fleet.fleet_context import AgentRows
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 
 COVERS = ("gshtui.fleet.fleet_context",)
 

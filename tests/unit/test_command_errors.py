@@ -8,7 +8,7 @@ import pytest
 
 from gshtui.commands.command_errors import command_error, raising_command_errors
 from gshtui.commands.declaration import Caller, CommandError, Invocation
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError
 
 

@@ -44,7 +44,7 @@ from gshtui.context.commands.view_calls import (
     ShowReceipt,
     ShowTimeline,
 )
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from tests.kit.fixed_contexts import TEXTS, FixedContexts
 from tests.kit.own_contexts import router_without_programs
 

@@ -17,7 +17,7 @@ from gshtui.context.commands.context_router import ContextRouter
 from gshtui.context.views import ContextError
 from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.providers.port import Capabilities
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from tests.kit.fixed_contexts import FixedContexts
 
 COVERS = ("gshtui.context.views",)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.context_data import Block, Change
-from gshtui.store.context_tables import decoded_pieces, difference, encoded_pieces, restored_blocks
+from gshtui.store.tables.context_tables import decoded_pieces, difference, encoded_pieces, restored_blocks
 
 
 def block(number: int, version: int = 0) -> Block:

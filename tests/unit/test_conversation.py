@@ -15,7 +15,7 @@ from gshtui.agents.conversation import Conversation, MemoryRecord, answered_turn
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
 from gshtui.bus.messages import Message, Text, user_message
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from tests.kit.agent_harness import AgentHarness
 from tests.kit.scripted_provider import Hang, ScriptedProvider, tool_call
 

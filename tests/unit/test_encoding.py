@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage, user_message
-from gshtui.store import encoding, message_table, migrations, session_table
+from gshtui.store.engine import encoding, migrations
+from gshtui.store.tables import message_table, session_table
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]))
 _any_text = st.text(st.characters())

@@ -20,7 +20,7 @@ from gshtui.context.requests import CutRequest
 from gshtui.context.summary import SummaryWriter
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Capabilities, ProviderError, ToolSpec
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from tests.kit.context_harness import SUMMARY, TOO_LONG, ContextHarness, SummaryModel, request_text
 
 COVERS = (

@@ -15,7 +15,7 @@ from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.loop_faults import LoopFaults, in_words
 from gshtui.commands.declaration import CommandError
 from gshtui.settings.paths import FolderError
-from gshtui.store.log_records import Recorder
+from gshtui.store.log.log_records import Recorder
 from gshtui.system import faults, tasks
 from gshtui.system.expected_error import ProgramMissing
 from gshtui.system.faults import Breaker, FaultLog

@@ -33,7 +33,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.messages import Message, Text
 from gshtui.providers.port import ProviderError, Request
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from tests.kit.agent_harness import AgentHarness
 from tests.kit.scripted_provider import Hang, ScriptedProvider, tool_call
 

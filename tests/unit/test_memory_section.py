@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from gshtui.agents.memory.memory_section import MemorySection, choose_notes, note_text, passages
 from gshtui.context.tokens import text_tokens
-from gshtui.store.memory_table import MemoryNote
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables.memory_table import MemoryNote
 
 NOTES = st.lists(
     st.builds(

@@ -19,9 +19,9 @@ from gshtui.bus.events.shell_events import (
     ShellStarted,
 )
 from gshtui.shell.pairing import PairedLine, Pairing, PairingResult, PairingRules, ignore_filter
-from gshtui.store import command_history
-from gshtui.store.command_history import HistoryQuery, find_commands
-from gshtui.store.migrations import MIGRATIONS
+from gshtui.store.engine.migrations import MIGRATIONS
+from gshtui.store.tables import command_history
+from gshtui.store.tables.command_history import HistoryQuery, find_commands
 
 NOW = 1_760_000_000.0
 RULES = PairingRules(

@@ -30,7 +30,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import Registry
 from gshtui.fleet.agent_calls import ListAgents
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.plain_values import PlainValueError, from_plain, to_plain
 from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.samples import sample

@@ -24,7 +24,7 @@ from gshtui.programs.transcripts import aider_transcript, claude_transcript
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.request_usage import UsageReader
 from gshtui.programs.transcripts.transcript_readers import LastTurns, turn_of
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
 from tests.kit.storms import examples
 
 COVERS = ("gshtui.programs.transcripts.aider_transcript", "gshtui.programs.transcripts.request_usage")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.settings.settings_tables import Context
-from gshtui.store.command_history import HistoryQuery
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables.command_history import HistoryQuery
 
 
 class Kept:

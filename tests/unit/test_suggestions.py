@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.shell.log.suggestions import best_command, quoted
-from gshtui.store.command_history import PrefixRun
+from gshtui.store.tables.command_history import PrefixRun
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0

@@ -26,8 +26,8 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import FOR_PEOPLE, PLAIN, RARE, ToolParameters
-from gshtui.store.memory_table import EVERYWHERE, MemoryNote, MemoryTable, NoteName
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables.memory_table import EVERYWHERE, MemoryNote, MemoryTable, NoteName
 from gshtui.text.sanitise import literal, one_line, visible
 
 REMEMBER = """\

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gshtui.agents.memory.memory_owner import MemoryOwners
 from gshtui.commands.declaration import Caller
-from gshtui.store.memory_table import EVERYWHERE, MemoryNote, MemoryTable, NoteName
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables.memory_table import EVERYWHERE, MemoryNote, MemoryTable, NoteName
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
 from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, is_file, is_folder, missing

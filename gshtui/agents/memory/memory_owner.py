@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.context.instruction_files import main_repository
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 
 FindAgent = Callable[[str], Awaitable[AgentRow]]
 """Looks up an agent of the roster by id or name. Raises `StoreError` (`unknown`)."""

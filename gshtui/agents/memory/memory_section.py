@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from gshtui.context.blocks import Passage
 from gshtui.context.ports import Contribution
 from gshtui.context.tokens import text_tokens
-from gshtui.store.memory_table import MemoryNote
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables.memory_table import MemoryNote
 from gshtui.text.sanitise import literal, one_line
 
 _WORD = re.compile(r"\w{3,}")

@@ -17,8 +17,8 @@ from gshtui.bus.usage_data import By, UsageSum
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval.gate import Call, Gate
 from gshtui.settings.settings_tables import Budgets as Table
-from gshtui.store.store_errors import StoreError
-from gshtui.store.usage_table import day_of
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables.usage_table import day_of
 from gshtui.system.ids import new_id
 from gshtui.text.units import percent
 

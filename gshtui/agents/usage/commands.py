@@ -20,8 +20,8 @@ from gshtui.commands.declaration import Action, Command, Invocation, Outcome, Pa
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import FORMS, parse_time
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.text.verbatim import fenced
 
 Format = Literal["table", "csv", "json"]

@@ -18,7 +18,7 @@ from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 
 KEPT_BACK = 10_000
 """Rows that wait at most while nothing can be written."""

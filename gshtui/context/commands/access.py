@@ -11,7 +11,7 @@ from typing import Literal
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import one_line, visible
 
 SELF = ("", "self", "me")

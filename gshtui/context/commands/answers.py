@@ -28,7 +28,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.context.prompt_cache import CacheEntry
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 
 HEAD = 160
 """Characters shown of a block's text unless the whole is requested."""

@@ -16,7 +16,7 @@ from gshtui.bus.messages import Usage
 from gshtui.context.commands.access import Row
 from gshtui.context.forecast import CarryBy, WhatIfTarget, carry_costs, forecast, suppose
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 
 if TYPE_CHECKING:
     from gshtui.context.limits import ContextSettings

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import msgspec
 
-from gshtui.store.session_table import SessionInfo
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables.session_table import SessionInfo
 
 EXCERPTS = 3
 """Most excerpts of one conversation."""

@@ -21,13 +21,13 @@ from gshtui.commands.declaration import Action, Command, Invocation, Outcome, Pa
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import FORMS, parse_time
-from gshtui.store import log_reader
-from gshtui.store.log_records import Record, RecordType
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.log import log_reader
+from gshtui.store.log.log_records import Record, RecordType
 from gshtui.text.verbatim import fenced
 
 if TYPE_CHECKING:
-    from gshtui.store.store import Store
+    from gshtui.store.record.store import Store
 
 HeldBelow = Callable[[str], Awaitable[frozenset[str]]]
 """The conversations that were held in a folder or below it. Raises `StoreError`."""

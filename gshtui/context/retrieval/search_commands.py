@@ -41,11 +41,11 @@ from gshtui.context.retrieval import conversation_search, result_text
 from gshtui.context.retrieval.conversation_search import FoundConversation
 from gshtui.context.retrieval.log_commands import log_query, of_scope, project_scope, sessions_below
 from gshtui.context.retrieval.shell_summary import SyncShells
-from gshtui.store import log_reader
-from gshtui.store.command_history import HistoryQuery
-from gshtui.store.log_records import RecordType
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.log import log_reader
+from gshtui.store.log.log_records import RecordType
+from gshtui.store.record.store import Store
+from gshtui.store.tables.command_history import HistoryQuery
 from gshtui.text.sanitise import one_line
 from gshtui.text.verbatim import fenced
 

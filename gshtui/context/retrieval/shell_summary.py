@@ -14,8 +14,8 @@ from gshtui.context.ports import Contribute, Contribution, SideText
 from gshtui.context.retrieval.result_text import command_line, note_line
 from gshtui.context.tool_budget import SEARCH_MORE
 from gshtui.settings.settings_tables import Context
-from gshtui.store.command_history import HistoryQuery
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables.command_history import HistoryQuery
 from gshtui.text.sanitise import plain
 
 SOURCE = "shell activity"

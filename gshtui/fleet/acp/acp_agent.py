@@ -61,7 +61,7 @@ from gshtui.programs.acp.acp_updates import (
     usage_of,
 )
 from gshtui.providers.port import ProviderError
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on

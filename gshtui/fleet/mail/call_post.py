@@ -14,8 +14,8 @@ from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.mail.mail_service import MailService
 from gshtui.fleet.mail.outbox import Address, MailOutbox
 from gshtui.programs.profile import takes_code
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 
 Local = Callable[[], Iterable[str]]
 """The names of the agents that live in this process."""

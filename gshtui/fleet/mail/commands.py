@@ -41,8 +41,8 @@ from gshtui.fleet.mail.mail_service import MailService
 from gshtui.fleet.mail.outbox import PARENT, Address, MailOutbox
 from gshtui.guard.policy import shell_policy
 from gshtui.programs.profile import Profile, takes_code
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.time_limit import time_limit
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line, plain, visible

@@ -25,8 +25,8 @@ from gshtui.fleet.mail.transports import DeliveryUnsure, MailTransports, NotDeli
 from gshtui.fleet.mail.unsent_prompts import LOOK_EVERY as UNSENT_EVERY
 from gshtui.fleet.mail.unsent_prompts import UnsentPrompts
 from gshtui.programs.pane_view import BLOCKS, SessionError
-from gshtui.store.store import Store
-from gshtui.store.store_errors import PASSING, StoreError
+from gshtui.store.engine.store_errors import PASSING, StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 from gshtui.system.time_limit import time_limit

@@ -15,8 +15,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events import fleet_events
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptEdited, PromptWithdrawn, TurnFinished, TurnStarted
 from gshtui.bus.letter import Letter
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 
 ANSWER = 20_000
 """Most characters kept of an answer."""

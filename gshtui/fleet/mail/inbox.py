@@ -13,8 +13,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptEdited, PromptSubmitted, PromptWithdrawn, TurnFinished, TurnStarted
 from gshtui.bus.letter import PERSON, Letter
 from gshtui.fleet.mail.delivery_state import Answered, DeliveryState, no_call
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.text.sanitise import one_line, plain
 

@@ -25,8 +25,8 @@ from gshtui.fleet.mail.delivery_state import Answered, no_call
 from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
 from gshtui.fleet.mail.transports import MailTransports
 from gshtui.fleet.ports import FleetError, MessageTransport
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.tasks import end_all
 from gshtui.system.time_limit import time_limit
 

@@ -19,8 +19,8 @@ from gshtui.bus.events.fleet_events import MessagePosted, MessageQueued
 from gshtui.bus.letter import OPEN, PERSON, Letter, LetterKind
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.ids import new_id
 
 WITHIN = 60.0

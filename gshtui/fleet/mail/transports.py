@@ -25,8 +25,8 @@ from gshtui.programs.pane_view import PASSES, SessionError
 from gshtui.programs.pane_writer import Whereabouts
 from gshtui.programs.status import ANIMATED
 from gshtui.programs.transcripts.transcript_readers import READERS
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.tmux.readiness import wait_ready
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError

@@ -23,8 +23,8 @@ from gshtui.fleet.ports import FleetError
 from gshtui.programs.cli_session import CliSession
 from gshtui.programs.pane_view import SessionError
 from gshtui.programs.pane_writer import Whereabouts
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 
 if TYPE_CHECKING:
     from gshtui.fleet.mail.transports import MailTransports

@@ -18,7 +18,7 @@ from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.commands.tool_search import FIND_TOOL, find_tool_command
 from gshtui.fleet.native.spec import ToolLimit
 from gshtui.guard.approval.gate import Gate
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 
 
 def permitted_registry(registry: Registry, limits: Sequence[ToolLimit]) -> Registry:

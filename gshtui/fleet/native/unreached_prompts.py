@@ -13,8 +13,8 @@ from typing import Any
 
 from gshtui.bus.events.agent_events import PromptEditRequested, PromptSubmitted
 from gshtui.bus.letter import PERSON, UNREACHED, Letter
-from gshtui.store.mail_table import MailTable
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables.mail_table import MailTable
 from gshtui.system.tasks import start_job
 
 

@@ -19,7 +19,7 @@ from gshtui.fleet.terminal_tools.shared_shell import SharedShell, ShellChoice
 from gshtui.programs.foreground import is_shell
 from gshtui.programs.pane_view import SessionError
 from gshtui.programs.pane_writer import PaneWriter
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import plain
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer

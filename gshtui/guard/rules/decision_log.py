@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gshtui.store import log_reader
-from gshtui.store.log_records import Record
+from gshtui.store.log import log_reader
+from gshtui.store.log.log_records import Record
 
 _ALLOWED = frozenset(("once", "session", "always"))
 _MOST = 100_000

@@ -18,9 +18,9 @@ from gshtui.bus.events.shell_events import ShellFolderChanged, ShellNoted, Shell
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.shell.event_table import HUB
 from gshtui.shell.line_stream import BadLine, LineStream, of_line, to_line
-from gshtui.store.command_history import HistoryQuery
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables.command_history import HistoryQuery
 from gshtui.system.peer import peer_of
 from gshtui.system.tasks import start_job
 from gshtui.system.time_limit import time_limit

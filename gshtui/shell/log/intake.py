@@ -22,8 +22,8 @@ from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.shell import spool
 from gshtui.shell.log.branch_cache import BranchCache
 from gshtui.shell.pairing import PairedLine, Pairing, PairingResult
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system import private_files
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.folder_watch import FolderWatch

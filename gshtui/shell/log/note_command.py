@@ -30,8 +30,8 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.text.sanitise import one_line
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.shell.pairing import ShellInfo
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.system.time_limit import time_limit
 

@@ -19,8 +19,8 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.shell_events import FilesChanged
 from gshtui.bus.shell_rows import files_note
 from gshtui.shell.file_watch import FileWatch
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.tasks import cancel_and_wait, keep_on
 
 AFTER = 1.0

@@ -20,8 +20,8 @@ from gshtui.shell.log.intake import LineIntake, SpoolIntake
 from gshtui.shell.log.liveness import gone_shells, shell_process
 from gshtui.shell.log.virtual_shells import PROGRAM
 from gshtui.shell.pairing import Pairing, PairingRules, ShellInfo
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.struct_types import learned
 
 

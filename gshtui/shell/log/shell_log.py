@@ -36,8 +36,8 @@ from gshtui.shell.log.virtual_shells import VirtualShells
 from gshtui.shell.pairing import ShellInfo, ignore_filter
 from gshtui.shell.socket_lease import SocketLease
 from gshtui.shell.spool import folder as spool_folder
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.process_watch import ProcessWatch

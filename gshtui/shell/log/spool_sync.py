@@ -25,8 +25,8 @@ from gshtui.shell.line_stream import BadLine, LineStream, of_line, to_line
 from gshtui.shell.log.shell_intake import IntakeRules, ShellIntake
 from gshtui.shell.pairing import ignore_filter
 from gshtui.shell.socket_lease import SocketLease
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
 from gshtui.system.peer import peer_of
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 from gshtui.system.time_limit import time_limit

@@ -14,9 +14,9 @@ from typing import Any
 from gshtui.guard.secrets.redaction import MARK
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
-from gshtui.store.command_history import PrefixRun
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables.command_history import PrefixRun
 from gshtui.system.tasks import start_job
 from gshtui.text.sanitise import plain
 

@@ -23,7 +23,7 @@ from gshtui.bus.events.agent_events import ToolFinished, ToolOutput, ToolStarted
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.shell.log.virtual_shells import VirtualShells
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.tasks import start_job
 
 TOOLS = frozenset({"bash"})

@@ -29,9 +29,9 @@ from gshtui.settings.paths import FolderError
 from gshtui.shell import plugin_files
 from gshtui.shell.log.tool_command_log import Keep, Printed
 from gshtui.shell.log.virtual_shells import VirtualShells, shell_of
-from gshtui.store.command_history import HistoryQuery
-from gshtui.store.store import Store
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.tables.command_history import HistoryQuery
 from gshtui.system.ids import new_id
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import plain

@@ -17,8 +17,8 @@ import msgspec
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.shell.log.liveness import gone_shells, process_name
 from gshtui.shell.pairing import ShellInfo
-from gshtui.store.command_history import HistoryQuery
-from gshtui.store.store import Store
+from gshtui.store.record.store import Store
+from gshtui.store.tables.command_history import HistoryQuery
 from gshtui.system.struct_types import learned
 
 PROGRAM = "hub"

@@ -17,7 +17,7 @@ from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Assessment, Effect, Invocation, Outcome
 from gshtui.commands.declaration import Command as Declared
 from gshtui.commands.schema import PLAIN, ToolParameters
-from gshtui.store.store_errors import StoreError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import one_line
 from gshtui.text.truncation import shorten
 

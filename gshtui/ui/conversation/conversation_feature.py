@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow
     from gshtui.bus.events.agent_events import PromptSubmitted
     from gshtui.providers.model_command import ListedModel
-    from gshtui.store.session_table import SessionInfo
+    from gshtui.store.tables.session_table import SessionInfo
     from gshtui.ui.conversation.conversation_tab import ConversationTab
 
 
@@ -131,7 +131,7 @@ class ConversationFeature(Feature):
 
     async def sessions(self) -> list[SessionInfo]:
         """This folder's conversations, newest first; empty if unavailable."""
-        from gshtui.store.session_calls import ListSessions
+        from gshtui.store.sessions.session_calls import ListSessions
 
         found = await self.window.result_of(ListSessions())
         return found.sessions if found is not None else []

@@ -11,7 +11,7 @@ from gshtui.ui.kit.dialogs import Picker, PickerChoice
 if TYPE_CHECKING:
     from gshtui.agents.rewind import EarlierPrompt
     from gshtui.providers.model_command import ListedModel
-    from gshtui.store.session_table import SessionInfo
+    from gshtui.store.tables.session_table import SessionInfo
 
 
 class ModelsScreen(Picker):

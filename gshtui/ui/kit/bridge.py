@@ -288,7 +288,7 @@ class Bridge:
 
         Raises:
             NotReady: the hub is not running.
-            gshtui.store.store_errors.StoreError: the record cannot be read.
+            gshtui.store.engine.store_errors.StoreError: the record cannot be read.
         """
         return await (await self._running()).shell_rows(wanted, start, limit)
 
@@ -302,7 +302,7 @@ class Bridge:
         Raises:
             NotReady: there is no hub.
             gshtui.system.expected_error.ExpectedError: there is no log.
-            gshtui.store.store_errors.StoreError: the record cannot be written.
+            gshtui.store.engine.store_errors.StoreError: the record cannot be written.
         """
         await (await self._running()).note(text, cwd or str(self.opening.cwd))
 

@@ -112,7 +112,7 @@ class ShellFeature(Feature):
         self.window.run_worker(self._fetched(record, then), exit_on_error=False, group="shell")
 
     async def _fetched(self, record: ShellRecord, then: Callable[[str], object]) -> None:
-        from gshtui.store.store_errors import StoreError
+        from gshtui.store.engine.store_errors import StoreError
 
         try:
             output = await self.window.bridge.output(record.output) if record.output else ""

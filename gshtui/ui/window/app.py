@@ -336,7 +336,7 @@ class Workbench(ThemedApp[int], AppBase):
         self.run_worker(self._remember(message.text), exit_on_error=False, group="prompts")
 
     async def _remember(self, text: str) -> None:
-        from gshtui.store.store_errors import StoreError
+        from gshtui.store.engine.store_errors import StoreError
 
         try:
             await self.bridge.keep_prompt(text)

@@ -16,7 +16,7 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
 from gshtui.hub.replay_player import Recording, recording
-from gshtui.store.session_table import SessionInfo
+from gshtui.store.tables.session_table import SessionInfo
 from gshtui.ui.kit.bound_keys import printed_key
 from gshtui.ui.kit.key_table import KEYS
 

@@ -1,0 +1,1 @@
+"""What every table stands on: the base class, encodings, migrations, errors, and where the files are."""

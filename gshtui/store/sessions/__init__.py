@@ -1,0 +1,1 @@
+"""The `session` command: list, search, show, export and delete conversations."""

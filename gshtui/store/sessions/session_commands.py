@@ -1,0 +1,431 @@
+"""The commands `session` (list, show, resume, remove, export, search, summarise and rename conversations) and `resume`.
+
+An open conversation cannot be removed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from pydantic import Field
+
+from gshtui.bus.events.session_events import SessionChangeRequested
+from gshtui.commands.command_errors import command_error, raising_command_errors
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    AnyAction,
+    Assessment,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    UsageError,
+    synonyms,
+)
+from gshtui.commands.schema import FOR_PEOPLE
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.store.sessions import session_calls as calls
+from gshtui.store.sessions import session_export
+from gshtui.store.sessions.session_listing import details_text, hits_text, sessions_text, single_line
+from gshtui.store.sessions.session_summary import AskModel, summarised
+from gshtui.store.tables.message_table import StoredMessage
+from gshtui.store.tables.session_table import SessionInfo
+from gshtui.system import private_files
+from gshtui.system.expected_error import ExpectedError
+
+Word = Literal["ls", "show", "resume", "rm", "export", "search", "summarise", "rename"]
+_FORMATS: dict[str, session_export.Format] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".html": "html",
+    ".htm": "html",
+}
+_LOOKING = frozenset({"ls", "show", "search"})
+_SHOWN_IDS = 50
+_MOST = 100_000
+_NAMED = 10
+"""Conversations that a question about their removal lists."""
+A = TypeVar("A", bound=Parameters)
+R = TypeVar("R")
+
+
+class SessionParameters(Parameters):
+    """What to do with which conversation."""
+
+    SHELL = calls.SESSION_GROUP
+    action: Annotated[Word, synonyms(calls.SESSION_SYNONYMS)] = Field(
+        default="ls", description="Agents can use ls, show and search."
+    )
+    target: str = Field(
+        default="",
+        description="An id, its beginning or end, or its number in the list; search: the words to find. Empty: the"
+        " current conversation.",
+    )
+    text: str = Field(default="", description="The new title (rename), more words (search), more ids (rm).")
+    agent: str = Field(default="", description="ls: only this agent's.")
+    provider: str = Field(default="", description="ls: only those that used this provider last.")
+    model: str = Field(default="", description="ls: only those whose last model has this in its name.")
+    cost: float = Field(
+        default=0.0, ge=0, le=1_000_000, description="ls: only those that cost so many US dollars or more."
+    )
+    keep: int | None = Field(
+        default=None,
+        ge=0,
+        le=100_000,
+        description="rm: remove all of this folder but its newest ones, so many.",
+        json_schema_extra=FOR_PEOPLE,
+    )
+    format: Literal["", "jsonl", "json", "markdown", "html"] = Field(
+        default="",
+        description="export: the format; empty: by the file's name, else Markdown.",
+        json_schema_extra=FOR_PEOPLE,
+    )
+    out: str = Field(default="", description="export: the file; empty: print it.", json_schema_extra=FOR_PEOPLE)
+    words: int = Field(
+        default=200, ge=20, le=2_000, description="summarise: the most words.", json_schema_extra=FOR_PEOPLE
+    )
+    all: bool = Field(default=False, description="ls, search: in every folder. show: all messages.")
+    limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of entries.")
+
+
+class ResumeParameters(Parameters):
+    """Which conversation to go on with."""
+
+    target: str = Field(default="latest", description="An id, or its beginning or end; `latest`: this folder's.")
+
+
+def commands(
+    store: Store, redactor: Callable[[], Callable[[str], str]] | None = None, ask: AskModel | None = None
+) -> list[Command[Any]]:
+    """The session family, on this store.
+
+    Args:
+        store: the record.
+        redactor: gives what takes secrets out of an export, and out of what is summarised.
+        ask: asks the small model; `None`: there is none.
+    """
+    family = _Family(store, redactor, ask)
+
+    async def resume(invocation: Invocation, parameters: ResumeParameters) -> Outcome:
+        return await family.session(invocation, SessionParameters(action="resume", target=parameters.target))
+
+    return [
+        Command(
+            "session",
+            "Conversations: list, show, resume, remove, export, search, summarise, rename",
+            SessionParameters,
+            family.session,
+            effect=Effect.WRITE,
+            positions=("action", "target", "text"),
+            description="Look at earlier conversations of this folder: `ls`, `show ID`, `search WORDS`.",
+            family="session",
+            opens="sessions",
+            tool=True,
+            assess=family.assess,
+            complete=family.complete,
+            actions=tuple(family.actions.values()),
+            bind=_bindings,
+        ),
+        Command(
+            "resume",
+            "Continue an earlier conversation",
+            ResumeParameters,
+            resume,
+            access=Access.HUMAN_ONLY,
+            positions=("target",),
+            family="session",
+            opens="sessions",
+            complete=family.complete,
+        ),
+    ]
+
+
+def _bindings(given: SessionParameters) -> Parameters:
+    """A line's parameters as those of the word that it uses."""
+    target = given.target
+    match given.action:
+        case "ls":
+            chosen = {"agent": given.agent, "provider": given.provider, "model": given.model}
+            return calls.ListSessions(everywhere=given.all, limit=given.limit, cost=given.cost, **chosen)
+        case "show":
+            return calls.ShowSession(session=target, whole=given.all, limit=given.limit)
+        case "resume":
+            return calls.ResumeSession(session=target)
+        case "rm":
+            return calls.RemoveSessions(sessions=tuple(filter(None, (target, *given.text.split()))), keep=given.keep)
+        case "export":
+            return calls.ExportSession(session=target, format=given.format, out=given.out)
+        case "search":
+            query = f"{target} {given.text}".strip()
+            return calls.SearchSessions(query=query, everywhere=given.all, limit=given.limit)
+        case "summarise":
+            return calls.SummariseSession(session=target, length=given.words)
+        case "rename":
+            return calls.RenameSession(session=target, title=given.text)
+
+
+def _action(
+    parameters: type[A],
+    result: type[R],
+    run: Callable[[Invocation, A], Awaitable[R]],
+    render: Callable[[Invocation, R], Outcome],
+    *,
+    asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
+    access: Access = Access.HUMAN_ONLY,
+) -> Action[A, R]:
+    effect = Effect.READ if access is Access.SHARED else Effect.WRITE
+    run = raising_command_errors(run, StoreError)
+    return Action(parameters, result, run, render, asks, access=access, effect=effect)
+
+
+class _Family:
+    """The handlers and renderings."""
+
+    def __init__(self, store: Store, redactor: Callable[[], Callable[[str], str]] | None, ask: AskModel | None) -> None:
+        self._store = store
+        self._redactor = redactor
+        self._ask = ask
+        shared = Access.SHARED
+        self.actions: dict[str, AnyAction] = {
+            action.parameters.WORD: action
+            for action in (
+                _action(calls.ListSessions, calls.SessionList, self._ls, _render_list, access=shared),
+                _action(calls.ShowSession, calls.ShownSession, self._show, _render_shown, access=shared),
+                _action(calls.ResumeSession, SessionInfo, self._resume, _render_resumed),
+                _action(calls.RemoveSessions, calls.RemovedSessions, self._rm, _render_removed, asks=self._ask_removal),
+                _action(calls.ExportSession, calls.SessionExport, self._export, _render_export),
+                _action(calls.SearchSessions, calls.SessionHits, self._search, _render_hits, access=shared),
+                _action(calls.SummariseSession, calls.SessionSummary, self._summarise, _render_summary),
+                _action(calls.RenameSession, SessionInfo, self._rename, _render_renamed),
+            )
+        }
+
+    async def session(self, invocation: Invocation, parameters: SessionParameters) -> Outcome:
+        action = self.actions[parameters.action]
+        if invocation.caller.is_agent and action.access is Access.HUMAN_ONLY:
+            hint = "Agents can use ls, show and search."
+            raise UsageError(f"Only a person can use `session {parameters.action}`.", hint=hint)
+        return await action.handle(invocation, _bindings(parameters))
+
+    async def assess(self, invocation: Invocation, parameters: SessionParameters) -> Assessment:
+        looking = parameters.action in _LOOKING
+        inside = looking and not (parameters.all and parameters.action != "show")
+        if parameters.action == "show":
+            try:
+                cwd = (await self._wanted(invocation, parameters.target)).cwd
+                inside = Path(cwd).is_relative_to(invocation.project)
+            except StoreError:
+                inside = True  # there is nothing to see; the run says so
+        subject = " ".join(part for part in ("session", parameters.action, parameters.target) if part)
+        return Assessment(Effect.READ if looking else Effect.WRITE, subject, inside=inside)
+
+    async def complete(self, _invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+        if parameter != "target":
+            return []
+        try:
+            found = await self._store.sessions.find_all(limit=_SHOWN_IDS)
+        except StoreError:
+            return []
+        return [info.id for info in found if info.id.startswith(prefix)]
+
+    async def _ls(self, invocation: Invocation, parameters: calls.ListSessions) -> calls.SessionList:
+        agent, provider, model, cost = parameters.agent, parameters.provider, parameters.model, parameters.cost
+        found = await self._store.sessions.find_all(
+            cwd=None if parameters.everywhere else str(invocation.cwd),
+            agent=agent,
+            provider=provider,
+            model=model,
+            cost=cost,
+            limit=parameters.limit + 1,
+        )
+        numbered = not (parameters.everywhere or agent or provider or model or cost)
+        more = len(found) > parameters.limit
+        return calls.SessionList(found[: parameters.limit], parameters.everywhere, numbered, more)
+
+    async def _show(self, invocation: Invocation, parameters: calls.ShowSession) -> calls.ShownSession:
+        info = await self._wanted(invocation, parameters.session)
+        limit = None if parameters.whole else parameters.limit
+        return calls.ShownSession(info, await self._store.messages.read(info.id, limit=limit))
+
+    async def _resume(self, invocation: Invocation, parameters: calls.ResumeSession) -> SessionInfo:
+        return await self._wanted(invocation, parameters.session, other=True)
+
+    async def _rm(self, invocation: Invocation, parameters: calls.RemoveSessions) -> calls.RemovedSessions:
+        found = await self._unwanted(invocation, parameters)
+        if invocation.session in {info.id for info in found}:
+            raise CommandError("This conversation is open here.", hint="Start a new one first, then remove this one.")
+        for info in found:
+            await self._store.sessions.delete(info.id)
+        return calls.RemovedSessions(found)
+
+    async def _ask_removal(self, invocation: Invocation, parameters: calls.RemoveSessions) -> Question | None:
+        try:
+            found = await self._unwanted(invocation, parameters)
+        except StoreError as error:
+            raise command_error(error) from error
+        if not found:
+            return None
+        what = f"{len(found)} conversations" if len(found) > 1 else "this conversation"
+        exactly = calls.RemoveSessions(sessions=tuple(info.id for info in found))
+        details = sessions_text(found[:_NAMED], folders=False)
+        more = f"\nand {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        return Question(exactly, f"Permanently remove {what}?", details + more, yes="Remove")
+
+    async def _unwanted(self, invocation: Invocation, parameters: calls.RemoveSessions) -> list[SessionInfo]:
+        """The conversations to remove."""
+        if parameters.keep is None and not parameters.sessions:
+            raise UsageError(
+                "The conversation to remove is missing.",
+                hint="`session ls` lists them; `keep=N` (`--keep N`) keeps the newest N.",
+            )
+        if parameters.keep is not None and parameters.sessions:
+            raise UsageError("Name conversations or say how many to keep, not both.")
+        if parameters.keep is None:
+            named = [await self._wanted(invocation, name) for name in parameters.sessions]
+            return list({info.id: info for info in named}.values())
+        found = await self._store.sessions.find_all(cwd=str(invocation.cwd), limit=_MOST)
+        return [info for info in found[parameters.keep :] if not info.held_by and info.id != invocation.session]
+
+    async def _export(self, invocation: Invocation, parameters: calls.ExportSession) -> calls.SessionExport:
+        info = await self._wanted(invocation, parameters.session)
+        form = parameters.format or _FORMATS.get(Path(parameters.out).suffix, "markdown")
+        redact = None if self._redactor is None else await asyncio.to_thread(self._redactor)
+        if not parameters.out:
+            text = "".join([line async for line in session_export.lines(self._store, info.id, form, redact)])
+            return calls.SessionExport(info, form, text)
+        target = invocation.cwd / Path(parameters.out).expanduser()
+        size = await _write(session_export.lines(self._store, info.id, form, redact), target)
+        return calls.SessionExport(info, form, file=str(target), bytes=size)
+
+    async def _search(self, invocation: Invocation, parameters: calls.SearchSessions) -> calls.SessionHits:
+        if not parameters.query:
+            raise UsageError("Give the words to search for.", hint="For example: session search flaky test")
+        cwd = None if parameters.everywhere else str(invocation.cwd)
+        hits = await self._store.messages.search(parameters.query, cwd=cwd, limit=parameters.limit)
+        return calls.SessionHits(hits, parameters.everywhere)
+
+    async def _summarise(self, invocation: Invocation, parameters: calls.SummariseSession) -> calls.SessionSummary:
+        info = await self._wanted(invocation, parameters.session)
+        if self._ask is None:
+            raise CommandError("No model is connected that could summarise it.")
+        redact = str if self._redactor is None else await asyncio.to_thread(self._redactor)
+        messages = (message async for _, message in session_export.all_messages(self._store, info.id))
+        try:
+            text = await summarised(info, messages, self._ask, words=parameters.length, redact=redact)
+        except ExpectedError as error:
+            raise command_error(error) from error
+        return calls.SessionSummary(info, text)
+
+    async def _rename(self, invocation: Invocation, parameters: calls.RenameSession) -> SessionInfo:
+        if not parameters.session or not parameters.title.strip():
+            hint = "For example: session rename ID New title"
+            raise UsageError("The conversation or its new title is missing.", hint=hint)
+        info = await self._store.sessions.find(parameters.session, str(invocation.cwd))
+        await self._store.sessions.update(info.id, title=parameters.title)
+        return await self._store.sessions.find(info.id)
+
+    async def _wanted(self, invocation: Invocation, name: str, *, other: bool = False) -> SessionInfo:
+        """The named conversation, or else the current one (unless `other`), or else the folder's latest."""
+        name = name or ("" if other else invocation.session)
+        return await self._store.sessions.find(name or "latest", str(invocation.cwd))
+
+
+def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:
+    text = sessions_text(found.sessions, folders=found.everywhere, numbered=found.numbered)
+    if not found.sessions:
+        text = "There are no conversations yet." if found.numbered or found.everywhere else "No conversation matches."
+        text += "" if found.everywhere else " `session ls all=true` (`--all`) lists those of other folders."
+    if found.more:
+        text += f"\n(the newest {len(found.sessions)}; `session ls limit=N` (`--limit N`) lists more)"
+    return Outcome([_data(info) for info in found.sessions], text)
+
+
+def _render_shown(_invocation: Invocation, shown: calls.ShownSession) -> Outcome:
+    info = shown.session
+    data = {"session": _data(info), "messages": msgspec.to_builtins(shown.messages)}
+    head = details_text(info)
+    left_out = info.messages - len(shown.messages)
+    hint = f"`session show {info.id} all=true` (`--all`) shows them too"
+    note = f"({left_out} earlier messages; {hint})" if left_out > 0 else ""
+    said = [_numbered(stored) for stored in shown.messages]
+    return Outcome(data, "\n".join(part for part in (head, note, *said) if part))
+
+
+def _numbered(stored: StoredMessage) -> str:
+    """A message with its number in its heading, by which `fork` knows it."""
+    head, _, rest = session_export.message_markdown(stored.message).partition("\n")
+    return f"{head} · {stored.seq}\n{rest}"
+
+
+def _render_resumed(invocation: Invocation, info: SessionInfo) -> Outcome:
+    open_in = f" It is open in {single_line(info.held_by)}." if info.held_by else ""
+    text = f"The conversation {info.id}, {single_line(info.title) or 'without a title'}.{open_in}"
+    change = SessionChangeRequested(agent=invocation.agent, session=info.id)
+    return Outcome({"session": info.id, "held_by": info.held_by, "cwd": info.cwd}, text, intent=change)
+
+
+def _render_removed(_invocation: Invocation, gone: calls.RemovedSessions) -> Outcome:
+    titles = ", ".join(single_line(info.title) or info.id for info in gone.sessions)
+    said = f"Removed: {titles}." if gone.sessions else "There was nothing to remove."
+    return Outcome({"removed": [info.id for info in gone.sessions]}, said)
+
+
+def _render_export(_invocation: Invocation, made: calls.SessionExport) -> Outcome:
+    info = made.session
+    data: dict[str, Any] = {"session": info.id, "format": made.format}
+    if not made.file:
+        return Outcome(data | {"text": made.text}, made.text)
+    said = f"Wrote {info.messages} messages to {single_line(made.file)} ({made.bytes:,} bytes)."
+    return Outcome(data | {"file": made.file, "bytes": made.bytes}, said)
+
+
+def _render_summary(_invocation: Invocation, made: calls.SessionSummary) -> Outcome:
+    return Outcome({"session": made.session.id, "summary": made.text}, made.text or "Nothing was said there yet.")
+
+
+def _render_hits(_invocation: Invocation, found: calls.SessionHits) -> Outcome:
+    everywhere = " To search every folder, put all=true (`--all`) before the words."
+    nothing = "Nothing found." + ("" if found.everywhere else everywhere)
+    return Outcome(msgspec.to_builtins(found.hits), hits_text(found.hits) if found.hits else nothing)
+
+
+def _render_renamed(_invocation: Invocation, info: SessionInfo) -> Outcome:
+    return Outcome(_data(info), f"{info.id} is now called {single_line(info.title)}.")
+
+
+async def _write(lines: AsyncIterator[str], target: Path) -> int:
+    """Write a new file, readable only by its owner; never leave half of one behind."""
+    try:
+        descriptor = await asyncio.to_thread(private_files.make_file, target)
+    except FileExistsError as error:
+        raise CommandError(f"{target} already exists.", hint="Choose another name.") from error
+    except OSError as error:
+        raise CommandError(f"Can't write {target}: {error.strerror}.") from error
+    done = False
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            async for line in lines:
+                await asyncio.to_thread(file.write, line.encode())
+            size = file.tell()
+        done = True
+        return size
+    except OSError as error:
+        raise CommandError(f"Could not write all of {target}: {error.strerror}.") from error
+    finally:
+        if not done:
+            target.unlink(missing_ok=True)
+
+
+def _data(info: SessionInfo) -> dict[str, Any]:
+    return msgspec.to_builtins(info)
