@@ -171,7 +171,7 @@ def _by_rules(
             break
         if rule.status == "idle":
             found = ScreenReading("idle", doing, draft, place is not None, rule=number, row=row)
-            ended, echo = ("", "") if place is None else _last_turn(profile, text, place)
+            ended, echo = ("", "") if place is None else _last_turn(profile, text, undimmed(lines), place)
             return dataclasses.replace(_unless_contradicted(found, profile, text, place), ended=ended, echo=echo)
         if rule.status != "waiting":
             return ScreenReading(rule.status, doing, draft, place is not None, rule=number, row=row)
@@ -241,8 +241,12 @@ def _unless_contradicted(
     return found
 
 
-def _last_turn(profile: Profile, text: Sequence[str], place: int) -> tuple[str, str]:
-    """The row beside the input which shows that the last turn is over, and the row of its prompt; empty: not there."""
+def _last_turn(profile: Profile, text: Sequence[str], typed: Sequence[str], place: int) -> tuple[str, str]:
+    """The row beside the input which shows that the last turn is over, and the row of its prompt; empty: not there.
+
+    Args:
+        typed: the lines without what is dim.
+    """
     if not profile.ai:
         return "", ""
     below = (row for row in text[place + 1 :] if any(search(mark, row) for mark in profile.rest.footer))
@@ -250,10 +254,11 @@ def _last_turn(profile: Profile, text: Sequence[str], place: int) -> tuple[str, 
     marks = (*profile.rest.done, *profile.rest.interrupted)
     # An input between two rules has no mark of its own, so any row would be taken for one that was entered.
     bare = profile.input.block or bool(profile.input.below)
-    typed = compile_linear(profile.input.line).groups and not bare
-    for at, row in enumerate(reversed([line for line in text[:place] if line])):
-        echo = search(profile.input.line, row) if typed else None
-        if echo is not None and (echo.group(1) or "").strip():
+    marked = not bare
+    rows = [number for number in range(place) if text[number]]
+    for at, number in enumerate(reversed(rows)):
+        row = text[number]
+        if marked and _typed(profile, profile.input.line, row, typed[number] if number < len(typed) else ""):
             return ended, row
         if not ended and at < _ABOVE_INPUT and any(search(mark, row) for mark in marks):
             ended = row
@@ -428,15 +433,19 @@ def _draft(profile: Profile, typed: Sequence[str], text: Sequence[str], place: i
     parts: list[str] = []
     for row in rows:
         pattern = profile.input.line if row == place or profile.input.block else profile.input.more
-        shape = search(pattern, text[row])
-        if shape is None or not compile_linear(pattern).groups:
-            continue
-        start, end = shape.span(1)
-        source = typed[row] if row < len(typed) else ""
-        piece = source[start:end].strip(" \xa0") if start >= 0 else ""
-        if piece and not any(search(hint, shape.group(1) or "") for hint in profile.input.hints):
+        if piece := _typed(profile, pattern, text[row], typed[row] if row < len(typed) else ""):
             parts.append(piece)
     return "\n".join(parts)
+
+
+def _typed(profile: Profile, pattern: str, row: str, undimmed: str) -> str:
+    """What is typed in a row of the input: no hint of the program's own, which stands there until something is."""
+    shape = search(pattern, row)
+    if shape is None or not compile_linear(pattern).groups:
+        return ""
+    start, end = shape.span(1)
+    piece = undimmed[start:end].strip(" \xa0") if start >= 0 else ""
+    return "" if any(search(hint, shape.group(1) or "") for hint in profile.input.hints) else piece
 
 
 def _input_rows(profile: Profile, text: Sequence[str], place: int) -> range:

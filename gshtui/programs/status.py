@@ -427,13 +427,14 @@ def _by_screen(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus 
     if said == "thinking" and reading.status == "idle":
         still = now - max(facts.moved, facts.titled)
         if still < profile.timing.idle:
-            # What has been given nothing to do has yet to come up.
-            status = "starting" if facts.fresh and not facts.entered else "thinking"
+            status = "starting" if _is_coming_up(facts) else "thinking"
             return KnownStatus(status, "title", facts.since, again=profile.timing.idle - still)
         # What works shows that by more than a title that stays the same: this one was left behind.
-    elif said == "thinking":
+    elif said == "thinking" and (reading.status in WORKING or not _is_coming_up(facts)):
         doing = reading.doing if reading.status in WORKING else ""
         return KnownStatus(reading.status if reading.status in WORKING else "thinking", "title", facts.since, doing)
+    elif said == "thinking":
+        return KnownStatus("starting", "title", facts.since)
     if reading.status not in ("", "idle"):
         return KnownStatus(reading.status, "screen", facts.since, reading.doing)
     if (known := _contradicted(profile, facts, now)) is not None:
@@ -443,6 +444,11 @@ def _by_screen(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus 
     if titles.idle and search(titles.idle, facts.title):
         return KnownStatus("idle", "title", facts.since, reading.doing)
     return _at_input(profile, facts, now)
+
+
+def _is_coming_up(facts: StatusFacts) -> bool:
+    """Whether it has been given nothing to do, so that what it does is its start."""
+    return facts.fresh and not facts.entered and not facts.reading.echo
 
 
 def _contradicted(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | None:
