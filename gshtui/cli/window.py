@@ -53,7 +53,7 @@ def open_window(opening: Opening) -> int:
 
 def _dial(opening: Opening, cwd: str) -> HubDial:
     from gshtui.client.hub_dial import HubDial, window_opening
-    from gshtui.fleet.keeper import call_keeper
+    from gshtui.fleet.keeper.keeper import call_keeper
 
     asked = window_opening(
         cwd=cwd,

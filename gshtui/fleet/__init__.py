@@ -1,0 +1,1 @@
+"""The agents in terminals: started, followed, recovered, written to and ended."""

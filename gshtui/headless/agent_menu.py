@@ -14,8 +14,8 @@ def print_menu(*, busy: bool, as_json: bool) -> int:
 
 async def _menu(busy: bool, as_json: bool) -> int:
     from gshtui.bus.agent_data import AT_WORK, ENDED_STATUSES
-    from gshtui.fleet.agent_calls import FLEET_PARTS, ListAgents
-    from gshtui.fleet.agent_tables import menu_line
+    from gshtui.fleet.core.agent_calls import FLEET_PARTS, ListAgents
+    from gshtui.fleet.core.agent_tables import menu_line
     from gshtui.hub.hub_options import HubOptions
 
     options = HubOptions(cwd=working_folder(), loaded=load_settings(), parts=FLEET_PARTS, where="gsh-tui shell")

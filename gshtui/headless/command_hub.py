@@ -122,7 +122,7 @@ async def leave_keeper(settings: Settings) -> None:
     """
     if settings.hub.keep == "never" or os.environ.get("GSH_AGENT"):
         return
-    from gshtui.fleet.keeper import LINGER, LOGGED_OUT, ensure_keeper
+    from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT, ensure_keeper
 
     with suppress(OSError):  # where it cannot start, the next command does without it too
         if (await ensure_keeper(settings.general.session_dir, os.environ, briefly=True)).logged_out:

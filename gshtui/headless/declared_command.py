@@ -196,7 +196,7 @@ async def run_on(
     if outcome is None:
         return exits.DENIED
     if isinstance(outcome.view, AttachView) and not call.json:
-        from gshtui.fleet.agent_calls import AttachAgent
+        from gshtui.fleet.core.agent_calls import AttachAgent
 
         attachment = await execution.call(host.registry, AttachAgent(agent=outcome.view.agent), invocation)
         return DeclaredRun(outcome, tuple(attachment.argv))

@@ -110,8 +110,8 @@ def _in_background(options: AskOptions) -> int:
     if not options.text.strip():
         streams.complain("no task given. For example: gsh --background explore how login works")
         return exits.USAGE
-    from gshtui.fleet.agent_calls import FLEET_PARTS, AttachAgent
-    from gshtui.fleet.spawn_command import SpawnAgent
+    from gshtui.fleet.commands.spawn_command import SpawnAgent
+    from gshtui.fleet.core.agent_calls import FLEET_PARTS, AttachAgent
     from gshtui.headless.command_hub import HubNeeds, on_hub
     from gshtui.headless.declared_command import DeclaredCall, run_call
     from gshtui.headless.runner import run_command, until_stopped

@@ -1,8 +1,8 @@
 """The keeper's process: a hub without a face, until nothing goes on for a while or somebody stops it.
 
-It looks after the agents of every folder that no window looks after, the shells, and the mail. `fleet/keeper.py` starts
-it; `gsh-tui hub` shows and stops it. Whenever any setting changes, the process starts its program anew, with the same
-id in the same terminal: so it learns all of them in one way, and none can be forgotten.
+It looks after the agents of every folder that no window looks after, the shells, and the mail. `fleet/keeper/keeper.py`
+starts it; `gsh-tui hub` shows and stops it. Whenever any setting changes, the process starts its program anew, with the
+same id in the same terminal: so it learns all of them in one way, and none can be forgotten.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gshtui.fleet.fleet_context import is_over
-from gshtui.fleet.keeper import DRAIN, LOCK, KeeperClaim, keeper_command
+from gshtui.fleet.core.fleet_context import is_over
+from gshtui.fleet.keeper.keeper import DRAIN, LOCK, KeeperClaim, keeper_command
 from gshtui.headless import exits
 from gshtui.headless.command_hub import load_settings, running_hub
 from gshtui.headless.runner import Stop, run_command

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from gshtui.fleet import keeper_unit
+from gshtui.fleet.keeper import keeper_unit
 from gshtui.headless import exits, streams
 from gshtui.headless.own_update import removal
 from gshtui.settings import paths

@@ -20,8 +20,8 @@ from typing import TypeVar
 import msgspec
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, SpawnRequest
-from gshtui.fleet.fleet import Fleet
-from gshtui.fleet.ports import FleetError
+from gshtui.fleet.core.ports import FleetError
+from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.headless.streams import result_json
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions

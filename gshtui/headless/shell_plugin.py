@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gshtui.fleet.keeper import running_keeper
+from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.headless import exits, streams
 from gshtui.headless.command_hub import load_settings
 from gshtui.settings import paths

@@ -190,7 +190,7 @@ class AskedCommands(NoHost):
             Declined: its folder does not open.
         """
         parts = declared.form.parts
-        if "fleet" in parts or declared.module == "gshtui.fleet.keeper_commands":
+        if "fleet" in parts or declared.module == "gshtui.fleet.keeper.keeper_commands":
             yield self._hub.registry, Invocation(Caller(), loaded.cwd, loaded.project)
         elif not parts:
             local = LocalCommands(loaded)

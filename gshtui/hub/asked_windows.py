@@ -26,7 +26,7 @@ from gshtui.bus.events.hub_events import Noticed, QuitRequested
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_protocol import CALLS, WindowOpening, may_publish, plain_error
 from gshtui.commands.declaration import Question
-from gshtui.fleet.keeper import LINGER, LOGGED_OUT
+from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT
 from gshtui.hub.hub import Hub
 from gshtui.hub.surroundings import difference
 from gshtui.hub.window_history import WindowHistory

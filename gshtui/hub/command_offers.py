@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.context.task_list import TaskStore
-    from gshtui.fleet.agent_states import AgentStates
-    from gshtui.fleet.fleet import Fleet
+    from gshtui.fleet.core.agent_states import AgentStates
+    from gshtui.fleet.lifecycle.fleet import Fleet
     from gshtui.fleet.mail.commands import Courier
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.mail.outbox import MailOutbox
@@ -89,7 +89,7 @@ _ROOMS = (
     "gshtui.tools.remote.ssh_tool",
     "gshtui.tools.code.code_commands",
     "gshtui.guard.sandbox.sandboxes",
-    "gshtui.fleet.status_commands",
+    "gshtui.fleet.commands.status_commands",
     "gshtui.fleet.native.commands",
     "gshtui.agents.skills.commands",
     "gshtui.agents.memory.commands",
@@ -208,7 +208,7 @@ class CommandOffers:
             return commands(self._settings.general.log_dir, self._sessions_below, self._flush_log)
 
         def hub() -> list[AnyCommand]:
-            from gshtui.fleet.keeper_commands import commands
+            from gshtui.fleet.keeper.keeper_commands import commands
 
             return commands(self._settings)
 
@@ -246,7 +246,7 @@ class CommandOffers:
             return commands(self._loaded, self.mcp_servers, self.servers_elsewhere)
 
         def host() -> list[AnyCommand]:
-            from gshtui.fleet.host_commands import commands
+            from gshtui.fleet.commands.host_commands import commands
 
             return commands(self.hosts, self._agents_known)
 
@@ -363,7 +363,7 @@ class CommandOffers:
             return commands(paths(), language_servers)
 
         def statuses() -> list[AnyCommand]:
-            from gshtui.fleet.status_commands import commands
+            from gshtui.fleet.commands.status_commands import commands
 
             return commands(
                 self._bus, agents.states, agents.rows, agents.facts, agents.attach, agents.calls, agents.look
@@ -423,7 +423,7 @@ class CommandOffers:
     async def _look(self, agent: str) -> tuple[AgentRow, PaneInfo, tuple[str, ...]]:
         """An agent's row and its screen. Raises `CommandError`."""
         from gshtui.commands.command_errors import command_error
-        from gshtui.fleet.ports import FleetError
+        from gshtui.fleet.core.ports import FleetError
         from gshtui.tmux.tmux_errors import TmuxError
 
         if self._fleet is None:
@@ -695,13 +695,13 @@ class CommandOffers:
         def agents() -> list[AnyCommand]:
             from functools import partial
 
-            from gshtui.fleet.agent_states import window_agents
-            from gshtui.fleet.commands import commands
+            from gshtui.fleet.commands.agent_commands import commands
+            from gshtui.fleet.core.agent_states import window_agents
 
             return commands(fleet, states.local, partial(window_agents, store))
 
         def worktrees() -> list[AnyCommand]:
-            from gshtui.fleet.worktree_commands import TearDown, worktree_command
+            from gshtui.fleet.commands.worktree_commands import TearDown, worktree_command
 
             output = store.path.parent / "worktrees"
             argv = tuple(self._settings.worktrees.teardown)

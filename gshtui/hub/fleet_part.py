@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.fleet.accounts import Accounts
-from gshtui.fleet.agent_command_lines import CommandLines
-from gshtui.fleet.agent_programs import Programs
-from gshtui.fleet.agent_terminals import AgentTerminals
-from gshtui.fleet.fleet import Fleet
-from gshtui.fleet.ports import FleetOptions, LaunchTerms
+from gshtui.fleet.core.accounts import Accounts
+from gshtui.fleet.core.agent_programs import Programs
+from gshtui.fleet.core.agent_terminals import AgentTerminals
+from gshtui.fleet.core.ports import FleetOptions, LaunchTerms
+from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
+from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.hub.hub import Hub
 from gshtui.hub.part_lifecycle import MissingPart
 from gshtui.hub.virtual_files import mount_calls
@@ -22,8 +22,8 @@ from gshtui.shell import plugin_files
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.calls.call_service import CallService
+    from gshtui.fleet.core.ports import MessageTransport
     from gshtui.fleet.mail.mail_service import MailService
-    from gshtui.fleet.ports import MessageTransport
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
     from gshtui.store.record.store import Store
     from gshtui.tools.git.worktree_setup import Consent
@@ -220,7 +220,7 @@ class _FleetMaker:
         return consent_by_gate(hub.gate, "", what=what, sandboxes=lambda: hub.offers.sandboxes)
 
     def _transport(self) -> MessageTransport:
-        from gshtui.fleet.transport import TerminalTransport
+        from gshtui.fleet.lifecycle.transport import TerminalTransport
 
         hub = self._hub
         return self.mail.post(TerminalTransport(hub.bus, self._terminals, self._programs, hub.connected))

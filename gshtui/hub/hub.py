@@ -22,7 +22,7 @@ from gshtui.commands.evaluation import Ask, asking, result_of, run_line
 from gshtui.commands.language import Parsed, split_line
 from gshtui.commands.line_values import Variables
 from gshtui.commands.registry import AnyCommand, Registry
-from gshtui.fleet.agent_states import AgentStates
+from gshtui.fleet.core.agent_states import AgentStates
 from gshtui.guard.secrets.report_redaction import redact_report
 from gshtui.hub.branch_watch import BranchWatch
 from gshtui.hub.command_offers import LEFT_OUT_OF_AGENTS, AgentSources, CommandOffers, Spawner
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.context.ports import Contribution
-    from gshtui.fleet.fleet import Fleet
+    from gshtui.fleet.lifecycle.fleet import Fleet
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.native.relay import Relay
     from gshtui.fleet.terminal_tools.shared_shell import SharedShell
@@ -340,7 +340,7 @@ class Hub:
     async def sync_programs(self) -> None:
         """Record what other programs have used until now, where no running hub does that. Raises nothing."""
         if self.store is not None and self.host is None:
-            from gshtui.fleet.program_usage import record_unfollowed
+            from gshtui.fleet.lifecycle.program_usage import record_unfollowed
 
             await record_unfollowed(self.store)
 

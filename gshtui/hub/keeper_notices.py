@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from gshtui.bus.agent_news import EVENTS, AgentNews
 from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import AgentChanged
-from gshtui.fleet.fleet import Fleet
+from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.hub.hub import Hub
 from gshtui.hub.person_notifier import PersonNotifier
 from gshtui.system.processes import kill_child, start_child

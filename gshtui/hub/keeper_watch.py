@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import AgentSpawned
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.fleet.fleet_context import is_over
-from gshtui.fleet.keeper import LINGER, LOGGED_OUT, ensure_keeper
+from gshtui.fleet.core.fleet_context import is_over
+from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT, ensure_keeper
 from gshtui.hub.hub import Hub
 from gshtui.store.record.store import Store
 from gshtui.system.tasks import start_job

@@ -74,7 +74,7 @@ def offer_modes(hub: Hub, gate: Gate) -> None:
 
     async def program(agent: str, mode: GuardMode | Literal["next"]) -> AgentRow:
         from gshtui.commands.command_errors import command_error
-        from gshtui.fleet.ports import FleetError
+        from gshtui.fleet.core.ports import FleetError
 
         assert hub.fleet is not None  # else there is no such agent
         try:

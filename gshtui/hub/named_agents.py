@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError
-from gshtui.fleet.ports import FleetError
+from gshtui.fleet.core.ports import FleetError
 from gshtui.providers.port import ProviderError
 from gshtui.settings.model import Settings
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 
 if TYPE_CHECKING:
-    from gshtui.fleet.fleet import Fleet
+    from gshtui.fleet.lifecycle.fleet import Fleet
 
 
 class NamedAgents:

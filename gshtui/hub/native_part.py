@@ -21,7 +21,7 @@ from gshtui.calls.call_service import CallService, person_name
 from gshtui.context.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.context.system_section import mode_section, system_sections
-from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.call_post import CallMail
 from gshtui.fleet.mail.delivery_state import no_call
 from gshtui.fleet.mail.inbox import MailInbox

@@ -34,11 +34,11 @@ from gshtui.commands import execution
 from gshtui.commands.declaration import Caller
 from gshtui.commands.registry import Registry
 from gshtui.context.system_section import system_sections
-from gshtui.fleet.agent_calls import InterruptAgent, ShowAgent, WaitForAgent
+from gshtui.fleet.commands.spawn_command import SpawnAgent
+from gshtui.fleet.core.agent_calls import InterruptAgent, ShowAgent, WaitForAgent
 from gshtui.fleet.native.commands import spawn_assessment
 from gshtui.fleet.native.permissions import permitted_registry
 from gshtui.fleet.native.spec import ToolLimit
-from gshtui.fleet.spawn_command import SpawnAgent
 from gshtui.guard.approval.gate import Call
 from gshtui.guard.modes import inherited
 from gshtui.hub.agents_part import surroundings

@@ -13,7 +13,7 @@ from gshtui.vfs.mount import Mount, as_file_error
 if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.context.context_mount import ContextMount
-    from gshtui.fleet.agents_mount import PersonHere
+    from gshtui.fleet.commands.agents_mount import PersonHere
     from gshtui.store.record.store import Store
 
 
@@ -27,7 +27,7 @@ def mount_record(hub: Hub, store: Store) -> None:
 
     def agents() -> Mount:
         from gshtui.context.commands.access import ContextAccess
-        from gshtui.fleet.agents_mount import AgentsMount
+        from gshtui.fleet.commands.agents_mount import AgentsMount
 
         access = ContextAccess(store.agents.find)
         return AgentsMount(
@@ -76,7 +76,7 @@ async def _people(hub: Hub, store: Store) -> list[PersonHere]:
     """Who sits here, and those who came in from elsewhere. Raises `FileError`."""
     from gshtui.bus.letter import PERSON
     from gshtui.calls.call_service import person_name
-    from gshtui.fleet.agents_mount import PersonHere
+    from gshtui.fleet.commands.agents_mount import PersonHere
     from gshtui.store.engine.store_errors import StoreError
 
     try:
@@ -98,8 +98,8 @@ async def agent_rows(hub: Hub, store: Store) -> list[AgentRow]:
         FileError: the record cannot be read.
     """
     from gshtui.bus.agent_reducer import local_row
-    from gshtui.fleet.agent_states import window_agents
-    from gshtui.fleet.ports import FleetError
+    from gshtui.fleet.core.agent_states import window_agents
+    from gshtui.fleet.core.ports import FleetError
     from gshtui.store.engine.store_errors import StoreError
 
     cwd = str(hub.options.cwd)

@@ -29,8 +29,8 @@ from gshtui.commands.declaration import (
 )
 from gshtui.context.commands.view_calls import ShowContext, ShowTimeline
 from gshtui.context.retrieval.search_commands import SearchPast
-from gshtui.fleet.agent_calls import InterruptAgent, ListAgents, SendToAgent, ShowAgent, WaitForAgent
-from gshtui.fleet.spawn_command import SpawnAgent
+from gshtui.fleet.commands.spawn_command import SpawnAgent
+from gshtui.fleet.core.agent_calls import InterruptAgent, ListAgents, SendToAgent, ShowAgent, WaitForAgent
 from gshtui.guard.approval.gate import Call
 from gshtui.hub.hub import Hub
 from gshtui.store.sessions.session_calls import ListSessions, ShowSession

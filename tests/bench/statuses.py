@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from gshtui.bus.agent_data import SpawnRequest
-from gshtui.fleet.fleet import Fleet
+from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions

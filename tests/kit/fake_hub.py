@@ -21,8 +21,8 @@ from gshtui.commands.declaration import Caller, Invocation, Question, Returns, U
 from gshtui.commands.evaluation import Ask
 from gshtui.commands.registry import Registry
 from gshtui.context.commands import context_commands, view_calls, view_commands
-from gshtui.fleet import commands as fleet_commands
-from gshtui.fleet.worktree_commands import TearDown, worktree_command
+from gshtui.fleet.commands import agent_commands as fleet_commands
+from gshtui.fleet.commands.worktree_commands import TearDown, worktree_command
 from gshtui.hub.window_hub import WindowHub
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import Ui
@@ -95,13 +95,13 @@ class ShellLogPort(Protocol):
 
 
 class TerminalServers(Protocol):
-    """tmux servers by socket (`gshtui.fleet.agent_terminals.AgentTerminals`)."""
+    """tmux servers by socket (`gshtui.fleet.core.agent_terminals.AgentTerminals`)."""
 
     def server(self, socket: str) -> TmuxServer: ...
 
 
 class TerminalFleet(Protocol):
-    """Agents in terminals (`gshtui.fleet.fleet.Fleet`), watched directly because their screens are streams."""
+    """Agents in terminals (`fleet/lifecycle/fleet.py`), watched directly because their screens are streams."""
 
     @property
     def terminals(self) -> TerminalServers: ...

@@ -16,11 +16,11 @@ from pathlib import Path
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.fleet.accounts import Accounts
-from gshtui.fleet.agent_command_lines import CommandLines
-from gshtui.fleet.agent_terminals import AgentTerminals
-from gshtui.fleet.fleet import Fleet
-from gshtui.fleet.ports import FleetOptions, LaunchTerms
+from gshtui.fleet.core.accounts import Accounts
+from gshtui.fleet.core.agent_terminals import AgentTerminals
+from gshtui.fleet.core.ports import FleetOptions, LaunchTerms
+from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
+from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.hosts.host_link import HostLinks
 from gshtui.store.record.store import Store

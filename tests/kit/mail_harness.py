@@ -18,7 +18,7 @@ from gshtui.bus.letter import Letter
 from gshtui.calls.call_service import CallService
 from gshtui.calls.commands import commands as call_commands
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
-from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.call_post import CallMail
 from gshtui.fleet.mail.commands import commands
 from gshtui.fleet.mail.mail_service import MailService

@@ -19,9 +19,9 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.fleet.core.ports import LaunchTerms
 from gshtui.fleet.native.relay import Relay
 from gshtui.fleet.native.spec import Spec, make_spec, write_spec
-from gshtui.fleet.ports import LaunchTerms
 from gshtui.guard.approval.gate import Gate
 from gshtui.settings import paths
 from gshtui.system.ids import new_id

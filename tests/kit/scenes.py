@@ -21,8 +21,8 @@ from gshtui.bus.events.agent_events import MessageAppended, PromptQueued, TextDe
 from gshtui.bus.events.call_events import CallOpenRequested
 from gshtui.bus.events.context_events import SummaryProposed, TasksChanged
 from gshtui.bus.messages import Message, Text
-from gshtui.fleet.agent_calls import KillAgent
-from gshtui.fleet.agent_lifecycle import kill_question
+from gshtui.fleet.commands.agent_lifecycle import kill_question
+from gshtui.fleet.core.agent_calls import KillAgent
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.tools.git.git_worktree import WorktreeList
 from gshtui.ui.calls.call_tab import CallTab

@@ -13,7 +13,7 @@ from typing import Any
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
-from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.terminal_tools.commands import commands
 from gshtui.fleet.terminal_tools.shared_shell import ShellChoice
 from gshtui.fleet.terminal_tools.targets import TerminalTargets

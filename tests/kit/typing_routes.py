@@ -20,7 +20,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import Assessment, Caller, Command, CommandError, Invocation, Outcome
-from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.terminal_tools.commands import commands
 from gshtui.fleet.terminal_tools.shared_shell import ShellChoice
 from gshtui.fleet.terminal_tools.targets import TerminalTargets

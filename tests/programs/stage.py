@@ -20,7 +20,7 @@ import pytest
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest
 from gshtui.commands.declaration import Caller, CommandError, Outcome
 from gshtui.commands.execution import run_parsed
-from gshtui.fleet.fleet import Fleet
+from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions

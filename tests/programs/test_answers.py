@@ -7,7 +7,7 @@ import pytest
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller
-from gshtui.fleet.agent_calls import SendToAgent
+from gshtui.fleet.core.agent_calls import SendToAgent
 from tests.kit.native_agents import EventLog
 from tests.kit.prompt_driven_model import END, LIST, LONG
 from tests.programs.stage import Stage

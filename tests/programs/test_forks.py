@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.fleet.agent_calls import ForkAgent
+from gshtui.fleet.core.agent_calls import ForkAgent
 from tests.kit.home import Home
 from tests.programs.stage import Stage
 from tests.real.test_worktree import run_git

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.fleet.ports import FleetError
+from gshtui.fleet.core.ports import FleetError
 from tests.kit.home import Home
 from tests.programs.stage import Stage
 

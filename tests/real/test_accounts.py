@@ -13,11 +13,11 @@ import pytest
 from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.commands.execution import call
 from gshtui.commands.registry import Registry
-from gshtui.fleet import accounts as accounts_module
-from gshtui.fleet.accounts import Accounts
-from gshtui.fleet.agent_calls import ForkAgent, RestartAgent
-from gshtui.fleet.commands import commands
-from gshtui.fleet.spawn_command import SpawnAgent
+from gshtui.fleet.commands.agent_commands import commands
+from gshtui.fleet.commands.spawn_command import SpawnAgent
+from gshtui.fleet.core import accounts as accounts_module
+from gshtui.fleet.core.accounts import Accounts
+from gshtui.fleet.core.agent_calls import ForkAgent, RestartAgent
 from gshtui.settings.loader import load
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.fleet_harness import FleetHarness, wait_for_text

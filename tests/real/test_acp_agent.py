@@ -31,11 +31,11 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.fleet.core.ports import FleetError
+from gshtui.fleet.lifecycle.own_questions import OwnQuestions
+from gshtui.fleet.lifecycle.program_options import ProgramOptions
 from gshtui.fleet.native.direct_line import direct_line
 from gshtui.fleet.native.spec import read_spec, write_spec
-from gshtui.fleet.own_questions import OwnQuestions
-from gshtui.fleet.ports import FleetError
-from gshtui.fleet.program_options import ProgramOptions
 from gshtui.programs.acp.acp_connection import AcpConnection
 from gshtui.programs.acp.acp_errors import AcpError
 from gshtui.settings import paths
@@ -50,7 +50,7 @@ COVERS = (
     "gshtui.fleet.acp.acp_options",
     "gshtui.fleet.acp.acp_turn",
     "gshtui.fleet.native.direct_line",
-    "gshtui.fleet.program_options",
+    "gshtui.fleet.lifecycle.program_options",
     "gshtui.hub.acp_part",
     "gshtui.programs.acp.acp_connection",
     "gshtui.programs.acp.acp_errors",

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from gshtui.fleet.keeper import running_keeper
+from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
 from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh

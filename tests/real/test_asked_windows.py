@@ -21,7 +21,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished, TurnFi
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_link import WindowLink
-from gshtui.fleet.keeper import running_keeper
+from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.hub.window_hub import WindowHub
 from gshtui.settings.paths import data_dir
 from gshtui.ui.kit.hub_port import OpenRequest

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gshtui.fleet.keeper import running_keeper
+from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.settings.paths import data_dir
 from tests.kit.command import DEADLINE, command, environment
 from tests.kit.configuration import made_project, user_file

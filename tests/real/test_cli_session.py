@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.core.agent_programs import Programs
 from gshtui.programs import profile as profiles
 from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.foreground import input_taken

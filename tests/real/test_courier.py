@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.fleet.agent_terminals import AgentTerminals
-from gshtui.fleet.keeper import running_keeper
+from gshtui.fleet.core.agent_terminals import AgentTerminals
+from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.settings.paths import data_dir
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say

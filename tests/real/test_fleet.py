@@ -19,8 +19,8 @@ from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.events.fleet_events import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.letter import Letter
-from gshtui.fleet import killer
-from gshtui.fleet.ports import FleetError
+from gshtui.fleet.core.ports import FleetError
+from gshtui.fleet.lifecycle import killer
 from gshtui.guard.people import new_person, people_file, write_people
 from gshtui.programs import hooks
 from gshtui.programs.profile import load
@@ -34,9 +34,9 @@ from tests.kit.record import ROOT
 from tests.kit.tmux import eventually, kill_server, private_server
 
 COVERS = (
-    "gshtui.fleet.killer",
-    "gshtui.fleet.reconciler",
-    "gshtui.fleet.starter",
+    "gshtui.fleet.lifecycle.killer",
+    "gshtui.fleet.lifecycle.reconciler",
+    "gshtui.fleet.lifecycle.starter",
 )
 
 

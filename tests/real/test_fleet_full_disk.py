@@ -19,7 +19,7 @@ pytestmark = pytest.mark.tmux
 STARTS = """
 import asyncio, json, resource, sys
 from pathlib import Path
-from gshtui.fleet.ports import FleetError
+from gshtui.fleet.core.ports import FleetError
 from gshtui.tmux.server import TmuxServer
 from tests.kit.fleet_harness import FleetHarness, echo_program, program_request, wait_for_text
 from tests.kit.tmux import eventually

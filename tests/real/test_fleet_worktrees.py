@@ -15,8 +15,8 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.commands.declaration import Caller, Invocation
-from gshtui.fleet.commands import commands
-from gshtui.fleet.ports import FleetError
+from gshtui.fleet.commands.agent_commands import commands
+from gshtui.fleet.core.ports import FleetError
 from gshtui.guard.approval.gate import Gate
 from gshtui.tools.git.worktree_setup import consent_by_gate
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text

@@ -13,9 +13,9 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.fleet_events import AgentSpawnFailed
-from gshtui.fleet.agent_calls import ForkAgent
+from gshtui.fleet.core.agent_calls import ForkAgent
+from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.native.spec import ToolLimit, read_spec, spec_path, write_spec
-from gshtui.fleet.ports import FleetError
 from gshtui.store.record.store import Store
 from tests.kit.command import ROOT
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text

@@ -16,8 +16,8 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Caller, CommandError, Invocation
-from gshtui.fleet.host_commands import HostParameters, commands
-from gshtui.fleet.ports import FleetError
+from gshtui.fleet.commands.host_commands import HostParameters, commands
+from gshtui.fleet.core.ports import FleetError
 from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLinks
 from gshtui.programs.pane_view import PaneView, SessionError
@@ -41,7 +41,7 @@ COVERS = (
     "gshtui.hosts.host_errors",
     "gshtui.hosts.host_checks",
     "gshtui.tmux.remote_server",
-    "gshtui.fleet.host_commands",
+    "gshtui.fleet.commands.host_commands",
     "gshtui.settings.changed_settings",
 )
 

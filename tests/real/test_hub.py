@@ -40,7 +40,7 @@ COVERS = (
     "gshtui.agents.agent_factory",
     "gshtui.agents.model_pool",
     "gshtui.agents.telemetry",
-    "gshtui.fleet.status_commands",
+    "gshtui.fleet.commands.status_commands",
     "gshtui.hub.branch_watch",
     "gshtui.hub.composition",
     "gshtui.hub.part_lifecycle",

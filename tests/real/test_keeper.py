@@ -20,8 +20,8 @@ from pydantic import BaseModel
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.bus import Bus
 from gshtui.bus.letter import Letter
-from gshtui.fleet import keeper_unit
-from gshtui.fleet.keeper import KeeperState, keeper_environment, running_keeper, stop_keeper
+from gshtui.fleet.keeper import keeper_unit
+from gshtui.fleet.keeper.keeper import KeeperState, keeper_environment, running_keeper, stop_keeper
 from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
 from gshtui.headless.keeper_process import after_change
 from gshtui.hub.composition import build_hub
@@ -43,8 +43,8 @@ from tests.kit.warm_program import start_gsh
 
 COVERS = (
     "gshtui.cli.hub_run",
-    "gshtui.fleet.keeper_commands",
-    "gshtui.fleet.keeper_unit",
+    "gshtui.fleet.keeper.keeper_commands",
+    "gshtui.fleet.keeper.keeper_unit",
     "gshtui.headless.keeper_process",
     "gshtui.hub.keeper_watch",
     "gshtui.system.installation",
@@ -188,7 +188,7 @@ async def test_it_loads_only_what_it_works_with(place: Place) -> None:
         await asyncio.to_thread(place.run, "hub", "stop")
         said, _ = await process.communicate()
     loaded = set(json.loads(said))
-    assert {"gshtui.fleet.follower", "gshtui.shell.log.shell_log", "regex"} <= loaded, "it has done something"
+    assert {"gshtui.fleet.lifecycle.follower", "gshtui.shell.log.shell_log", "regex"} <= loaded, "it has done something"
     assert loaded & NOT_IN_KEEPER == set()
 
 

@@ -22,7 +22,7 @@ import pytest
 
 from gshtui import __version__
 from gshtui.cli.declared_forms import COMMANDS
-from gshtui.fleet.keeper import running_keeper
+from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
 from gshtui.shell.hub_registry import is_live

@@ -20,7 +20,7 @@ import pytest
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.letter import PERSON
-from gshtui.fleet.keeper import running_keeper, stop_keeper
+from gshtui.fleet.keeper.keeper import running_keeper, stop_keeper
 from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub

@@ -20,8 +20,8 @@ import psutil
 import pytest
 
 from gshtui import __version__
-from gshtui.fleet import keeper
-from gshtui.fleet.keeper import (
+from gshtui.fleet.keeper import keeper
+from gshtui.fleet.keeper.keeper import (
     KeeperClaim,
     KeeperState,
     ensure_keeper,
@@ -47,7 +47,7 @@ __all__ = ["named_servers"]
 NEEDS_IT = """
 import os, sys
 from pathlib import Path
-from gshtui.fleet.keeper import start_keeper
+from gshtui.fleet.keeper.keeper import start_keeper
 print("here", flush=True)
 sys.stdin.read()
 print(start_keeper(Path(sys.argv[1]), os.environ).started)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.fleet import keeper_unit
+from gshtui.fleet.keeper import keeper_unit
 from gshtui.hosts import host_package
 from gshtui.settings import paths
 from gshtui.shell import plugin, startup_file
@@ -25,7 +25,7 @@ from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 from tests.real.test_worktree import run_git
 
-COVERS = ("gshtui.fleet.keeper_unit",)
+COVERS = ("gshtui.fleet.keeper.keeper_unit",)
 PAGE = 4096
 """Bytes by which such a disk fills."""
 

@@ -13,7 +13,7 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.declaration import Caller, Invocation
-from gshtui.fleet.fleet import Fleet
+from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.programs import profile as profiles
 from gshtui.programs.profile_trials import ScreenTrial, TryProfile, trial_action
 from gshtui.tmux.server import PaneInfo

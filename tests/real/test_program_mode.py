@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, ProgramMode
-from gshtui.fleet.agent_programs import Programs
-from gshtui.fleet.fleet_context import is_over
-from gshtui.fleet.ports import FleetError
-from gshtui.fleet.program_mode import change_mode, next_of
+from gshtui.fleet.core.agent_programs import Programs
+from gshtui.fleet.core.fleet_context import is_over
+from gshtui.fleet.core.ports import FleetError
+from gshtui.fleet.lifecycle.program_mode import change_mode, next_of
 from gshtui.programs import profile as profiles
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home

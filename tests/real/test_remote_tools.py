@@ -31,10 +31,10 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Invocation, Outcome
 from gshtui.commands.registry import Registry
-from gshtui.fleet.host_commands import InstallPackage, UninstallPackage, commands
+from gshtui.fleet.commands.host_commands import InstallPackage, UninstallPackage, commands
+from gshtui.fleet.core.ports import LaunchTerms
 from gshtui.fleet.native.spawn_requests import held_to_rights
 from gshtui.fleet.native.spec import Spec, make_spec, write_spec
-from gshtui.fleet.ports import LaunchTerms
 from gshtui.guard.approval.gate import Call, Gate
 from gshtui.guard.rules.rule_book import RuleBook, parse_rules
 from gshtui.hosts import host_package

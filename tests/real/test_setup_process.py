@@ -14,7 +14,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.commands.declaration import Caller, Invocation
-from gshtui.fleet.commands import commands
+from gshtui.fleet.commands.agent_commands import commands
 from gshtui.guard.approval.gate import Gate
 from gshtui.guard.rules.rule_book import parse_rules
 from gshtui.guard.sandbox.sandboxes import Sandboxes

@@ -25,7 +25,7 @@ from tests.kit.loopback.script import Answer, Say
 from tests.kit.native_agents import EventLog
 from tests.kit.tmux import kill_server
 
-COVERS = ("gshtui.fleet.fleet_context",)
+COVERS = ("gshtui.fleet.core.fleet_context",)
 
 pytestmark = pytest.mark.tmux
 

@@ -10,8 +10,8 @@ import pytest
 
 from gshtui.bus.events.agent_events import AgentStatusChanged, TurnFinished, TurnStarted
 from gshtui.bus.events.fleet_events import AgentEnded
-from gshtui.fleet.ports import FleetError
-from gshtui.fleet.transport import TerminalTransport
+from gshtui.fleet.core.ports import FleetError
+from gshtui.fleet.lifecycle.transport import TerminalTransport
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 from tests.kit.mail_harness import open_mail
@@ -19,7 +19,7 @@ from tests.kit.scripted_provider import Hang
 from tests.kit.terminal_tools import REPL
 from tests.kit.tmux import eventually, tmux, wait_for_text
 
-COVERS = ("gshtui.fleet.mail.transports", "gshtui.fleet.transport")
+COVERS = ("gshtui.fleet.mail.transports", "gshtui.fleet.lifecycle.transport")
 
 __all__ = ["tmux"]
 

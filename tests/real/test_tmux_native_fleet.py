@@ -18,7 +18,7 @@ from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import Caller, CommandError, UsageError
-from gshtui.fleet.agent_calls import AnswerAgent
+from gshtui.fleet.core.agent_calls import AnswerAgent
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import ALL_PARTS, HubOptions
@@ -33,8 +33,8 @@ from tests.kit.tmux import kill_server
 from tests.kit.warm_program import run_gsh
 
 COVERS = (
-    "gshtui.fleet.own_questions",
-    "gshtui.fleet.handlers",
+    "gshtui.fleet.lifecycle.own_questions",
+    "gshtui.fleet.lifecycle.handlers",
     "gshtui.fleet.native.commands",
     "gshtui.fleet.native.remote_agent",
 )

@@ -14,10 +14,10 @@ import pytest
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged
-from gshtui.fleet.agent_command_lines import CommandLines
-from gshtui.fleet.fleet import Fleet
-from gshtui.fleet.ports import FleetOptions, LaunchTerms
-from gshtui.fleet.transport import TerminalTransport
+from gshtui.fleet.core.ports import FleetOptions, LaunchTerms
+from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
+from gshtui.fleet.lifecycle.fleet import Fleet
+from gshtui.fleet.lifecycle.transport import TerminalTransport
 from gshtui.programs import foreground
 from gshtui.tmux.server import TmuxServer
 from tests.kit.mail_harness import MailHarness, open_mail

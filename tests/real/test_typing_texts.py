@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from gshtui.commands.declaration import CommandError
-from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.core.agent_programs import Programs
 from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.profile import TextRules
 from gshtui.tmux.server import TmuxServer

@@ -30,7 +30,7 @@ from tests.real.test_context_service import Here
 COVERS = (
     "gshtui.agents.memory.memory_mount",
     "gshtui.context.context_mount",
-    "gshtui.fleet.agents_mount",
+    "gshtui.fleet.commands.agents_mount",
     "gshtui.tools.files.file_changes",
     "gshtui.tools.files.file_views",
     "gshtui.tools.files.virtual_tools",

@@ -13,11 +13,11 @@ from gshtui.bus.agent_data import SpawnRequest
 from gshtui.commands.declaration import AttachView, Caller, CommandError, Invocation, Unconfirmed
 from gshtui.commands.execution import call, question, run_value
 from gshtui.commands.registry import Registry
-from gshtui.fleet.agent_calls import ArchiveAgent, ForkAgent, ListAgents, RestartAgent, UnarchiveAgent
-from gshtui.fleet.commands import commands
-from gshtui.fleet.fleet import Fleet
-from gshtui.fleet.spawn_command import SpawnAgent
-from gshtui.fleet.worktree_commands import FinishWorktree, TearDown, worktree_command
+from gshtui.fleet.commands.agent_commands import commands
+from gshtui.fleet.commands.spawn_command import SpawnAgent
+from gshtui.fleet.commands.worktree_commands import FinishWorktree, TearDown, worktree_command
+from gshtui.fleet.core.agent_calls import ArchiveAgent, ForkAgent, ListAgents, RestartAgent, UnarchiveAgent
+from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.store.record.store import Store
 from gshtui.system import process_tree
 from gshtui.tools.git.worktree_finish import FinishedWorktree

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gshtui.commands.declaration import AttachView
-from gshtui.fleet import agent_calls as calls
-from gshtui.fleet.agent_states import AgentState
+from gshtui.fleet.core import agent_calls as calls
+from gshtui.fleet.core.agent_states import AgentState
 from gshtui.ui.window.palette_entries import listed_entries
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_fleet import row

@@ -11,8 +11,8 @@ from textual.widgets import OptionList
 
 from gshtui.bus.events.agent_events import InterruptRequested, TurnStarted
 from gshtui.commands.declaration import Question, Unconfirmed
-from gshtui.fleet import agent_calls as calls
-from gshtui.fleet.agent_lifecycle import kill_question
+from gshtui.fleet.commands.agent_lifecycle import kill_question
+from gshtui.fleet.core import agent_calls as calls
 from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.agents_state import AgentView

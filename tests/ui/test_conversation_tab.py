@@ -25,7 +25,7 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Message, Text, ToolCall
-from gshtui.fleet.agent_calls import SendToAgent
+from gshtui.fleet.core.agent_calls import SendToAgent
 from gshtui.ui.conversation.conversation_tab import ConversationTab
 from gshtui.ui.kit.key_bar import KeyBar
 from gshtui.ui.kit.transcript.transcript import Transcript

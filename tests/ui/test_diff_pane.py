@@ -8,7 +8,7 @@ from typing import Any
 from textual.widgets import OptionList, Select
 
 from gshtui.commands.declaration import CommandError, Question
-from gshtui.fleet.spawn_command import SpawnAgent
+from gshtui.fleet.commands.spawn_command import SpawnAgent
 from gshtui.providers.model_command import ListModels
 from gshtui.tools.git.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
 from gshtui.tools.git.worktree import Worktree

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual.widgets import Input, TextArea
 
-from gshtui.fleet.agent_calls import KillAgent
-from gshtui.fleet.agent_lifecycle import kill_question
+from gshtui.fleet.commands.agent_lifecycle import kill_question
+from gshtui.fleet.core.agent_calls import KillAgent
 from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit import recorded
 from tests.kit.conversations import conversations

@@ -68,7 +68,7 @@ NOT_AT_REST = (
     "gshtui.agents.hooks.hook_process",
     "gshtui.agents.usage.commands",
     "gshtui.context.retrieval.search_commands",
-    "gshtui.fleet.follower",
+    "gshtui.fleet.lifecycle.follower",
     "gshtui.fleet.native.commands",
     "gshtui.fleet.terminal_tools.commands",
     "gshtui.guard.policy.refusal",
@@ -106,6 +106,6 @@ def test_painting_the_first_frame_loads_next_to_nothing() -> None:
 
 def test_a_hub_at_rest_has_not_loaded_what_only_a_use_needs() -> None:
     loaded = modules(REST)
-    assert "gshtui.fleet.fleet" in loaded
+    assert "gshtui.fleet.lifecycle.fleet" in loaded
     assert [name for name in loaded if name.startswith("failed: ")] == []
     assert set(loaded) & set(NOT_AT_REST) == set()

@@ -9,8 +9,8 @@ from pathlib import Path
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.commands.declaration import CommandError
-from gshtui.fleet.agent_calls import AgentList, SendToAgent, SentMessage
-from gshtui.fleet.agent_states import AgentState
+from gshtui.fleet.core.agent_calls import AgentList, SendToAgent, SentMessage
+from gshtui.fleet.core.agent_states import AgentState
 from gshtui.text.diff_rows import DiffRow
 from gshtui.text.unified_diff import FilePatch
 from gshtui.tools.git.hunk_commands import EditHunk, HunkText, ShowHunk, StageHunk

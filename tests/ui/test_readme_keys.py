@@ -46,7 +46,9 @@ from gshtui.calls.call_values import CallListing
 from gshtui.client.window_link import LinkedBus, WindowLink
 from gshtui.commands.config_calls import ResetSetting, SetSetting, ShownSettings
 from gshtui.commands.declaration import Question
-from gshtui.fleet.agent_calls import (
+from gshtui.fleet.commands.agent_lifecycle import kill_question
+from gshtui.fleet.commands.worktree_commands import FinishWorktree
+from gshtui.fleet.core.agent_calls import (
     AgentList,
     ArchiveAgent,
     ForkAgent,
@@ -56,9 +58,7 @@ from gshtui.fleet.agent_calls import (
     SentMessage,
     UndoKill,
 )
-from gshtui.fleet.agent_lifecycle import kill_question
-from gshtui.fleet.agent_states import AgentState
-from gshtui.fleet.worktree_commands import FinishWorktree
+from gshtui.fleet.core.agent_states import AgentState
 from gshtui.guard.approval.question_text import question_parts
 from gshtui.hub.replay_player import ReplayPlayer, recording
 from gshtui.providers.model_command import ChangeModel

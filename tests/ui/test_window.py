@@ -27,7 +27,7 @@ from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.commands import declaration, help_command
 from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, ToastView, UsageError
 from gshtui.commands.registry import Registry
-from gshtui.fleet.agent_calls import ListAgents
+from gshtui.fleet.core.agent_calls import ListAgents
 from gshtui.providers.model_command import ChangeModel, ListedModel, ModelList
 from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen, SessionsScreen
 from gshtui.ui.kit.key_table import KEYS

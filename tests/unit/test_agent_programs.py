@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.core.agent_programs import Programs
 from gshtui.system.process_identity import start_of
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer

@@ -11,11 +11,11 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
-from gshtui.fleet import agent_tables
-from gshtui.fleet.fleet_context import AgentRows
+from gshtui.fleet.core import agent_tables
+from gshtui.fleet.core.fleet_context import AgentRows
 from gshtui.store.record.store import Store
 
-COVERS = ("gshtui.fleet.fleet_context",)
+COVERS = ("gshtui.fleet.core.fleet_context",)
 
 
 @pytest.fixture

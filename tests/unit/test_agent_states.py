@@ -9,7 +9,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentRemoved
-from gshtui.fleet.agent_states import AgentStates
+from gshtui.fleet.core.agent_states import AgentStates
 from gshtui.ui.agents.agents_state import AgentsState, reduce
 
 ADDED = AgentAdded(agent="one", name="one")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.fleet.agent_terminals import (
+from gshtui.fleet.core.agent_terminals import (
     DRAWN_AFTER,
     LATE,
     SETTLED_AFTER,

@@ -7,8 +7,8 @@ import pytest
 
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.commands.declaration import UsageError
+from gshtui.fleet.commands.spawn_command import SpawnAgent
 from gshtui.fleet.native.commands import SpawnAgentParameters
-from gshtui.fleet.spawn_command import SpawnAgent
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.text.unified_diff import FilePatch
 from gshtui.tools.git.worktree import Worktree
@@ -18,7 +18,7 @@ from gshtui.ui.changes.diff_document import MOST_ROWS, make_document
 from gshtui.ui.changes.diff_pane import worktree_choices
 from tests.kit.recorded_fleet import DIFF, PERSONAS, PROFILES
 
-COVERS = ("gshtui.fleet.spawn_parameters", "gshtui.ui.agents.spawn_dialog", "gshtui.ui.changes.diff_document")
+COVERS = ("gshtui.fleet.core.spawn_parameters", "gshtui.ui.agents.spawn_dialog", "gshtui.ui.changes.diff_document")
 
 
 def test_the_rows_of_a_diff_have_their_numbers_and_places() -> None:

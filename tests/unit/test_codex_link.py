@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode
-from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.core.agent_programs import Programs
 from gshtui.programs import profile as profiles
 from gshtui.programs.codex.codex_link import CodexLink
 from gshtui.programs.codex.thread_modes import is_wider, mode_of, permissions_in, permissions_told

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gshtui.bus.bus import Bus
 from gshtui.commands.registry import Registry
-from gshtui.fleet.agent_states import AgentStates
+from gshtui.fleet.core.agent_states import AgentStates
 from gshtui.hub.command_offers import LEFT_OUT_OF_AGENTS, AgentSources, CommandOffers, Spawner
 from gshtui.settings.loader import load
 from tests.kit.command import environment

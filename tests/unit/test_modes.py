@@ -22,9 +22,9 @@ from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import Registry, may_run
 from gshtui.context.system_section import mode_section, system_sections
+from gshtui.fleet.core.ports import LaunchTerms
 from gshtui.fleet.native.spawn_requests import held_to_rights
 from gshtui.fleet.native.spec import Spec, make_spec, read_spec, spec_path, with_mode, write_spec
-from gshtui.fleet.ports import LaunchTerms
 from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.guard.mode_commands import ChangeMode, ModePort, mode_command
 from gshtui.guard.modes import ABOUT, MODES, AgentModes, inherited, next_mode, strictest

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.core.agent_programs import Programs
 from gshtui.programs.live_sources import link_to
 from gshtui.programs.opencode import opencode_link, server_client
 from gshtui.programs.opencode.opencode_link import OpenCodeLink, chosen_on_screen, new_message_id

@@ -15,19 +15,19 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.agent_events import UsageReported
 from gshtui.bus.messages import Usage
 from gshtui.commands.registry import Registry
-from gshtui.fleet.agent_command_lines import CommandLines
+from gshtui.fleet.core.ports import FleetError, LaunchTerms
+from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
+from gshtui.fleet.lifecycle.starter import MAX_DEPTH
 from gshtui.fleet.native.commands import spawn_assessment
 from gshtui.fleet.native.permissions import SpendingBudget, permitted_registry
 from gshtui.fleet.native.spawn_requests import held_to_rights
 from gshtui.fleet.native.spec import Spec, SpecError, make_spec, read_spec, spec_path, write_spec
-from gshtui.fleet.ports import FleetError, LaunchTerms
-from gshtui.fleet.starter import MAX_DEPTH
 from gshtui.settings import paths, trust
 from gshtui.tools import commands as tool_commands
 from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.scripted_provider import ScriptedProvider
 
-COVERS = ("gshtui.fleet.native.spec", "gshtui.fleet.ports", "gshtui.tools.commands")
+COVERS = ("gshtui.fleet.native.spec", "gshtui.fleet.core.ports", "gshtui.tools.commands")
 
 
 def made(folder: Path, id: str, parent: str = "", *, hub: dict[str, Any] | None = None, **request: Any) -> Spec:

@@ -29,7 +29,7 @@ from gshtui.commands.declaration import (
     UsageError,
 )
 from gshtui.commands.registry import Registry
-from gshtui.fleet.agent_calls import ListAgents
+from gshtui.fleet.core.agent_calls import ListAgents
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.plain_values import PlainValueError, from_plain, to_plain
 from gshtui.tmux.tmux_errors import TmuxError
@@ -95,7 +95,7 @@ def test_parameters_and_questions_come_back() -> None:
         {"%": "bytes", "of": 3},
         {"%": "tuple", "of": None},
         {"%": ["list"], "of": None},
-        {"%": "gshtui.fleet.agent_calls:ListAgents", "of": {"windows": {"%": "os:system", "of": {}}}},
+        {"%": "gshtui.fleet.core.agent_calls:ListAgents", "of": {"windows": {"%": "os:system", "of": {}}}},
     ],
 )
 def test_what_is_no_data_of_ours_is_refused(foreign: Any) -> None:

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, SpawnRequest
-from gshtui.fleet.agent_command_lines import CommandLines
-from gshtui.fleet.ports import FleetError, LaunchTerms
+from gshtui.fleet.core.ports import FleetError, LaunchTerms
+from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
 from gshtui.guard.modes import MODES
 from gshtui.programs import profile as profiles
 from gshtui.programs import program_modes

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.messages import Usage
-from gshtui.fleet.agent_programs import Programs
-from gshtui.fleet.program_usage import ProgramUsage, record_unfollowed
+from gshtui.fleet.core.agent_programs import Programs
+from gshtui.fleet.lifecycle.program_usage import ProgramUsage, record_unfollowed
 from gshtui.programs.transcripts import aider_transcript, claude_transcript
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.request_usage import UsageReader

@@ -10,7 +10,7 @@ from gshtui.bus.call_data import CallAsk, CallMessage
 from gshtui.calls.call_delivery import Recipient
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError
-from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.mail.mail_service import MailService
 from gshtui.fleet.mail.outbox import Address, MailOutbox
 from gshtui.programs.profile import takes_code

@@ -36,7 +36,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN, RARE, ToolParameters
-from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.mail.mail_service import MailService
 from gshtui.fleet.mail.outbox import PARENT, Address, MailOutbox
 from gshtui.guard.policy import shell_policy

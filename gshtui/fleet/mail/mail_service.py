@@ -18,13 +18,13 @@ from gshtui.bus.events.fleet_events import MessageEditRequested, MessageHoldRequ
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.letter import OPEN, PERSON, Letter
 from gshtui.commands.declaration import CommandError
-from gshtui.fleet.agent_programs import Programs
-from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.core.agent_programs import Programs
+from gshtui.fleet.core.agent_terminals import AgentTerminals
+from gshtui.fleet.core.ports import FleetError, MessageTransport
 from gshtui.fleet.mail.delivery import Delivery
 from gshtui.fleet.mail.delivery_state import Answered, no_call
 from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
 from gshtui.fleet.mail.transports import MailTransports
-from gshtui.fleet.ports import FleetError, MessageTransport
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.system.tasks import end_all

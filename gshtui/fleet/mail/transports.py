@@ -17,8 +17,8 @@ from gshtui.bus.agent_data import AT_WORK, ENDED_STATUSES, AgentRow
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.letter import PERSON, Letter
-from gshtui.fleet.agent_programs import Programs, is_known
-from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.core.agent_programs import Programs, is_known
+from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.inbox import framed_letter
 from gshtui.programs.cli_session import CliSession
 from gshtui.programs.pane_view import PASSES, SessionError

@@ -15,11 +15,11 @@ from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.fleet_events import PromptUnsent
 from gshtui.bus.letter import PERSON, Letter
-from gshtui.fleet.agent_programs import from_session_error
-from gshtui.fleet.fleet_context import from_store_error
+from gshtui.fleet.core.agent_programs import from_session_error
+from gshtui.fleet.core.fleet_context import from_store_error
+from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.mail.delivery_state import DeliveryState
 from gshtui.fleet.mail.inbox import framed_letter
-from gshtui.fleet.ports import FleetError
 from gshtui.programs.cli_session import CliSession
 from gshtui.programs.pane_view import SessionError
 from gshtui.programs.pane_writer import Whereabouts

@@ -31,8 +31,8 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN, RARE
+from gshtui.fleet.core.spawn_parameters import SpawnParameters
 from gshtui.fleet.native.spec import SPAWN_AGENT
-from gshtui.fleet.spawn_parameters import SpawnParameters
 from gshtui.system.ids import new_id
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line, visible

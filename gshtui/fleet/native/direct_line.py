@@ -26,8 +26,8 @@ from gshtui.bus.events.agent_events import (
     QuestionAnswered,
 )
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
-from gshtui.fleet.ports import FleetError
 from gshtui.guard.approval.open_approvals import ApprovalWatch
 from gshtui.shell import hub_registry
 from gshtui.shell.event_table import AGENT

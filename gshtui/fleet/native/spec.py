@@ -26,7 +26,7 @@ from gshtui.system.open_descriptor import open_reader
 from gshtui.system.struct_types import learned
 
 if TYPE_CHECKING:
-    from gshtui.fleet.ports import LaunchTerms
+    from gshtui.fleet.core.ports import LaunchTerms
 
 Number = TypeVar("Number", int, float)
 MAX_BYTES = 4 * 1024 * 1024

@@ -1,0 +1,1 @@
+"""The tools that read and use other terminals."""

@@ -10,8 +10,8 @@ from functools import partial
 
 from gshtui.commands.declaration import Access, Command, CommandError, Effect, Invocation
 from gshtui.commands.registry import AnyCommand
-from gshtui.fleet.agent_programs import Programs
-from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.core.agent_programs import Programs
+from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.terminal_tools import terminal_tool, tmux_tool
 from gshtui.fleet.terminal_tools.shared_shell import ShellChoice
 from gshtui.fleet.terminal_tools.targets import ApprovedState, RowSource, TerminalTargets, is_of_project

@@ -13,8 +13,8 @@ from typing import Literal
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError, Invocation
-from gshtui.fleet.agent_programs import Programs
-from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.core.agent_programs import Programs
+from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.terminal_tools.shared_shell import SharedShell, ShellChoice
 from gshtui.programs.foreground import is_shell
 from gshtui.programs.pane_view import SessionError

@@ -118,7 +118,7 @@ class AgentsFeature(Feature):
 
     async def _mark_read(self, agent: str) -> None:
         from gshtui.commands.declaration import CommandError
-        from gshtui.fleet.agent_calls import MarkAgentRead
+        from gshtui.fleet.core.agent_calls import MarkAgentRead
 
         with contextlib.suppress(NotReady, CommandError):
             await self.window.bridge.call(MarkAgentRead(agent=agent))
@@ -134,7 +134,7 @@ class AgentsFeature(Feature):
 
     async def _copied(self, agent: AgentView) -> None:
         from gshtui.commands.declaration import CommandError
-        from gshtui.fleet.agent_calls import AttachAgent
+        from gshtui.fleet.core.agent_calls import AttachAgent
 
         try:
             found = await self.window.bridge.call(AttachAgent(agent=agent.id))
@@ -154,7 +154,7 @@ class AgentsFeature(Feature):
         if not agent.terminal:
             self.window.show_chat()
             return
-        from gshtui.fleet.agent_calls import SendToAgent
+        from gshtui.fleet.core.agent_calls import SendToAgent
         from gshtui.ui.kit.dialogs import InputScreen
 
         def send(words: str | None) -> None:
@@ -166,7 +166,7 @@ class AgentsFeature(Feature):
 
     def _choose_option(self, agent: AgentView) -> None:
         """Let the person choose a value of one of its program's options."""
-        from gshtui.fleet.agent_calls import SetAgentOption
+        from gshtui.fleet.core.agent_calls import SetAgentOption
         from gshtui.text.sanitise import literal, one_line
         from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
@@ -191,7 +191,7 @@ class AgentsFeature(Feature):
         )
 
     def _rename(self, agent: AgentView) -> None:
-        from gshtui.fleet.agent_calls import RenameAgent
+        from gshtui.fleet.core.agent_calls import RenameAgent
         from gshtui.ui.kit.dialogs import InputScreen
 
         def rename(name: str | None) -> None:
@@ -202,7 +202,7 @@ class AgentsFeature(Feature):
         self.window.push_screen(InputScreen(title, text=agent.row.name), rename)
 
     async def _ask_for_new(self) -> None:
-        from gshtui.fleet.host_commands import ListHosts
+        from gshtui.fleet.commands.host_commands import ListHosts
         from gshtui.fleet.native.commands import ListPersonas
         from gshtui.programs.commands import ListProfiles
         from gshtui.providers.model_command import ListModels

@@ -24,8 +24,8 @@ from gshtui.ui.kit.line_field import LineField
 
 if TYPE_CHECKING:
     from gshtui.agents.personas import Personas
-    from gshtui.fleet.host_commands import HostList
-    from gshtui.fleet.spawn_command import SpawnAgent
+    from gshtui.fleet.commands.host_commands import HostList
+    from gshtui.fleet.commands.spawn_command import SpawnAgent
     from gshtui.programs.commands import ProfileList
     from gshtui.providers.model_command import ModelList
 
@@ -132,7 +132,7 @@ def spawn_parameters(wish: SpawnForm, programs: dict[str, str]) -> SpawnAgent:
     Args:
         programs: the command of each profile.
     """
-    from gshtui.fleet.spawn_command import SpawnAgent
+    from gshtui.fleet.commands.spawn_command import SpawnAgent
 
     persona = provider = model = cli = profile = acp = ""
     if wish.kind == NATIVE:

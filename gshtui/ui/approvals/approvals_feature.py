@@ -60,7 +60,7 @@ class ApprovalsFeature(Feature):
 
     async def _answered(self, message: ApprovalsPane.ProgramAnswered) -> None:
         from gshtui.commands.declaration import CommandError
-        from gshtui.fleet.agent_calls import AnswerAgent
+        from gshtui.fleet.core.agent_calls import AnswerAgent
 
         call = AnswerAgent(agent=message.agent, choice=message.choice, question=message.question, yes=True)
         try:

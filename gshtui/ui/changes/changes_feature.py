@@ -195,7 +195,7 @@ class ChangesFeature(Feature):
             self._warn(f"There are no comments yet: {key_of(self.window.input_line, 'diff.comment')} writes one.")
             return
         from gshtui.commands.declaration import CommandError
-        from gshtui.fleet.agent_calls import ListAgents
+        from gshtui.fleet.core.agent_calls import ListAgents
         from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
         try:
@@ -238,7 +238,7 @@ class ChangesFeature(Feature):
 
     async def _mail(self, pane: DiffPane, row: AgentRow, text: str, sent: tuple[LineComment, ...]) -> None:
         from gshtui.commands.declaration import CommandError
-        from gshtui.fleet.agent_calls import SendToAgent
+        from gshtui.fleet.core.agent_calls import SendToAgent
 
         try:
             done = await self.window.bridge.call(SendToAgent(agent=row.id, text=text))

@@ -251,6 +251,6 @@ class ConversationFeature(Feature):
         if await self.window.bridge.connected(prompt.agent):
             self.window.publish(prompt)
             return
-        from gshtui.fleet.agent_calls import SendToAgent
+        from gshtui.fleet.core.agent_calls import SendToAgent
 
         self.window.perform(SendToAgent(agent=prompt.agent, text=prompt.text), unsent=prompt.text)

@@ -90,7 +90,7 @@ def sent_as(target: ToAgent | ToLanguage | ToLog | ToShell, addressee: Addressee
 
         return CommandCall(PostMessage(call=addressee.call, text=target.text), target.text)
     if isinstance(target, ToAgent) and addressee.program:
-        from gshtui.fleet.agent_calls import SendToAgent
+        from gshtui.fleet.core.agent_calls import SendToAgent
 
         return CommandCall(SendToAgent(agent=addressee.agent, text=target.text), target.text)
     if isinstance(target, ToAgent):

@@ -209,7 +209,7 @@ class CommandRunner:
 
     async def _open_agent(self, agent: str) -> None:
         """Show an agent's tab, in which the person then types; this window's own agent has its chat."""
-        from gshtui.fleet.agent_calls import ListAgents
+        from gshtui.fleet.core.agent_calls import ListAgents
 
         found = await self._app.bridge.call(ListAgents(windows=False))
         row = next((row for row in found.rows if row.id == agent), None)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gshtui.client.hub_dial import HubDial
     from gshtui.client.window_protocol import WindowOpening
-    from gshtui.fleet.agent_terminals import AgentTerminals
+    from gshtui.fleet.core.agent_terminals import AgentTerminals
     from gshtui.settings.loader import Loaded
     from gshtui.tmux.server import TmuxServer
 
@@ -80,7 +80,7 @@ async def _linked(asked: WindowOpening, loaded: Loaded, early: HubDial | None) -
 
 async def _connected_to_new(asked: WindowOpening, loaded: Loaded) -> socket | None:
     from gshtui.client.hub_dial import dial
-    from gshtui.fleet.keeper import ends, ensure_keeper, wait_for_keeper
+    from gshtui.fleet.keeper.keeper import ends, ensure_keeper, wait_for_keeper
 
     data = loaded.settings.general.session_dir
     for _ in range(2):  # the one that runs may be about to end
@@ -107,7 +107,7 @@ class _Terminals:
     def server(self, socket: str) -> TmuxServer:
         """The server of a socket."""
         if self._found is None:
-            from gshtui.fleet.agent_terminals import AgentTerminals
+            from gshtui.fleet.core.agent_terminals import AgentTerminals
             from gshtui.hosts.host_link import HostLinks
             from gshtui.settings import paths
 

@@ -189,7 +189,7 @@ async def listed_entries(window: PaletteHost) -> list[PaletteEntry]:
 
 async def _agents(window: PaletteHost) -> list[AgentRow]:
     from gshtui.commands.declaration import CommandError
-    from gshtui.fleet.agent_calls import ListAgents
+    from gshtui.fleet.core.agent_calls import ListAgents
 
     try:
         return (await window.bridge.call(ListAgents(windows=False))).rows

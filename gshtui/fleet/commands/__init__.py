@@ -1,0 +1,1 @@
+"""Commands about agents: `agent`, `spawn`, `status`, `worktree`, `host`; and the virtual folder `/agents`."""

@@ -1,0 +1,514 @@
+"""The commands about agents in terminals: `spawn`, and `agent ls show attach send wait interrupt restart kill …`.
+
+A person may use all of them. An agent may look, wait, write to others and, with approval, interrupt agents that it
+started. Each line becomes one of the calls in `agent_calls`. Registered by the hub.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, TypeVar
+
+from pydantic import Field
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.commands.command_errors import raising_command_errors
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    AnyAction,
+    Assessment,
+    AttachView,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Mark,
+    Outcome,
+    Parameters,
+    Question,
+    UsageError,
+    Where,
+    synonyms,
+)
+from gshtui.commands.registry import AnyCommand
+from gshtui.fleet.commands import agent_outcomes
+from gshtui.fleet.commands.agent_lifecycle import AgentLifecycle
+from gshtui.fleet.commands.agent_messages import AgentMessages
+from gshtui.fleet.commands.agent_outcomes import AgentOutcomes, about_agent
+from gshtui.fleet.commands.explained_status import explained_status
+from gshtui.fleet.commands.spawn_command import spawn_command
+from gshtui.fleet.core import agent_calls as calls
+from gshtui.fleet.core import agent_tables
+from gshtui.fleet.core.agent_states import AgentState
+from gshtui.fleet.core.fleet_context import from_store_error
+from gshtui.fleet.core.ports import FleetError, RevivedAgent
+from gshtui.fleet.lifecycle.fleet import Fleet
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.text.sanitise import one_line, visible
+from gshtui.text.similar_names import known_names
+
+ACTIONS = (
+    "ls",
+    "show",
+    "explain",
+    "attach",
+    "send",
+    "answer",
+    "option",
+    "wait",
+    "interrupt",
+    "restart",
+    "fork",
+    "rename",
+    "kill",
+    "undo",
+    "recover",
+    "archive",
+    "unarchive",
+    "remove",
+    "unsaved",
+    "seen",
+)
+RESTS = ("idle", "waiting", "done", "failed", "lost")
+"""The statuses that `wait` waits for by default."""
+LocalAgents = Callable[[], list[AgentState]]
+WindowAgents = Callable[[str | None], Awaitable[list[AgentState]]]
+"""Finds the agents of windows in this folder (`None`: in all folders). Raises `StoreError`."""
+A = TypeVar("A", bound=Parameters)
+R = TypeVar("R")
+
+
+class AgentParameters(Parameters):
+    """Parameters of `agent`."""
+
+    SHELL = calls.AGENT_GROUP
+    action: Annotated[str, synonyms(calls.AGENT_SYNONYMS)] = Field(
+        "ls",
+        description="ls, show, explain (its status), attach, send, answer, option, wait, interrupt, restart, fork, "
+        "rename, kill, undo, "
+        "recover, archive, unarchive, remove, unsaved, seen (marks it as read).",
+    )
+    target: str = Field("", description="Number or name of the agent; `all` for recover.")
+    text: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(
+        "", description="The text to send, the choice to answer with, the new name, or what a fork should do."
+    )
+    status: str = Field(
+        "", description="wait: for this status, or several, comma-separated; empty: until it is idle or has ended."
+    )
+    timeout: float = Field(600.0, description="wait, and send with wait=true: maximum seconds.", ge=0, le=1e6)
+    wait: bool = Field(False, description="send: wait for its answer.")
+    answer: bool = Field(False, description="show: only what it said last.")
+    reason: str = Field("", description="answer: why a call is denied: for our own agents, Codex and OpenCode.")
+    branch: str = Field("", description="fork: name of its branch; empty: after the fork.")
+    here: bool = Field(False, description="fork: in the original's folder, without a git worktree.")
+    anew: bool = Field(False, description="fork: without the conversation.")
+    setup: bool = Field(False, description="fork: run the set-up command of its worktree without asking.")
+    all: bool = Field(False, description="ls: agents of every folder.")
+    archived: bool = Field(False, description="ls: the archived agents.")
+    now: bool = Field(False, description="send: even while it is busy. kill: at once, for good.")
+    dry_run: bool = Field(False, description="recover: only say what would become of each.")
+    yes: bool = Field(False, description="kill: even if something is unsaved. answer: also what changes its mode.")
+
+
+async def _no_windows(_cwd: str | None) -> list[AgentState]:
+    return []
+
+
+def commands(fleet: Fleet, local: LocalAgents = list, windows: WindowAgents = _no_windows) -> list[AnyCommand]:
+    """The family. `local`: the agents of this hub that live in no terminal; `windows`: those of other windows."""
+    family = _Family(fleet, local, windows)
+    return [
+        spawn_command(fleet),
+        Command(
+            "agent",
+            "Agents in terminals: list, show, attach, send, wait, interrupt, restart, rename, kill, recover",
+            AgentParameters,
+            family.agent,
+            effect=Effect.EXECUTE,
+            positions=("action", "target", "text"),
+            elsewhere=dict.fromkeys(("spawn", *calls.SPAWN_SYNONYMS), "spawn"),
+            family="agents",
+            assess=family.assess,
+            complete=family.complete,
+            actions=tuple(family.actions.values()),
+            bind=family.bind,
+        ),
+    ]
+
+
+def _bindings(given: AgentParameters) -> Parameters:
+    """Convert a line's parameters to those of its action."""
+    target, text = given.target, given.text
+    match given.action:
+        case "ls":
+            return calls.ListAgents(everywhere=given.all, archived=given.archived)
+        case "send":
+            return calls.SendToAgent(agent=target, text=text, now=given.now, wait=given.wait, timeout=given.timeout)
+        case "answer":
+            return calls.AnswerAgent(agent=target, choice=text, reason=given.reason, yes=given.yes)
+        case "option":
+            option, _, value = text.strip().partition(" ")
+            return calls.SetAgentOption(agent=target, option=option, value=value.strip())
+        case "show":
+            return calls.ShowAgent(agent=target, answer=given.answer)
+        case "wait":
+            words = tuple(word.strip() for word in given.status.split(",") if word.strip())
+            return calls.WaitForAgent(agent=target, statuses=words, timeout=given.timeout)
+        case "recover":
+            return calls.RecoverAgents(agent=target, dry_run=given.dry_run)
+        case "fork":
+            return calls.ForkAgent(
+                agent=target, message=text, branch=given.branch, here=given.here, anew=given.anew, setup=given.setup
+            )
+        case "rename":
+            return calls.RenameAgent(agent=target, name=text)
+        case "kill":
+            return calls.KillAgent(agent=target, now=given.now, yes=given.yes)
+        case _:
+            return _BY_NAME[given.action](agent=target)
+
+
+_BY_NAME: dict[str, Callable[..., Parameters]] = {
+    "attach": calls.AttachAgent,
+    "explain": calls.ExplainAgent,
+    "interrupt": calls.InterruptAgent,
+    "restart": calls.RestartAgent,
+    "undo": calls.UndoKill,
+    "archive": calls.ArchiveAgent,
+    "unarchive": calls.UnarchiveAgent,
+    "remove": calls.RemoveAgent,
+    "unsaved": calls.FindUnsaved,
+    "seen": calls.MarkAgentRead,
+}
+"""The actions that take only an agent."""
+
+
+def _action(
+    parameters: type[A],
+    result: type[R],
+    run: Callable[[Invocation, A], Awaitable[R]],
+    render: Callable[[Invocation, R], Outcome],
+    *,
+    asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
+    shows: Callable[[Invocation, R], Awaitable[AttachView]] | None = None,
+    access: Access = Access.HUMAN_ONLY,
+    effect: Effect = Effect.EXECUTE,
+    where: Where[calls.ListedAgent, A] | None = None,
+    streams: Callable[[Invocation, A], AsyncIterator[R] | None] | None = None,
+) -> Action[A, R]:
+    """`effect`: the effect of an agent's call; text for a program can make it run anything."""
+    asks = None if asks is None else raising_command_errors(asks, FleetError)
+    places = () if where is None else (where,)
+    run = raising_command_errors(run, FleetError)
+    return Action(parameters, result, run, render, asks, shows, access, effect, places, streams)
+
+
+def _on(
+    key: str, parameters: Callable[..., A], fits: Callable[[calls.ListedAgent], bool]
+) -> Where[calls.ListedAgent, A]:
+    """A key of the list of agents, for the rows in a terminal that it fits."""
+    return Where(key, lambda row: parameters(agent=row.id) if row.terminal and fits(row) else None)
+
+
+def _any(_: calls.ListedAgent) -> bool:
+    return True
+
+
+def _runs(row: calls.ListedAgent) -> bool:
+    return not (row.killed_until or row.ended)
+
+
+def _is_killed(row: calls.ListedAgent) -> bool:
+    return bool(row.killed_until)
+
+
+def _is_not_killed(row: calls.ListedAgent) -> bool:
+    return not row.killed_until
+
+
+def _is_lost(row: calls.ListedAgent) -> bool:
+    return row.status == "lost" and not row.killed_until
+
+
+def _has_ended(row: calls.ListedAgent) -> bool:
+    return row.ended and not row.killed_until
+
+
+def _can_be_archived(row: calls.ListedAgent) -> bool:
+    return _has_ended(row) and not row.archived
+
+
+def _is_archived(row: calls.ListedAgent) -> bool:
+    return row.archived
+
+
+class _Family:
+    """The actions of `agent`, and the handlers of those that only look."""
+
+    def __init__(self, fleet: Fleet, local: LocalAgents, windows: WindowAgents) -> None:
+        self._fleet = fleet
+        life, messages, outcomes = AgentLifecycle(fleet), AgentMessages(fleet), AgentOutcomes(fleet)
+        self._local = local
+        self._windows = windows
+        read, shared, row = Effect.READ, Access.SHARED, AgentRow
+        off = "is removed from the list; its conversation is kept."
+        self.actions: dict[str, AnyAction] = {
+            action.parameters.WORD: action
+            for action in (
+                _action(calls.ListAgents, calls.AgentList, self._ls, outcomes.agents, access=shared, effect=read),
+                _action(
+                    calls.ShowAgent,
+                    calls.AgentReport,
+                    self._show,
+                    outcomes.report,
+                    access=shared,
+                    effect=read,
+                    where=_on("agents.report", calls.ShowAgent, _any),
+                ),
+                _action(
+                    calls.ExplainAgent,
+                    calls.ExplainedStatus,
+                    self._explain,
+                    explained_status,
+                    access=shared,
+                    effect=read,
+                ),
+                _action(calls.AttachAgent, calls.Attachment, self._attach, agent_outcomes.attachment, shows=_terminal),
+                _action(
+                    calls.SendToAgent,
+                    calls.SentMessage,
+                    messages.send,
+                    agent_outcomes.sent_message,
+                    access=shared,
+                    streams=messages.streams,
+                ),
+                _action(calls.AnswerAgent, calls.AnsweredQuestion, messages.answer, agent_outcomes.answered_question),
+                _action(calls.SetAgentOption, calls.AgentOptions, self._option, agent_outcomes.agent_options),
+                _action(
+                    calls.WaitForAgent,
+                    calls.AwaitedStatus,
+                    self._wait,
+                    agent_outcomes.awaited_status,
+                    access=shared,
+                    effect=read,
+                ),
+                _action(
+                    calls.InterruptAgent,
+                    row,
+                    self._interrupt,
+                    about_agent("was asked to stop.", short=True),
+                    access=shared,
+                    effect=Effect.WRITE,
+                    where=_on("agents.interrupt", calls.InterruptAgent, _runs),
+                ),
+                _action(
+                    calls.RestartAgent,
+                    RevivedAgent,
+                    life.restart,
+                    outcomes.restarted,
+                    asks=life.ask_restart,
+                    where=_on("agents.restart", calls.RestartAgent, _is_not_killed),
+                ),
+                _action(
+                    calls.ForkAgent,
+                    RevivedAgent,
+                    life.fork,
+                    outcomes.forked,
+                    asks=life.ask_fork,
+                    where=_on("agents.fork", calls.ForkAgent, _is_not_killed),
+                ),
+                _action(calls.RenameAgent, row, life.rename, agent_outcomes.renamed),
+                _action(
+                    calls.KillAgent,
+                    row,
+                    life.kill,
+                    outcomes.killed,
+                    asks=life.ask_kill,
+                    where=_on("agents.kill", calls.KillAgent, _runs),
+                ),
+                _action(
+                    calls.UndoKill,
+                    row,
+                    life.undo,
+                    about_agent("continues."),
+                    where=_on("agents.undo", calls.UndoKill, _is_killed),
+                ),
+                _action(
+                    calls.RecoverAgents,
+                    calls.RecoveryReport,
+                    life.recover,
+                    outcomes.recovered,
+                    where=_on("agents.recover", calls.RecoverAgents, _is_lost),
+                ),
+                _action(
+                    calls.ArchiveAgent,
+                    row,
+                    life.archive,
+                    about_agent("is archived; `agent ls --archived` lists it."),
+                    where=_on("agents.archive", calls.ArchiveAgent, _can_be_archived),
+                ),
+                _action(
+                    calls.UnarchiveAgent,
+                    row,
+                    life.unarchive,
+                    about_agent("is in the list again."),
+                    where=_on("agents.unarchive", calls.UnarchiveAgent, _is_archived),
+                ),
+                _action(
+                    calls.RemoveAgent,
+                    row,
+                    life.remove,
+                    about_agent(off, short=True),
+                    where=_on("agents.remove", calls.RemoveAgent, _has_ended),
+                ),
+                _action(calls.FindUnsaved, calls.UnsavedWork, self._unsaved, agent_outcomes.unsaved_work),
+                _action(calls.MarkAgentRead, row, self._seen, agent_outcomes.marked_read),
+            )
+        }
+
+    async def agent(self, invocation: Invocation, parameters: AgentParameters) -> Outcome:
+        action = self._chosen(parameters)
+        if invocation.caller.is_agent and action.access is Access.HUMAN_ONLY:
+            raise UsageError(f"`agent {parameters.action}` is for people only.")
+        return await action.handle(invocation, self.bind(parameters))
+
+    def bind(self, parameters: AgentParameters) -> Parameters:
+        """What a line calls. Raises `UsageError`."""
+        self._chosen(parameters)
+        if parameters.action != "ls" and not parameters.target:
+            hint = f"`agent {parameters.action} 12`; `agent ls` lists them."
+            raise UsageError(f"`agent {parameters.action}` needs an agent.", hint=hint)
+        return _bindings(parameters)
+
+    def _chosen(self, parameters: AgentParameters) -> AnyAction:
+        action = self.actions.get(parameters.action)
+        if action is None:
+            raise UsageError(f"`agent` has no action {parameters.action!r}.", hint=f"It has {', '.join(ACTIONS)}.")
+        return action
+
+    async def assess(self, invocation: Invocation, parameters: AgentParameters) -> Assessment:
+        action = self.actions.get(parameters.action)
+        subject = f"{parameters.action} {parameters.target} {one_line(parameters.text, 120)}".strip()
+        effect = Effect.EXECUTE if action is None else action.effect
+        return Assessment(effect, visible(subject), detail=visible(parameters.text))
+
+    async def complete(self, _invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+        if parameter == "action":
+            return [action for action in ACTIONS if action.startswith(prefix)]
+        if parameter == "target":
+            rows = self._fleet.rows()
+            return [word for row in rows for word in (row.name, row.id) if word.startswith(prefix)]
+        if parameter == "status":
+            return [status for status in ("starting", "thinking", "tool", "quiet", *RESTS) if status.startswith(prefix)]
+        return []
+
+    # Looking
+
+    async def _ls(self, invocation: Invocation, parameters: calls.ListAgents) -> calls.AgentList:
+        await self._fleet.refresh()
+        home = None if invocation.caller.is_agent else invocation.cwd
+        rows = agent_tables.family_order(
+            self._fleet.rows(everywhere=parameters.everywhere, home=home, archived=parameters.archived)
+        )
+        agents = [] if parameters.archived else self._local()
+        if parameters.windows and not parameters.archived:
+            agents = await self._in_windows(None if parameters.everywhere else str(invocation.cwd))
+        found = [*agents, *map(AgentState, rows)]
+        elsewhere = 0
+        if not (found or parameters.everywhere or parameters.archived):
+            others = await self._in_windows(None) if parameters.windows else []
+            elsewhere = len(others) + sum(not row.ended for row in self._fleet.rows())
+        return calls.AgentList(found, elsewhere)
+
+    async def _in_windows(self, cwd: str | None) -> list[AgentState]:
+        """This hub's and other windows' agents, once each; native agents in terminals are left out."""
+        local = self._local()
+        known = {key for row in self._fleet.rows() for key in (row.id, row.session)}
+        known |= {agent.row.session for agent in local}
+        try:
+            windows = await self._windows(cwd)
+        except StoreError as error:
+            raise from_store_error(error) from error
+        return [*local, *(one for one in windows if one.row.id not in known and one.row.session not in known)]
+
+    async def _show(self, _invocation: Invocation, parameters: calls.ShowAgent) -> calls.AgentReport:
+        try:
+            row = await self._fleet.find(parameters.agent)
+        except FleetError:
+            if (agent := await self._find_in_windows(parameters.agent)) is None:
+                raise
+            return calls.AgentReport(agent, agent.row.report, is_answer=parameters.answer)
+        if parameters.answer:
+            answer, source = await self._fleet.last_answer(row.id)
+            self._fleet.seen(row.id)
+            return calls.AgentReport(AgentState(row), answer, source, is_answer=True)
+        report = await self._fleet.show(row.id)
+        self._fleet.seen(row.id)
+        return calls.AgentReport(AgentState(row), report, setup=await self._fleet.setup_of(row))
+
+    async def _explain(self, _invocation: Invocation, parameters: calls.ExplainAgent) -> calls.ExplainedStatus:
+        return await self._fleet.explain(parameters.agent)
+
+    async def _find_in_windows(self, wanted: str) -> AgentState | None:
+        """The one agent of a window with this name, or whose conversation's id begins like this."""
+        found = [
+            agent
+            for agent in await self._in_windows(None)
+            if wanted and (agent.row.name == wanted or agent.row.session.startswith(wanted))
+        ]
+        return found[0] if len(found) == 1 else None
+
+    async def _attach(self, _invocation: Invocation, parameters: calls.AttachAgent) -> calls.Attachment:
+        row = await self._fleet.find(parameters.agent)
+        if not row.pane or row.status == "lost":
+            hint = f"`agent recover {row.id}` restores it."
+            raise CommandError(f"{row.name} ({row.id}) has no terminal.", hint=hint)
+        return calls.Attachment(row, self._fleet.attach_command(row))
+
+    async def _wait(self, _invocation: Invocation, parameters: calls.WaitForAgent) -> calls.AwaitedStatus:
+        wanted = parameters.statuses or RESTS
+        known = {"starting", "thinking", "tool", "quiet", *RESTS}
+        if strange := set(wanted) - known:
+            raise UsageError(f"There is no status {min(strange)!r}.", hint=known_names("statuses", sorted(known)))
+        try:
+            row = await self._fleet.wait(parameters.agent, list(wanted), parameters.timeout)
+        except TimeoutError:
+            row = await self._fleet.find(parameters.agent)
+            return calls.AwaitedStatus(row, wanted, timed_out=parameters.timeout)
+        return calls.AwaitedStatus(row, wanted)
+
+    async def _unsaved(self, _invocation: Invocation, parameters: calls.FindUnsaved) -> calls.UnsavedWork:
+        row = await self._fleet.find(parameters.agent)
+        return calls.UnsavedWork(row, await self._fleet.unsaved(row.id))
+
+    async def _seen(self, _invocation: Invocation, parameters: calls.MarkAgentRead) -> AgentRow:
+        row = await self._fleet.find(parameters.agent)
+        self._fleet.seen(row.id)
+        return row
+
+    # Doing
+
+    async def _option(self, _invocation: Invocation, parameters: calls.SetAgentOption) -> calls.AgentOptions:
+        await self._fleet.refresh()  # in a command of its own, what the journal says of them
+        row = await self._fleet.find(parameters.agent)
+        if not parameters.value:
+            return calls.AgentOptions(row, self._fleet.options_of(row, parameters.option))
+        if (around := await self._fleet.agent_around()) is not None:
+            said = f"Only a person chooses it, and this command was started by {around.name} ({around.id})."
+            raise CommandError(said, hint="Choose it in your window, or in a shell of your own.")
+        options, said = await self._fleet.set_option(row.id, parameters.option, parameters.value)
+        return calls.AgentOptions(row, options, said)
+
+    async def _interrupt(self, invocation: Invocation, parameters: calls.InterruptAgent) -> AgentRow:
+        row = await self._fleet.find(parameters.agent)
+        if invocation.caller.is_agent and row.parent != invocation.caller.name:
+            raise UsageError(
+                f"{row.name} ({row.id}) was not started by you.", hint="You can interrupt only agents that you started."
+            )
+        await self._fleet.interrupt(row.id)
+        return row
+
+
+async def _terminal(_invocation: Invocation, found: calls.Attachment) -> AttachView:
+    return AttachView(found.row.id)

@@ -1,0 +1,358 @@
+"""The command `host`: the other machines of the configuration, what is on them, and what may be wrong with one.
+
+The settings are enough to list and examine them; the agents on them are known where there is a fleet. For people only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import Field
+
+from gshtui import __version__
+from gshtui.bus.agent_data import AgentRow
+from gshtui.commands.command_errors import command_error
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    Returns,
+    UsageError,
+    synonyms,
+)
+from gshtui.commands.family import Family
+from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellGroup
+from gshtui.fleet.core.fleet_context import is_over
+from gshtui.hosts.host_checks import HostFinding, examine_host
+from gshtui.hosts.host_errors import HostError
+from gshtui.hosts.host_link import HostLink, HostLinks
+from gshtui.hosts.host_package import examine_package, install_package, remove_package
+from gshtui.text import markdown_table
+from gshtui.text.similar_names import known_names, similar_names
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """A host, and what is known of it without connecting to it."""
+
+    name: str
+    destination: str
+    connected: bool
+    failure: str
+    """Why the last attempt to connect failed here; empty: none did."""
+    agents: list[str]
+    """The ids of the agents on it that have not ended."""
+    rules: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostList:
+    """The hosts of the configuration."""
+
+    hosts: list[HostState]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHost:
+    """One host, and how a person gets there."""
+
+    state: HostState
+    ssh: str
+    """The plain command."""
+    tmux: str
+    """The plain command that shows the agents' tmux server there."""
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminedHost:
+    """What was found wrong or right with a host."""
+
+    name: str
+    findings: list[HostFinding]
+
+    @property
+    def usable(self) -> bool:
+        """Whether agents can run there."""
+        return not any(finding.status in ("missing", "problem") for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtPackage:
+    """Our package on a host, after it was brought there or removed."""
+
+    name: str
+    version: str
+    """Empty: there is none any more."""
+    changed: bool
+    """There was something to do."""
+
+
+_WORDS = {"list": "ls"}
+_PARTS = frozenset({"store", "fleet"})
+_SOURCES = {
+    "there": "beside the packages that it needs, which are there",
+    "here": "with the packages that it needs copied from here",
+    "pip": "with the packages that it needs fetched by pip there",
+}
+T = TypeVar("T")
+
+
+class ListHosts(Parameters, Returns[HostList]):
+    """List the hosts of the configuration, with their agents; connects to none."""
+
+    COMMAND: ClassVar[str] = "host"
+    WORD: ClassVar[str] = "ls"
+    SHELL = ShellForm(summary="List the hosts of the configuration.", parts=_PARTS, by_keeper=True)
+
+
+class ShowHost(Parameters, Returns[ShownHost]):
+    """Show a host: how it is reached, and what is on it. Connects to none."""
+
+    COMMAND: ClassVar[str] = "host"
+    WORD: ClassVar[str] = "show"
+    SHELL = ShellForm(("name",), summary="Show how a host is reached, and what is on it.", parts=_PARTS, by_keeper=True)
+    name: str = Field(description="Name of the host in the configuration.")
+
+
+class ExamineHost(Parameters, Returns[ExaminedHost]):
+    """Connect to a host now, and check what agents need there: ssh, login shell, tmux, disk, language."""
+
+    COMMAND: ClassVar[str] = "host"
+    WORD: ClassVar[str] = "doctor"
+    SHELL = ShellForm(
+        ("name",), summary="Connect to a host, and check what agents need there.", parts=frozenset(), waiting="Looking"
+    )
+    name: str = Field(description="Name of the host in the configuration.")
+
+
+class InstallPackage(Parameters, Returns[BroughtPackage]):
+    """Bring this version of gsh-tui to a host, for the tools of our own agents there."""
+
+    COMMAND: ClassVar[str] = "host"
+    WORD: ClassVar[str] = "install"
+    SHELL = ShellForm(
+        ("name",),
+        summary="Bring gsh-tui to a host, for our own agents' tools.",
+        parts=frozenset(),
+        waiting="Bringing it there",
+        needs_answer="It brings nothing there without a yes: --yes gives it.",
+    )
+    name: str = Field(description="Name of the host in the configuration.")
+
+
+class UninstallPackage(Parameters, Returns[BroughtPackage]):
+    """Remove gsh-tui from a host, and end what runs of it there."""
+
+    COMMAND: ClassVar[str] = "host"
+    WORD: ClassVar[str] = "uninstall"
+    SHELL = ShellForm(
+        ("name",),
+        summary="Remove gsh-tui from a host.",
+        parts=_PARTS,
+        waiting="Removing it",
+        needs_answer="It removes nothing without a yes: --yes gives it.",
+    )
+    name: str = Field(description="Name of the host in the configuration.")
+
+
+class HostParameters(Parameters):
+    """Parameters of `host`."""
+
+    SHELL = ShellGroup(
+        "Other machines on which agents run.",
+        """\
+Other machines on which agents run: those that `[hosts.NAME]` in the configuration names, reached by your own ssh.
+
+`agent spawn --host NAME --cli COMMAND` starts a program there, and `agent spawn --host NAME` one of our own agents,
+once `host install NAME` has brought gsh-tui there.""",
+        tuple(_WORDS.items()),
+    )
+    action: Annotated[Literal["ls", "show", "doctor", "install", "uninstall"], synonyms(_WORDS)] = Field(
+        default="ls",
+        description="ls: all. show: one. doctor: connect to one, and check what agents need there. install: bring "
+        "gsh-tui there, for our own agents. uninstall: remove it.",
+    )
+    name: str = Field(default="", description="Name of the host in the configuration.")
+
+
+def commands(hosts: HostLinks, rows: Callable[[], Awaitable[Sequence[AgentRow]]]) -> list[AnyCommand]:
+    """The host family. `rows`: the agents that are known here."""
+
+    def found(name: str) -> HostLink:
+        if name in hosts.settings:
+            return hosts.link(name)
+        names = similar_names(name, hosts.settings) or sorted(hosts.settings)[:8]
+        hint = known_names("hosts", names) if names else "Add [hosts.NAME] to your configuration."
+        raise CommandError(f"There is no host {name!r} in the configuration.", hint=hint)
+
+    async def state(link: HostLink) -> HostState:
+        here = [row.id for row in await rows() if row.machine == link.name and not is_over(row)]
+        failure = "" if link.failure is None else link.failure.message
+        return HostState(link.name, link.destination, await link.is_connected(), failure, here, link.settings.rules)
+
+    async def ls(_: Invocation, _wanted: ListHosts) -> HostList:
+        return HostList(list(await asyncio.gather(*(state(hosts.link(name)) for name in sorted(hosts.settings)))))
+
+    async def show(_: Invocation, wanted: ShowHost) -> ShownHost:
+        link = found(wanted.name)
+        tmux = shlex.join((link.settings.tmux, "-L", link.settings.socket_name, "ls"))
+        return ShownHost(
+            await state(link),
+            shlex.join(link.person_command()),
+            shlex.join(link.person_command(tmux)),
+            link.settings.model_dump(mode="json", exclude_defaults=True),
+        )
+
+    async def doctor(_: Invocation, wanted: ExamineHost) -> ExaminedHost:
+        return ExaminedHost(wanted.name, await examine_host(found(wanted.name)))
+
+    async def asks_install(_: Invocation, wanted: InstallPackage) -> Question | None:
+        package = await _told(examine_package(found(wanted.name)))
+        if package.same or not package.python:
+            return None
+        return Question(
+            wanted,
+            f"Install gsh-tui {__version__} on {wanted.name}?",
+            f"It goes into ~/.local/share/gsh/tools there, {_SOURCES[package.source]}, and is run by Python "
+            f"{package.python_version} at {package.python}. Nothing else is changed, and no key is sent.",
+            "Install",
+            note=f"`host uninstall {wanted.name}` removes it.",
+            doing="Installing …",
+        )
+
+    async def install(_: Invocation, wanted: InstallPackage) -> BroughtPackage:
+        link = found(wanted.name)
+        package = await _told(examine_package(link))
+        if not package.same:
+            await _told(install_package(link, package))
+        return BroughtPackage(wanted.name, __version__, not package.same)
+
+    async def asks_uninstall(_: Invocation, wanted: UninstallPackage) -> Question:
+        found(wanted.name)
+        at_work = [row.name for row in await rows() if row.place.partition(":")[0] == wanted.name and not is_over(row)]
+        return Question(
+            wanted,
+            f"Remove gsh-tui from {wanted.name}?",
+            "What its tools run there is ended, and our own agents cannot work there any more.",
+            "Remove",
+            losses=(f"{', '.join(at_work)} can do nothing there any more.",) if at_work else (),
+        )
+
+    async def uninstall(_: Invocation, wanted: UninstallPackage) -> BroughtPackage:
+        return BroughtPackage(wanted.name, "", await _told(remove_package(found(wanted.name))))
+
+    family = Family[HostParameters](
+        _bind,
+        Action(ListHosts, HostList, ls, _render_list),
+        Action(ShowHost, ShownHost, show, _render_host),
+        Action(ExamineHost, ExaminedHost, doctor, _render_findings, effect=Effect.NETWORK),
+        Action(InstallPackage, BroughtPackage, install, _render_package, asks=asks_install, effect=Effect.NETWORK),
+        Action(
+            UninstallPackage, BroughtPackage, uninstall, _render_package, asks=asks_uninstall, effect=Effect.NETWORK
+        ),
+    )
+
+    async def complete(_invocation: Invocation, parameter: str, typed: str) -> list[str]:
+        return [name for name in sorted(hosts.settings) if parameter == "name" and name.startswith(typed)]
+
+    return [
+        Command(
+            "host",
+            "List, show or examine the other machines on which agents work, and bring gsh-tui there",
+            HostParameters,
+            family.handle,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.NETWORK,
+            positions=("action", "name"),
+            family="agents",
+            actions=family.actions,
+            bind=family.bind,
+            complete=complete,
+        )
+    ]
+
+
+def _bind(given: HostParameters) -> Parameters:
+    if given.action == "ls":
+        return ListHosts()
+    if not given.name:
+        raise UsageError("Which host?", hint=f"Write `host {given.action} NAME`; `host ls` lists them.")
+    match given.action:
+        case "show":
+            return ShowHost(name=given.name)
+        case "doctor":
+            return ExamineHost(name=given.name)
+        case "install":
+            return InstallPackage(name=given.name)
+        case _:
+            return UninstallPackage(name=given.name)
+
+
+async def _told(work: Awaitable[T]) -> T:
+    """Its result. Raises `CommandError` for what a host refuses."""
+    try:
+        return await work
+    except HostError as error:
+        raise command_error(error) from error
+
+
+def _connection(state: HostState) -> str:
+    return "connected" if state.connected else state.failure or "not connected now"
+
+
+def _render_list(_: Invocation, listed: HostList) -> Outcome:
+    data = [asdict(state) for state in listed.hosts]
+    if not listed.hosts:
+        return Outcome(data, "There are no other machines. `[hosts.NAME]` in the configuration names one.")
+    head = ("host", "destination", "connection", "agents", "ssh tool")
+    rows = (
+        (state.name, f"`{state.destination}`", _connection(state), ", ".join(state.agents), state.rules)
+        for state in listed.hosts
+    )
+    return _shown(data, markdown_table.table(head, rows))
+
+
+def _render_host(_: Invocation, shown: ShownHost) -> Outcome:
+    data = asdict(shown.state) | {"ssh": shown.ssh, "tmux": shown.tmux, "settings": shown.settings}
+    facts = {
+        "host": shown.state.name,
+        "connection": _connection(shown.state),
+        "ssh": f"`{shown.ssh}`",
+        "tmux": f"`{shown.tmux}`",
+        "agents": ", ".join(shown.state.agents) or "none",
+        "ssh tool": shown.state.rules,
+    }
+    return _shown(data, markdown_table.facts(facts.items()))
+
+
+def _render_findings(_: Invocation, examined: ExaminedHost) -> Outcome:
+    data = {"host": examined.name, "ok": examined.usable, "findings": [asdict(one) for one in examined.findings]}
+    head = ("", "result", "", "what to do")
+    rows = ((one.name, one.status, one.detail, one.fix) for one in examined.findings)
+    return _shown(data, markdown_table.table(head, rows), is_error=not examined.usable)
+
+
+def _render_package(_: Invocation, brought: BroughtPackage) -> Outcome:
+    there = f"gsh-tui {brought.version}" if brought.version else "gsh-tui"
+    if brought.version:
+        said = f"installed on {brought.name}" if brought.changed else f"on {brought.name} already"
+        hint = f" `agent spawn --host {brought.name}` starts one of our own agents there."
+    else:
+        said, hint = f"removed from {brought.name}" if brought.changed else f"not on {brought.name}", ""
+    return Outcome(asdict(brought), f"{there} is {said}.{hint}")
+
+
+def _shown(data: object, table: str, *, is_error: bool = False) -> Outcome:
+    return Outcome(data, table, is_error, plain=markdown_table.bare_columns(table))

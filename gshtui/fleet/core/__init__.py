@@ -1,0 +1,1 @@
+"""What all parts of the fleet share: ports, programs, terminals, states, accounts, and the calls with their results."""

@@ -1,0 +1,317 @@
+"""The `hub` command: whether the keeper runs, starting and stopping it, and having the system start it at login.
+
+The settings are enough for it, so it works beside any window and without a record. Registered by the hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    Returns,
+)
+from gshtui.commands.family import Family
+from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellGroup
+from gshtui.fleet.keeper import keeper, keeper_unit
+from gshtui.settings.model import Settings
+from gshtui.store.tables.name_lookup import agents_in, titles_held_in
+from gshtui.system import process_tree
+from gshtui.text.sanitise import one_line
+
+_NONE = "No keeper runs."
+
+
+@dataclass(frozen=True, slots=True)
+class KeeperReport:
+    """Whether the keeper runs, and what it costs."""
+
+    running: bool
+    keep: str
+    """The setting `hub.keep`."""
+    pid: int = 0
+    version: str = ""
+    since: float = 0.0
+    """When it started, in seconds since the epoch."""
+    memory: int = 0
+    """Bytes of memory that it uses."""
+    processor: float = 0.0
+    """Seconds of processor time that it has used."""
+    ready: bool = False
+    """It has started, and takes commands."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedKeeper:
+    """Whether there was a keeper to stop."""
+
+    was_running: bool
+    agents: int = 0
+    """How many agents in terminals of their own keep running without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledUnit:
+    """The file that makes the system start the keeper at login."""
+
+    file: Path
+    removed: bool
+    changed: bool
+    """There was something to do."""
+    commands: list[str]
+    """What the person runs next."""
+
+
+def _shell(summary: str, *, by_keeper: bool = False) -> ShellForm:
+    return ShellForm(summary=summary, parts=frozenset(), by_keeper=by_keeper)
+
+
+class ShowKeeper(Parameters, Returns[KeeperReport]):
+    """Say whether the keeper runs, since when, and what it uses."""
+
+    COMMAND: ClassVar[str] = "hub"
+    WORD: ClassVar[str] = "status"
+    SHELL = _shell("Say whether the keeper runs.", by_keeper=True)
+
+
+class StartKeeper(Parameters, Returns[KeeperReport]):
+    """Start the keeper now, rather than with the first window, agent or command."""
+
+    COMMAND: ClassVar[str] = "hub"
+    WORD: ClassVar[str] = "start"
+    SHELL = _shell("Start the keeper now.")
+
+
+class StopKeeper(Parameters, Returns[StoppedKeeper]):
+    """Stop the keeper. Agents keep running, and the next command or agent that needs it brings it back."""
+
+    COMMAND: ClassVar[str] = "hub"
+    WORD: ClassVar[str] = "stop"
+    SHELL = _shell("Stop the keeper.")
+
+
+class InstallKeeper(Parameters, Returns[InstalledUnit]):
+    """Have the system start the keeper when you log in, and keep it running: a user unit of systemd or launchd.
+
+    The file is shown before it is written. This is optional: gsh-tui starts the keeper by itself.
+    """
+
+    COMMAND: ClassVar[str] = "hub"
+    WORD: ClassVar[str] = "install"
+    SHELL = ShellForm(
+        summary="Have the system start the keeper at login.",
+        parts=frozenset(),
+        needs_answer="Nothing is written or removed without a yes: --yes gives it.",
+    )
+    remove: bool = Field(default=False, description="Remove the unit instead.")
+
+
+class HubParameters(Parameters):
+    """Parameters of `hub`."""
+
+    SHELL = ShellGroup(
+        "Background service that keeps agents and shells running.",
+        """\
+The keeper is the hub of your windows, and looks after agents, shells and messages while none is open.
+
+It starts with the first window or agent, or at the end of a `gsh` or of a command that it could have done, and
+ends after ten minutes with nothing to do, or after five seconds if a command started it;
+`[hub] keep = "never"` in the configuration turns it off.""",
+    )
+    action: Literal["status", "start", "stop", "install"] = Field(
+        default="status",
+        description="status: whether it runs. start, stop. install: have the system start it at login.",
+    )
+
+
+def commands(settings: Settings) -> list[AnyCommand]:
+    """The hub family."""
+    data = settings.general.session_dir
+
+    async def show(_: Invocation, _wanted: ShowKeeper) -> KeeperReport:
+        return await asyncio.to_thread(_report, data, settings.hub.keep)
+
+    async def start(_: Invocation, _wanted: StartKeeper) -> KeeperReport:
+        try:
+            await keeper.ensure_keeper(data, os.environ)
+        except OSError as error:
+            raise CommandError(f"Cannot use the folder {data}: {error.strerror}.") from error
+        await keeper.wait_for_keeper(data)
+        report = await asyncio.to_thread(_report, data, settings.hub.keep)
+        if not report.ready:
+            raise CommandError(
+                f"The keeper was started and {'is not ready yet' if report.running else 'has not come up'}.",
+                hint="Run `gsh-tui hub run` to see why, or `gsh-tui doctor`.",
+            )
+        return report
+
+    async def asks_stop(_: Invocation, wanted: StopKeeper) -> Question | None:
+        was = await asyncio.to_thread(keeper.running_keeper, data)
+        held = [] if was is None else await asyncio.to_thread(titles_held_in, data / "gsh.db", was.process.pid)
+        if not held:
+            return None
+        names = [one_line(title, 60) or "an untitled conversation" for title in held]
+        losses = [f"What goes on in {name} is interrupted." for name in names]
+        note = "What was said so far is kept."
+        return Question(wanted, "Stop the keeper?", yes="Stop", losses=tuple(losses), note=note)
+
+    async def stop(_: Invocation, _wanted: StopKeeper) -> StoppedKeeper:
+        was = await asyncio.to_thread(keeper.running_keeper, data)
+        if not await keeper.stop_keeper(data):
+            assert was is not None
+            raise CommandError(f"The keeper (pid {was.process.pid}) does not end, not even killed.")
+        return StoppedKeeper(was is not None, await asyncio.to_thread(_running_agents, data))
+
+    def unit() -> keeper_unit.KeeperUnit:
+        return keeper_unit.planned(keeper.keeper_command(), sys.platform)
+
+    async def asks_install(_: Invocation, wanted: InstallKeeper) -> Question | None:
+        planned = await asyncio.to_thread(unit)
+        if wanted.remove:
+            known = await asyncio.to_thread(keeper_unit.is_there, planned)
+            return Question(wanted, f"Remove {planned.file}?", yes="Remove") if known else None
+        if planned.installed:
+            return None
+        return Question(
+            wanted,
+            f"Write {planned.file}?",
+            yes="Write",
+            note="`gsh-tui hub install --remove` removes it.",
+            quoted=planned.content.decode("utf-8", "replace"),
+        )
+
+    async def install(_: Invocation, wanted: InstallKeeper) -> InstalledUnit:
+        planned = await asyncio.to_thread(unit)
+        changed = await asyncio.to_thread(keeper_unit.is_there, planned) if wanted.remove else not planned.installed
+        try:
+            if changed:
+                await asyncio.to_thread(keeper_unit.remove if wanted.remove else keeper_unit.write, planned)
+        except OSError as error:
+            verb = "remove" if wanted.remove else "write"
+            raise CommandError(f"Cannot {verb} {error.filename or planned.file}: {error.strerror}.") from error
+        after = planned.after_removing if wanted.remove else planned.after_writing
+        return InstalledUnit(planned.file, wanted.remove, changed, after)
+
+    family = Family[HubParameters](
+        _bind,
+        Action(ShowKeeper, KeeperReport, show, _render_report),
+        Action(StartKeeper, KeeperReport, start, _render_report, effect=Effect.EXECUTE),
+        Action(StopKeeper, StoppedKeeper, stop, _render_stopped, asks=asks_stop, effect=Effect.EXECUTE),
+        Action(InstallKeeper, InstalledUnit, install, _render_unit, asks=asks_install),
+    )
+    return [
+        Command(
+            "hub",
+            "Show, start or stop the keeper, the hub of your windows",
+            HubParameters,
+            family.handle,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.EXECUTE,
+            positions=("action",),
+            family="workbench",
+            actions=family.actions,
+            bind=family.bind,
+        )
+    ]
+
+
+def _bind(given: HubParameters) -> Parameters:
+    match given.action:
+        case "status":
+            return ShowKeeper()
+        case "start":
+            return StartKeeper()
+        case "stop":
+            return StopKeeper()
+        case "install":
+            return InstallKeeper()
+
+
+def _running_agents(data: Path) -> int:
+    """How many agents of the record have a running program. Blocks for a moment."""
+    return sum(process_tree.runs(row.pid, row.pid_started) for row in agents_in(data / "gsh.db"))
+
+
+def _report(data: Path, keep: str) -> KeeperReport:
+    """Look at it. Blocks for a moment."""
+    import psutil
+
+    state = keeper.running_keeper(data)
+    if state is None:
+        return KeeperReport(False, keep)
+    try:
+        process = psutil.Process(state.process.pid)
+        memory, times = process.memory_info().rss, process.cpu_times()
+    except psutil.Error:
+        return KeeperReport(False, keep)
+    spent = times.user + times.system
+    return KeeperReport(True, keep, state.process.pid, state.version, state.since, memory, spent, state.ready)
+
+
+def _render_report(_: Invocation, report: KeeperReport) -> Outcome:
+    data = {
+        "running": report.running,
+        "ready": report.ready,
+        "keep": report.keep,
+        "pid": report.pid,
+        "version": report.version,
+        "since": report.since,
+        "memory": report.memory,
+        "processor_seconds": round(report.processor, 2),
+    }
+    if report.running:
+        about = f"pid {report.pid}, version {report.version}, {report.memory / 1e6:.0f} MB"
+        since = _since(report.since)
+        text = (
+            f"The keeper {'has been running since' if report.ready else 'has been starting since'} {since} ({about})."
+        )
+    elif report.keep == "never":
+        text = f"{_NONE} `hub.keep` is never: agents and shells are looked after only while a window is open."
+    else:
+        text = f"{_NONE} It starts with the first window or agent, and with `gsh` and other commands."
+    return Outcome(data, text)
+
+
+def _since(at: float) -> str:
+    """The time, and the day where it is another one."""
+    then, now = datetime.fromtimestamp(at), datetime.now()
+    return f"{then:%H:%M}" if then.date() == now.date() else f"{then:%Y-%m-%d %H:%M}"
+
+
+def _render_stopped(_: Invocation, stopped: StoppedKeeper) -> Outcome:
+    if not stopped.was_running:
+        text = _NONE
+    elif stopped.agents:
+        text = "The keeper was stopped. Agents keep running."
+    else:
+        text = "The keeper was stopped."
+    return Outcome({"was_running": stopped.was_running, "agents": stopped.agents}, text)
+
+
+def _render_unit(_: Invocation, unit: InstalledUnit) -> Outcome:
+    if unit.removed:
+        said = f"Removed {unit.file}." if unit.changed else f"There is no {unit.file}."
+    else:
+        said = f"Wrote {unit.file}." if unit.changed else f"{unit.file} is there already."
+    data = {"file": str(unit.file), "removed": unit.removed, "changed": unit.changed, "commands": unit.commands}
+    if unit.removed and not unit.changed:
+        return Outcome(data, said)
+    then = "Now run:" if len(unit.commands) == 1 else "Now run these:"
+    return Outcome(data, "\n".join([said, then, *(f"  {line}" for line in unit.commands)]))
