@@ -120,7 +120,7 @@ def starts(node: ast.AST, path: Path) -> bool:
 
 
 TYPING = {"send_text", "send_keys", "press_where_shown", "type_bytes"}
-WRITERS = {"programs/pane_writer.py", "programs/choice_presser.py", "ui/terminal/terminals.py"}
+WRITERS = {"programs/pane/pane_writer.py", "programs/pane/choice_presser.py", "ui/terminal/terminals.py"}
 WRITERS |= {"headless/program_check.py"}
 """What may type into panes: the one guarded way, its part for answers, a person's own keyboard in a tab, and the check
 of a program in a throw-away home, which does what that person would."""

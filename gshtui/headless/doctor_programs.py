@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from gshtui.text.version_order import newest, oldest
 
 if TYPE_CHECKING:
-    from gshtui.programs.profile import Profile
-    from gshtui.programs.program_versions import ProgramVersions
+    from gshtui.programs.profiles.profile import Profile
+    from gshtui.programs.profiles.program_versions import ProgramVersions
 
 Status = Literal["ok", "missing", "problem", "note"]
 """note: worth knowing, nothing to fix."""
@@ -169,8 +169,8 @@ AGENTS = "Agents"
 
 async def examine_agents() -> list[Finding]:
     """Which of the known AI programs are installed, in which versions, and what is known of those."""
-    from gshtui.programs.profile import load
-    from gshtui.programs.program_versions import kept_versions
+    from gshtui.programs.profiles.profile import load
+    from gshtui.programs.profiles.program_versions import kept_versions
 
     loaded, versions = await asyncio.to_thread(load), kept_versions()
     thinking = [profile for profile in loaded.profiles.values() if profile.ai]
@@ -182,8 +182,8 @@ async def examine_agents() -> list[Finding]:
 async def _examine_agent(profile: Profile, versions: ProgramVersions) -> Finding | None:
     """One program; `None` if it is not installed."""
     from gshtui.programs.check.check_results import seen_here
-    from gshtui.programs.hooks import state
-    from gshtui.programs.profile import STATUS_RECORDS, is_untested
+    from gshtui.programs.hooks.hooks import state
+    from gshtui.programs.profiles.profile import STATUS_RECORDS, is_untested
 
     path = next(filter(None, map(shutil.which, profile.programs)), None)
     if path is None:

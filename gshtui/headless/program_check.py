@@ -34,9 +34,9 @@ from gshtui.programs.check.model_server import ModelServer
 from gshtui.programs.check.model_wire import ModelWire
 from gshtui.programs.check.prompt_driven_model import END, MADE, SAYS, follow_prompts, strings
 from gshtui.programs.check.responses_wire import ResponsesWire
-from gshtui.programs.evidence import QUIET
-from gshtui.programs.profile import Profile, load
-from gshtui.programs.screen_reading import ScreenReading, read_screen, without_styles
+from gshtui.programs.profiles.profile import Profile, load
+from gshtui.programs.screen.screen_reading import ScreenReading, read_screen, without_styles
+from gshtui.programs.status.evidence import QUIET
 from gshtui.settings.loader import load as load_settings
 from gshtui.system.time_limit import time_limit
 from gshtui.tmux.server import TmuxServer

@@ -28,11 +28,11 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
-from gshtui.programs import hooks
 from gshtui.programs.check.check_results import all_seen_here
-from gshtui.programs.profile import STATUS_RECORDS, LoadedProfiles, Profile, ProfileError, is_untested, load
-from gshtui.programs.profile_trials import CheckProfile, Look, TryProfile, check_action, trial_action
-from gshtui.programs.profile_updates import UpdateProfiles, update_action
+from gshtui.programs.check.profile_trials import CheckProfile, Look, TryProfile, check_action, trial_action
+from gshtui.programs.check.profile_updates import UpdateProfiles, update_action
+from gshtui.programs.hooks import hooks
+from gshtui.programs.profiles.profile import STATUS_RECORDS, LoadedProfiles, Profile, ProfileError, is_untested, load
 from gshtui.text.verbatim import fenced
 
 _STATES = {

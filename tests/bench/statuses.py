@@ -25,9 +25,9 @@ from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
-from gshtui.programs import hooks
-from gshtui.programs import profile as profiles
-from gshtui.programs.screen_reading import without_styles
+from gshtui.programs.hooks import hooks
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.screen.screen_reading import without_styles
 from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer
 from tests.bench.ending import run_to_end

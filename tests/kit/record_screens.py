@@ -24,9 +24,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gshtui.programs import hook_reports, hooks, launch
-from gshtui.programs.profile import load
-from gshtui.programs.screen_reading import without_styles
+from gshtui.programs.hooks import hook_reports, hooks
+from gshtui.programs.profiles.profile import load
+from gshtui.programs.screen.screen_reading import without_styles
+from gshtui.programs.session import launch
 from gshtui.tmux.server import TmuxServer
 from tests.kit.loopback.apis import loopback
 from tests.kit.prompt_driven_model import follow_prompts

@@ -14,7 +14,7 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled, MessageQueued
 from gshtui.programs.commands import ListedProfile, ProfileList
-from gshtui.programs.profile import Profile
+from gshtui.programs.profiles.profile import Profile
 from gshtui.text.unified_diff import FilePatch
 from gshtui.tools.git.worktree import Worktree
 from gshtui.tools.git.worktree_changes import WorktreeChanges

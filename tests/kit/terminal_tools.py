@@ -17,7 +17,7 @@ from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.terminal_tools.commands import commands
 from gshtui.fleet.terminal_tools.shared_shell import ShellChoice
 from gshtui.fleet.terminal_tools.targets import TerminalTargets
-from gshtui.programs.foreground import front
+from gshtui.programs.screen.foreground import front
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from tests.kit.tmux import eventually, screen_text

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from gshtui.programs import hooks
-from gshtui.programs import profile as profiles
+from gshtui.programs.hooks import hooks
+from gshtui.programs.profiles import profile as profiles
 from gshtui.settings import paths
 from tests.kit.home import Home
 from tests.kit.real_programs import FOUND, MISSING, SERVERS, Program, installed_servers

@@ -24,10 +24,10 @@ from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
-from gshtui.programs import profile as profiles
 from gshtui.programs.acp.acp_commands import command_for
-from gshtui.programs.screen_reading import read_screen, without_styles
-from gshtui.programs.status import TYPED
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.screen.screen_reading import read_screen, without_styles
+from gshtui.programs.status.status import TYPED
 from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.providers.port import Capabilities
 from gshtui.settings.loader import load

@@ -10,7 +10,7 @@ import pytest
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.core.ports import FleetError
-from gshtui.programs.hook_reports import spool_path
+from gshtui.programs.hooks.hook_reports import spool_path
 from gshtui.settings import paths
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.server import TmuxServer

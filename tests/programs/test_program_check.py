@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.programs import profile as profiles
 from gshtui.programs.check import check_run
 from gshtui.programs.check.check_results import STEPS, seen_here
 from gshtui.programs.check.check_run import check_program
+from gshtui.programs.profiles import profile as profiles
 from tests.kit.home import Home
 from tests.kit.real_programs import FOLDER, Program
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, SpawnRequest
-from gshtui.programs.pane_view import PaneView, SessionError
-from gshtui.programs.pane_writer import PaneWriter
-from gshtui.programs.profile import read
+from gshtui.programs.pane.pane_view import PaneView, SessionError
+from gshtui.programs.pane.pane_writer import PaneWriter
+from gshtui.programs.profiles.profile import read
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
 from gshtui.system.process_tree import start_time
@@ -28,7 +28,7 @@ from tests.kit.warm_program import run_gsh
 
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
-COVERS = ("gshtui.programs.choice_presser", "gshtui.programs.pane_writer")
+COVERS = ("gshtui.programs.pane.choice_presser", "gshtui.programs.pane.pane_writer")
 ANSWERS = 50 if FULL else 20
 
 

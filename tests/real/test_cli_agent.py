@@ -18,7 +18,7 @@ from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.programs.check.check_results import CheckedStep, CheckResult, keep_result
-from gshtui.programs.profile import load as load_profiles
+from gshtui.programs.profiles.profile import load as load_profiles
 from gshtui.settings.loader import load
 from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.server import TmuxServer
@@ -403,7 +403,7 @@ while True:
 async def test_an_unknown_program_that_only_moves_rests_and_gets_its_mail(
     window: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gshtui.programs.status._ANIMATED", 1.5)
+    monkeypatch.setattr("gshtui.programs.status.status._ANIMATED", 1.5)
     assert window.fleet is not None
     row = await window.fleet.spawn(SpawnRequest(cli=(sys.executable, "-c", ANIMATED), name="logo"), by_person=True)
 

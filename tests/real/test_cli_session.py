@@ -16,12 +16,12 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.fleet.core.agent_programs import Programs
-from gshtui.programs import profile as profiles
-from gshtui.programs.cli_session import CliSession, SessionError
-from gshtui.programs.foreground import input_taken
-from gshtui.programs.hook_reports import VARIABLE, HookFeed, open_spool
-from gshtui.programs.status import KnownStatus
-from gshtui.programs.status_watcher import CliStatus
+from gshtui.programs.hooks.hook_reports import VARIABLE, HookFeed, open_spool
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.screen.foreground import input_taken
+from gshtui.programs.session.cli_session import CliSession, SessionError
+from gshtui.programs.session.status_watcher import CliStatus
+from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.processes import running_processes
 from gshtui.tmux.server import TmuxServer

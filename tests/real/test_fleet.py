@@ -22,8 +22,8 @@ from gshtui.bus.letter import Letter
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle import killer
 from gshtui.guard.people import new_person, people_file, write_people
-from gshtui.programs import hooks
-from gshtui.programs.profile import load
+from gshtui.programs.hooks import hooks
+from gshtui.programs.profiles.profile import load
 from gshtui.store.record.store import Store
 from gshtui.system import process_tree
 from gshtui.system.ids import new_id

@@ -16,7 +16,7 @@ from gshtui.commands.declaration import Caller, Command, Invocation, Outcome, Pa
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import tool_schema
 from gshtui.hub.plugin_offers import commands_of
-from gshtui.programs import profile
+from gshtui.programs.profiles import profile
 from gshtui.settings import plugins
 from gshtui.settings.plugins import LoadedContribution, Plugin, PluginError, PluginPart
 from tests.kit.command import ROOT, CommandResult, run_gsh

@@ -14,15 +14,15 @@ import pytest
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.fleet.lifecycle.fleet import Fleet
-from gshtui.programs import profile as profiles
-from gshtui.programs.profile_trials import ScreenTrial, TryProfile, trial_action
+from gshtui.programs.check.profile_trials import ScreenTrial, TryProfile, trial_action
+from gshtui.programs.profiles import profile as profiles
 from gshtui.tmux.server import PaneInfo
 from tests.kit.fleet_harness import FleetHarness, wait_for_status, wait_for_text
 from tests.kit.home import Home
 from tests.kit.record import ROOT
 from tests.kit.tmux import eventually, private_server
 
-COVERS = ("gshtui.programs.profile_trials",)
+COVERS = ("gshtui.programs.check.profile_trials",)
 GUIDE = (ROOT / ".github" / "guides" / "profiles.md").read_text("utf-8")
 OVERLAY, EXAMPLE = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
 MINNOW = (sys.executable, str(ROOT / "tests" / "kit" / "minnow.py"))

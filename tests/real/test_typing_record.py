@@ -14,10 +14,10 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.letter import Letter
-from gshtui.programs import profile as profiles
-from gshtui.programs.cli_session import CliSession
-from gshtui.programs.pane_view import SessionError
-from gshtui.programs.typing_record import TypedText, TypingRecord, text_key
+from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.pane.typing_record import TypedText, TypingRecord, text_key
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.session.cli_session import CliSession
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 from tests.kit.mail_harness import MailHarness, open_mail
@@ -32,11 +32,11 @@ ID = "00000000-0000-4000-8000-000000000000"
 KILLED = """
 import asyncio, json, sys
 from pathlib import Path
-from gshtui.programs.pane_writer import PaneWriter
+from gshtui.programs.pane.pane_writer import PaneWriter
 from gshtui.tmux.server import TmuxServer
 from tests.kit.mail_harness import open_mail
 
-COVERS = ("gshtui.programs.taken_text",)
+COVERS = ("gshtui.programs.pane.taken_text",)
 
 async def main():
     record, socket, moment, text, argv = sys.argv[1:]

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.programs.pane_view import Trouble
+from gshtui.programs.pane.pane_view import Trouble
 from gshtui.tmux.server import TmuxServer
 from tests.kit.tmux import attached_person, eventually, screen_text, tmux, wait_for_text
 from tests.kit.typing_routes import MAIL, TypingRoutes, typing_routes
 
-COVERS = ("gshtui.programs.pane_view",)
+COVERS = ("gshtui.programs.pane.pane_view",)
 
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux

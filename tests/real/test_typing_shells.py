@@ -18,7 +18,7 @@ from gshtui.fleet.core.ports import FleetOptions, LaunchTerms
 from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.fleet.lifecycle.transport import TerminalTransport
-from gshtui.programs import foreground
+from gshtui.programs.screen import foreground
 from gshtui.tmux.server import TmuxServer
 from tests.kit.mail_harness import MailHarness, open_mail
 from tests.kit.tmux import eventually, tmux, wait_for_text

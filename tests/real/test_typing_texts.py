@@ -10,8 +10,8 @@ import pytest
 
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.core.agent_programs import Programs
-from gshtui.programs.cli_session import CliSession, SessionError
-from gshtui.programs.profile import TextRules
+from gshtui.programs.profiles.profile import TextRules
+from gshtui.programs.session.cli_session import CliSession, SessionError
 from gshtui.tmux.server import TmuxServer
 from tests.kit.source import ROOT
 from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text

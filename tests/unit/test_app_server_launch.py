@@ -12,15 +12,15 @@ import msgspec
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.programs import launch
-from gshtui.programs import profile as profiles
 from gshtui.programs.codex.app_server_launch import server_socket, socket_of, with_server
-from gshtui.programs.live_sources import link_to
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.session import launch
+from gshtui.programs.session.live_sources import link_to
 from gshtui.settings import paths
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 
-COVERS = ("gshtui.programs.program_link",)
+COVERS = ("gshtui.programs.pane.program_link",)
 SOCKET = Path("/run/user/0/gsh/codex/abc")
 SERVED = (
     ("", ""),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gshtui.bus.agent_data import OpenQuestion
-from gshtui.programs.asked_call import with_call
+from gshtui.programs.transcripts.asked_call import with_call
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptBuilder
 
 LONG = "; ".join(f"touch file-{n}.txt" for n in range(60))

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from gshtui.bus.agent_data import Meaning
-from gshtui.programs.choice_meaning import digits_of, meaning_of
+from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
 
 WORDS: dict[str, Meaning] = {
     "Yes": "once",

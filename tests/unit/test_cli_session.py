@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gshtui.programs.cli_session import added_lines
+from gshtui.programs.session.cli_session import added_lines
 
 
 def test_only_what_came_is_given_without_the_echo() -> None:

@@ -16,11 +16,11 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode
 from gshtui.fleet.core.agent_programs import Programs
-from gshtui.programs import profile as profiles
 from gshtui.programs.codex.codex_link import CodexLink
 from gshtui.programs.codex.thread_modes import is_wider, mode_of, permissions_in, permissions_told
-from gshtui.programs.evidence import Rank
-from gshtui.programs.pane_view import SessionError
+from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.status.evidence import Rank
 from gshtui.settings import paths
 from gshtui.tmux.server import TmuxServer
 from tests.kit.app_server import IDLE, THREAD, TURN, AppServer, active, command_question, thread

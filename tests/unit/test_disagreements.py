@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.programs.disagreements import LASTS, Disagreements, parted
-from gshtui.programs.evidence import Evidence, Rank
+from gshtui.programs.status.disagreements import LASTS, Disagreements, parted
+from gshtui.programs.status.evidence import Evidence, Rank
 
 NOW = 1_000.0
 

@@ -12,7 +12,7 @@ import pytest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.fleet.lifecycle import follower
-from gshtui.programs.status import KnownStatus
+from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.transcript_readers import TurnText
 from gshtui.system.tasks import cancel_and_wait
 from tests.kit.native_agents import EventLog

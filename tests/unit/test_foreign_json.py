@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.programs.hook_reports import parse_report
-from gshtui.programs.profile import Profile
+from gshtui.programs.hooks.hook_reports import parse_report
+from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.report_hook import line
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery, number, seconds
 from gshtui.programs.transcripts.reconstruction import Transcripts

@@ -15,12 +15,12 @@ from gshtui.commands.declaration import Access, Caller, CommandError, Invocation
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import Registry
 from gshtui.programs import commands as cli_commands
-from gshtui.programs import hook_reports, hooks
-from gshtui.programs import profile as profiles
-from gshtui.programs.status import HookEvent
+from gshtui.programs.hooks import hook_reports, hooks
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.status.status import HookEvent
 from tests.kit.home import Home
 
-COVERS = ("gshtui.programs.commands", "gshtui.programs.hook_reports")
+COVERS = ("gshtui.programs.commands", "gshtui.programs.hooks.hook_reports")
 
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE = LOADED.get("claude")

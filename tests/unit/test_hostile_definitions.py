@@ -13,7 +13,7 @@ from gshtui.agents.prompts.prompt_store import read_prompts
 from gshtui.agents.skills.skill_store import read_skills
 from gshtui.guard.rules.rule_book import read_rules
 from gshtui.mcp_client.import_sources import found_servers
-from gshtui.programs import profile
+from gshtui.programs.profiles import profile
 from gshtui.providers.catalog import Catalog
 from gshtui.settings import loader, paths
 from gshtui.settings.toml_file import MAX_BYTES

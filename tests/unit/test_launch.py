@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gshtui.programs import hook_reports, hooks, launch
-from gshtui.programs import profile as profiles
+from gshtui.programs.hooks import hook_reports, hooks
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.session import launch
 
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE, CODEX, GEMINI, OPENCODE = (LOADED.get(name) for name in ("claude", "codex", "gemini", "opencode"))

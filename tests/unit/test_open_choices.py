@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.programs import profile as profiles
-from gshtui.programs.screen_reading import read_screen
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.screen.screen_reading import read_screen
 
 LOADED = profiles.load(Path("/nonexistent"))
 PROGRAMS = ("claude", "codex", "gemini", "opencode", "qwen", "vibe", "no-such-program")

@@ -13,16 +13,16 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode
 from gshtui.guard.modes import MODES
-from gshtui.programs import profile as profiles
 from gshtui.programs.opencode import opencode_settings
-from gshtui.programs.own_modes import own_mode, passed_mode
-from gshtui.programs.settings_files import content_of, json_of
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles.settings_files import content_of, json_of
+from gshtui.programs.session.own_modes import own_mode, passed_mode
 from tests.kit.storms import seeds
 
 COVERS = (
     "gshtui.programs.codex.codex_settings",
     "gshtui.programs.opencode.opencode_settings",
-    "gshtui.programs.settings_files",
+    "gshtui.programs.profiles.settings_files",
 )
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE = {"permissions": {"defaultMode": "MODE"}}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.programs import profile as profiles
 from gshtui.programs.commands import resumes
-from gshtui.programs.screen_reading import read_screen
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.screen.screen_reading import read_screen
 from gshtui.text.linear_regex import compile_linear
 
 LOADED = profiles.load(Path("/nonexistent"))

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from gshtui.programs import profile as profiles
-from gshtui.programs.screen_reading import by_title, read_screen, without_styles
-from gshtui.programs.status import WORKING
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.screen.screen_reading import by_title, read_screen, without_styles
+from gshtui.programs.status.status import WORKING
 from tests.kit.storms import FULL
 
 SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from gshtui.programs.profile import LoadedProfiles
-from gshtui.programs.profile_folder import ProfileFolder
+from gshtui.programs.profiles.profile import LoadedProfiles
+from gshtui.programs.profiles.profile_folder import ProfileFolder
 
 OVERLAY = 'extends = "claude"\n[timing]\nstart = {}\n'
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.programs import profile as profiles
-from gshtui.programs.profile_overlay import key_path
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles.profile_overlay import key_path
 
 SHIPPED = profiles.load(Path("/nonexistent"))
 

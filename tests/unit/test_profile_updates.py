@@ -13,12 +13,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gshtui import __version__
 from gshtui.commands.declaration import Caller, CommandError, Invocation
-from gshtui.programs import profile as profiles
 from gshtui.programs.check.check_results import CheckedStep, CheckResult, Verdict
-from gshtui.programs.profile_updates import UpdatedRules, UpdateProfiles, is_worse, update_action
+from gshtui.programs.check.profile_updates import UpdatedRules, UpdateProfiles, is_worse, update_action
+from gshtui.programs.profiles import profile as profiles
 from tests.kit.home import Home
 
-COVERS = ("gshtui.programs.profile_bundle",)
+COVERS = ("gshtui.programs.profiles.profile_bundle",)
 HEAD = f'format = 1\nversion = "2026.11.28"\nrelease = "{__version__}"\n'
 RULES = (
     HEAD
@@ -255,7 +255,7 @@ async def test_rules_for_another_release_do_not_count_after_an_upgrade(
 ) -> None:
     before = profiles.load().profiles["vibe"]
     await update(UpdateProfiles(source=written(tmp_path)))
-    monkeypatch.setattr("gshtui.programs.profile_bundle.__version__", "99.0.0")
+    monkeypatch.setattr("gshtui.programs.profiles.profile_bundle.__version__", "99.0.0")
     loaded = profiles.load()
     assert loaded.profiles["vibe"] == before
     assert any("so they do not count in 99.0.0" in problem for problem in loaded.problems)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from gshtui.headless.doctor_programs import examine_agents
-from gshtui.programs import profile as profiles
 from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, keep_result, results_file, seen_here
 from gshtui.programs.check.check_run import CheckError, check_program
 from gshtui.programs.check.check_setup import CheckSetup, read_setup
 from gshtui.programs.check.model_answers import ToolUse, Utterance
 from gshtui.programs.check.model_server import ModelRequest
 from gshtui.programs.check.prompt_driven_model import follow_prompts
+from gshtui.programs.profiles import profile as profiles
 from gshtui.settings.toml_file import load_toml
 from tests.kit.home import Home
 

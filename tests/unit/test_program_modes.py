@@ -12,9 +12,9 @@ from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, SpawnRequest
 from gshtui.fleet.core.ports import FleetError, LaunchTerms
 from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
 from gshtui.guard.modes import MODES
-from gshtui.programs import profile as profiles
-from gshtui.programs import program_modes
-from gshtui.programs.screen_reading import read_screen
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import program_modes
+from gshtui.programs.screen.screen_reading import read_screen
 
 LOADED = profiles.load(Path("/nonexistent"))
 RULE = "─" * 80

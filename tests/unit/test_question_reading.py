@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gshtui.programs import profile as profiles
-from gshtui.programs.question_reading import ReadQuestion
-from gshtui.programs.screen_reading import read_screen, without_styles
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.screen.question_reading import ReadQuestion
+from gshtui.programs.screen.screen_reading import read_screen, without_styles
 
 SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
 LOADED = profiles.load(Path("/nonexistent"))

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.programs import profile as profiles
-from gshtui.programs.evidence import Evidence, LiveSource, Rank
-from gshtui.programs.screen_reading import ScreenReading
-from gshtui.programs.status import TYPED, HookEvent
-from gshtui.programs.status_watcher import CliStatus
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.screen.screen_reading import ScreenReading
+from gshtui.programs.session.status_watcher import CliStatus
+from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
+from gshtui.programs.status.status import TYPED, HookEvent
 from tests.kit.storms import examples
 from tests.unit.test_status_watcher import SilentServer
 

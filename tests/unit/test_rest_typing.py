@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.programs import profile as profiles
-from gshtui.programs.evidence import Evidence, LiveSource, Rank
-from gshtui.programs.status import HookEvent
-from gshtui.programs.status_watcher import CliStatus
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.session.status_watcher import CliStatus
+from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
+from gshtui.programs.status.status import HookEvent
 from tests.unit.test_status_watcher import DRAFT, IDLE, SilentServer
 
 CLAUDE = profiles.load(Path("/nonexistent")).get("claude")

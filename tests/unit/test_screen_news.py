@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from gshtui.programs.screen_news import ScreenNews
+from gshtui.programs.screen.screen_news import ScreenNews
 
 
 def seen(*looks: list[str], apart: float = 0.4) -> float:

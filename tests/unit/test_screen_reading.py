@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from gshtui.programs import profile as profiles
-from gshtui.programs.evidence import WORKING, Evidence, Rank
-from gshtui.programs.hook_reports import parse_report
-from gshtui.programs.profile import InputRules, Profile, StatusRule
-from gshtui.programs.screen_reading import (
+from gshtui.programs.hooks.hook_reports import parse_report
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles.profile import InputRules, Profile, StatusRule
+from gshtui.programs.screen.screen_reading import (
     conversation,
     read_screen,
     rule_matches,
@@ -20,7 +19,8 @@ from gshtui.programs.screen_reading import (
     was_entered,
     without_styles,
 )
-from gshtui.programs.status import StatusFacts, decide
+from gshtui.programs.status.evidence import WORKING, Evidence, Rank
+from gshtui.programs.status.status import StatusFacts, decide
 
 SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
 LOADED = profiles.load(Path("/nonexistent"))

@@ -15,20 +15,20 @@ from typing import Any
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.programs import listed_session, session_record
-from gshtui.programs import profile as profiles
-from gshtui.programs.evidence import Evidence, Rank
-from gshtui.programs.live_sources import live_sources
-from gshtui.programs.session_record import SessionRecord
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.session import listed_session, session_record
+from gshtui.programs.session.live_sources import live_sources
+from gshtui.programs.session.session_record import SessionRecord
+from gshtui.programs.status.evidence import Evidence, Rank
 from gshtui.programs.transcripts.finished_turn import FinishedTurn
 from gshtui.programs.transcripts.transcript_readers import TurnText
 from gshtui.system.process_identity import start_of
 from tests.kit.tmux import eventually
 
 COVERS = (
-    "gshtui.programs.listed_session",
-    "gshtui.programs.evidence",
-    "gshtui.programs.live_sources",
+    "gshtui.programs.session.listed_session",
+    "gshtui.programs.status.evidence",
+    "gshtui.programs.session.live_sources",
     "gshtui.programs.transcripts.finished_turn",
 )
 AT = 1_795_858_735_037

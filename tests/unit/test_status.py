@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gshtui.programs import profile as profiles
-from gshtui.programs import status as statuses
-from gshtui.programs.evidence import Evidence, Rank
-from gshtui.programs.profile import GENERIC, Profile
-from gshtui.programs.screen_reading import ScreenReading, read_screen, search
-from gshtui.programs.status import HookEvent, KnownStatus, StatusFacts, hook_evidence
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles.profile import GENERIC, Profile
+from gshtui.programs.screen.screen_reading import ScreenReading, read_screen, search
+from gshtui.programs.status import status as statuses
+from gshtui.programs.status.evidence import Evidence, Rank
+from gshtui.programs.status.status import HookEvent, KnownStatus, StatusFacts, hook_evidence
 
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE, CODEX, REPL = LOADED.get("claude"), LOADED.get("codex"), LOADED.get("repl")

@@ -12,17 +12,17 @@ import pytest
 from msgspec import structs
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.programs import profile as profiles
-from gshtui.programs.foreground import Foreground
-from gshtui.programs.look_pace import Pacer, uneven
-from gshtui.programs.screen_reading import without_styles
-from gshtui.programs.status import WORKING, HookEvent, KnownStatus
-from gshtui.programs.status_watcher import CliStatus
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.screen.foreground import Foreground
+from gshtui.programs.screen.screen_reading import without_styles
+from gshtui.programs.session.status_watcher import CliStatus
+from gshtui.programs.status.look_pace import Pacer, uneven
+from gshtui.programs.status.status import WORKING, HookEvent, KnownStatus
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.watcher import PaneChange
 from tests.kit.tmux import eventually
 
-COVERS = ("gshtui.programs.look_pace",)
+COVERS = ("gshtui.programs.status.look_pace",)
 
 SCREENS = next((Path(__file__).parents[1] / "fixtures" / "screens" / "claude").iterdir())
 IDLE, DRAFT, BUSY, QUESTION, TOOL = (
@@ -154,7 +154,7 @@ class PrintingServer(SilentServer):
 async def test_what_prints_and_prints_is_looked_at_now_and_then_and_at_once_when_it_falls_silent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    watcher = "gshtui.programs.status_watcher"
+    watcher = "gshtui.programs.session.status_watcher"
     runs = Foreground("make", own=False)
     monkeypatch.setattr(f"{watcher}.front", lambda _: runs)
     for name, seconds in {"_GOES_ON": 0.0, "_NOW_AND_THEN": 3600.0, "_SILENT": 3600.0, "_STIRRED": 3600.0}.items():
@@ -191,7 +191,7 @@ async def test_what_prints_one_line_again_and_again_prints_too(monkeypatch: pyte
             self.looks += 1
             return self._info(), ()
 
-    watcher = "gshtui.programs.status_watcher"
+    watcher = "gshtui.programs.session.status_watcher"
     runs = Foreground("make", own=False)
     monkeypatch.setattr(f"{watcher}.front", lambda _: runs)
     for name, seconds in {"_GOES_ON": 0.0, "_NOW_AND_THEN": 3600.0, "_SILENT": 3600.0, "_STIRRED": 3600.0}.items():
@@ -243,8 +243,8 @@ async def test_one_that_rests_is_looked_at_when_it_prints_and_not_before() -> No
 
 async def test_what_comes_of_an_enter_is_seen_as_soon_as_its_screen_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """How far apart other looks are plays no part while its input holds a draft, and just after that."""
-    monkeypatch.setattr("gshtui.programs.status_watcher._LOOKS_APART", 3600.0)
-    monkeypatch.setattr("gshtui.programs.status_watcher._CLOSELY", 3600.0)
+    monkeypatch.setattr("gshtui.programs.session.status_watcher._LOOKS_APART", 3600.0)
+    monkeypatch.setattr("gshtui.programs.session.status_watcher._CLOSELY", 3600.0)
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server = SilentServer()
     claude = profiles.load(Path("/nonexistent")).get("claude")
@@ -266,8 +266,8 @@ async def test_what_comes_of_an_enter_is_seen_as_soon_as_its_screen_shows_it(mon
 
 async def test_an_enter_is_seen_before_the_program_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its hook is a program that has to start first; whoever looks meanwhile is told that it rests."""
-    monkeypatch.setattr("gshtui.programs.status_watcher._LOOKS_APART", 3600.0)
-    monkeypatch.setattr("gshtui.programs.status_watcher._CLOSELY", 3600.0)
+    monkeypatch.setattr("gshtui.programs.session.status_watcher._LOOKS_APART", 3600.0)
+    monkeypatch.setattr("gshtui.programs.session.status_watcher._CLOSELY", 3600.0)
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server = SilentServer()
     status = CliStatus(server, row, profiles.load(Path("/nonexistent")).get("claude"), lambda _: None)
@@ -291,8 +291,8 @@ async def test_an_enter_is_seen_before_the_program_reports_it(monkeypatch: pytes
 
 async def test_a_turn_that_is_over_before_it_is_looked_at_rests_by_its_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its text was entered, taken up and answered between two looks."""
-    monkeypatch.setattr("gshtui.programs.status_watcher._LOOKS_APART", 3600.0)
-    monkeypatch.setattr("gshtui.programs.status_watcher._CLOSELY", 3600.0)
+    monkeypatch.setattr("gshtui.programs.session.status_watcher._LOOKS_APART", 3600.0)
+    monkeypatch.setattr("gshtui.programs.session.status_watcher._CLOSELY", 3600.0)
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server, said = SilentServer(), list[tuple[str, str, bool]]()
     claude = profiles.load(Path("/nonexistent")).get("claude")
@@ -317,7 +317,7 @@ async def test_a_turn_that_is_over_before_it_is_looked_at_rests_by_its_report(mo
 
 async def test_one_change_without_a_new_word_is_no_animation(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a shell's prompt that comes back: what it prints next is still looked at."""
-    monkeypatch.setattr("gshtui.programs.status_watcher._SETTLED", 3600.0)
+    monkeypatch.setattr("gshtui.programs.session.status_watcher._SETTLED", 3600.0)
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server, clock = SilentServer(), [time.time()]
     claude = profiles.load(Path("/nonexistent")).get("claude")
@@ -364,8 +364,8 @@ async def test_that_a_question_was_answered_is_seen_as_soon_as_its_screen_shows_
 
 async def test_a_question_that_is_reported_is_looked_at_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """That it was answered can be seen only after it was seen itself."""
-    monkeypatch.setattr("gshtui.programs.status_watcher._LOOKS_APART", 3600.0)
-    monkeypatch.setattr("gshtui.programs.status_watcher._CLOSELY", 3600.0)
+    monkeypatch.setattr("gshtui.programs.session.status_watcher._LOOKS_APART", 3600.0)
+    monkeypatch.setattr("gshtui.programs.session.status_watcher._CLOSELY", 3600.0)
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server = SilentServer()
     claude = profiles.load(Path("/nonexistent")).get("claude")
@@ -386,8 +386,8 @@ async def test_the_end_of_a_turn_that_is_reported_early_is_seen_as_soon_as_the_s
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """OpenCode's server tells of it before its screen does; how far apart other looks are plays no part."""
-    monkeypatch.setattr("gshtui.programs.status_watcher._LOOKS_APART", 3600.0)
-    monkeypatch.setattr("gshtui.programs.status_watcher._CLOSELY", 3600.0)
+    monkeypatch.setattr("gshtui.programs.session.status_watcher._LOOKS_APART", 3600.0)
+    monkeypatch.setattr("gshtui.programs.session.status_watcher._CLOSELY", 3600.0)
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server = SilentServer()
     claude = profiles.load(Path("/nonexistent")).get("claude")

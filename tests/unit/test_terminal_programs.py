@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.programs.terminal_programs import complains, needs_terminal
+from gshtui.programs.screen.terminal_programs import complains, needs_terminal
 
 
 @pytest.mark.parametrize(

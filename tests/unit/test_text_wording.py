@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.programs import profile as profiles
-from gshtui.programs.text_wording import worded
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.screen.text_wording import worded
 
 LOADED = profiles.load(Path("/nonexistent"))
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.programs import profile as profiles
-from gshtui.programs.status_watcher import CliStatus
+from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.session.status_watcher import CliStatus
 from gshtui.tmux.panes import PaneInfo, unknown
 from tests.kit.storms import examples
 from tests.unit.test_status_watcher import SilentServer

@@ -23,7 +23,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation
 from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.programs.acp.acp_updates import CallReport
-from gshtui.programs.choice_meaning import digits_of, meaning_of
+from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.tools.files import path_location

@@ -12,7 +12,7 @@ from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
-    from gshtui.programs.evidence import Evidence
+    from gshtui.programs.status.evidence import Evidence
 
 
 def explained_status(_invocation: Invocation, found: ExplainedStatus) -> Outcome:
@@ -33,7 +33,7 @@ def explained_status(_invocation: Invocation, found: ExplainedStatus) -> Outcome
         why = "It does not run." if row.ended else "It tells its status by its own events."
         why = why if row.ended or row.speaks_events else "Its terminal could not be looked at."
         return Outcome(data | {"sources": [], "silent": [], "disagreements": []}, f"{listed} {why}")
-    from gshtui.programs.disagreements import parted, sentence
+    from gshtui.programs.status.disagreements import parted, sentence
 
     now = time.time()
     apart = [sentence(*pair, now) for pair in parted(known.evidences)]

@@ -17,7 +17,7 @@ from gshtui.fleet.core.agent_states import AgentState
 from gshtui.fleet.core.ports import RecoveredAgents, RecoveryPlan, RevivedAgent
 
 if TYPE_CHECKING:
-    from gshtui.programs.status import KnownStatus
+    from gshtui.programs.status.status import KnownStatus
     from gshtui.tools.git.setup_record import SetupRecord
 
 FLEET_PARTS = frozenset({"store", "fleet"})

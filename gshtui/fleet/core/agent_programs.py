@@ -22,9 +22,9 @@ from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.ports import AgentStart, FleetError, Kind
 from gshtui.guard.secrets.child_environment import named_variables
 from gshtui.programs.check.check_results import seen_here
-from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileError
-from gshtui.programs.profile_folder import OnProfiles, ProfileFolder
-from gshtui.programs.program_versions import kept_versions
+from gshtui.programs.profiles.profile import GENERIC, LoadedProfiles, Profile, ProfileError
+from gshtui.programs.profiles.profile_folder import OnProfiles, ProfileFolder
+from gshtui.programs.profiles.program_versions import kept_versions
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import READERS, LastTurns, TurnText, conversation_state, home_of
 from gshtui.system.caller_environment import caller_environ
@@ -33,12 +33,12 @@ from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
 if TYPE_CHECKING:
-    from gshtui.programs.cli_session import CliSession
-    from gshtui.programs.evidence import LiveSource
-    from gshtui.programs.pane_view import Seen, SessionError
-    from gshtui.programs.pane_writer import PaneWriter
-    from gshtui.programs.program_link import ProgramLink
-    from gshtui.programs.status import KnownStatus
+    from gshtui.programs.pane.pane_view import Seen, SessionError
+    from gshtui.programs.pane.pane_writer import PaneWriter
+    from gshtui.programs.pane.program_link import ProgramLink
+    from gshtui.programs.session.cli_session import CliSession
+    from gshtui.programs.status.evidence import LiveSource
+    from gshtui.programs.status.status import KnownStatus
     from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 
 PERSON = "person"
@@ -85,7 +85,7 @@ class Programs:
         `telling`: those that say something.
         """
         from gshtui.programs.acp.acp_commands import KNOWN
-        from gshtui.programs.hooks import state
+        from gshtui.programs.hooks.hooks import state
 
         profile = await self.profile(row)
         found: list[tuple[str, str]] = []
@@ -147,7 +147,7 @@ class Programs:
     async def version_notice(self, row: AgentRow) -> Noticed | None:
         """What a person is told, once for each version, of one whose screens were never seen; `None`: nothing."""
         from gshtui.programs.acp.acp_commands import KNOWN
-        from gshtui.programs.hooks import state
+        from gshtui.programs.hooks.hooks import state
 
         if not row.version_seen or not await asyncio.to_thread(self._versions.note, row.profile, row.version):
             return None
@@ -164,15 +164,15 @@ class Programs:
 
     async def writer(self, server: TmuxServer, pane: str, name: str, argv: Sequence[str]) -> PaneWriter:
         """The writer for a terminal that is not an agent's; `argv` is the command line that started it."""
-        from gshtui.programs.pane_view import PaneView
-        from gshtui.programs.pane_writer import PaneWriter
+        from gshtui.programs.pane.pane_view import PaneView
+        from gshtui.programs.pane.pane_writer import PaneWriter
 
         loaded = await self._folder.current()
         return PaneWriter(PaneView(server, pane, name, loaded.for_argv(argv), loaded.of_process))
 
     async def session(self, server: TmuxServer, row: AgentRow) -> CliSession:
         """The conversation with the program that runs in the agent's terminal; one, so that texts never mix."""
-        from gshtui.programs.cli_session import CliSession
+        from gshtui.programs.session.cli_session import CliSession
 
         key = (row.id, row.pid)
         profile, loaded = await self.profile(row), await self._folder.current()
@@ -190,7 +190,7 @@ class Programs:
         return self._links[key]
 
     def _new_link(self, server: TmuxServer, row: AgentRow, profile: Profile) -> ProgramLink | None:
-        from gshtui.programs.live_sources import link_to
+        from gshtui.programs.session.live_sources import link_to
 
         return link_to(self._allowed(profile), server, row)
 
@@ -216,7 +216,7 @@ class Programs:
             newest: its row at any later moment.
             glance: they are ended soon, so no connection among them is the one by which others reach the program.
         """
-        from gshtui.programs.live_sources import live_sources
+        from gshtui.programs.session.live_sources import live_sources
 
         async def last_turn() -> TurnText | None:
             now = newest()
@@ -231,7 +231,7 @@ class Programs:
 
     def _environ(self, row: AgentRow, profile: Profile) -> dict[str, str]:
         """The environment of the agent's program, as far as it says where its files are."""
-        from gshtui.programs import launch
+        from gshtui.programs.session import launch
 
         return {**caller_environ(), **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
 
@@ -253,7 +253,7 @@ class Programs:
             FleetError: it has no mode like the one that is asked for, or cannot be held to the limit.
         """
         from gshtui.guard.modes import strictest
-        from gshtui.programs import program_modes
+        from gshtui.programs.profiles import program_modes
 
         profile, argv = await self._requested(request)
         asked = request.mode
@@ -283,7 +283,8 @@ class Programs:
         self, profile: Profile, argv: Sequence[str], mode: GuardMode, request: SpawnRequest, environ: Mapping[str, str]
     ) -> bool:
         """Whether this version of a program has the mode, by its help where not every one has."""
-        from gshtui.programs import launch, program_modes
+        from gshtui.programs.profiles import program_modes
+        from gshtui.programs.session import launch
         from gshtui.text.linear_regex import compile_linear
 
         rule = program_modes.passed_rule(profile, mode)
@@ -324,7 +325,8 @@ class Programs:
             mode: one that the program has.
             by: `PERSON`: who chose that, so that the program's own settings do not count.
         """
-        from gshtui.programs import launch, own_modes, program_modes
+        from gshtui.programs.profiles import program_modes
+        from gshtui.programs.session import launch, own_modes
 
         profile, argv = await self._command(row, request)
         profile = self._allowed(profile)
@@ -380,7 +382,7 @@ class Programs:
 
     async def plan(self, row: AgentRow, request: SpawnRequest, environ: Mapping[str, str]) -> AgentStart:
         """What a restart would make of its conversation, with nothing to run. Raises `FleetError`."""
-        from gshtui.programs import launch
+        from gshtui.programs.session import launch
 
         profile, argv = await self._command(row, request)
         if row.host:
@@ -411,7 +413,7 @@ class Programs:
         One whose screen says neither for long enough within its profile's time may show its input all the same, or have
         opened its conversation: that is enough.
         """
-        from gshtui.programs.pane_view import SessionError
+        from gshtui.programs.pane.pane_view import SessionError
 
         session = await self.session(server, row)
         try:
@@ -432,7 +434,7 @@ class Programs:
             request: how it was started.
             here: the copy is to work in the same folder.
         """
-        from gshtui.programs import launch
+        from gshtui.programs.session import launch
 
         profile = await self.profile(row)
         if row.host:
@@ -500,7 +502,7 @@ class Programs:
     async def whole_question(self, server: TmuxServer, row: AgentRow, question: OpenQuestion) -> OpenQuestion:
         """What a program asks on its screen, with all that it is about: by its transcript, else by what its terminal
         has above the screen."""
-        from gshtui.programs.asked_call import whole_question
+        from gshtui.programs.transcripts.asked_call import whole_question
 
         if (link := await self.link(server, row)) is not None and link.asks(question.id):
             return question  # its protocol has told all of it
@@ -525,8 +527,8 @@ class Programs:
 
     async def glance(self, server: TmuxServer, row: AgentRow) -> dict[str, Any]:
         """The program's current status by one look, weighed as in what follows it."""
-        from gshtui.programs.pane_view import SessionError
-        from gshtui.programs.status import by_foreground
+        from gshtui.programs.pane.pane_view import SessionError
+        from gshtui.programs.status.status import by_foreground
 
         session, link = await self.session(server, row), await self.link(server, row)
         if link is not None and await link.connected() and (told := link.evidence) is not None:
@@ -566,8 +568,8 @@ class Programs:
 
     async def _weighed(self, row: AgentRow, seen: Seen) -> KnownStatus:
         """The status of a program that thinks, by its screen, its record and its transcript."""
-        from gshtui.programs.live_sources import live_sources
-        from gshtui.programs.status import StatusFacts, decide
+        from gshtui.programs.session.live_sources import live_sources
+        from gshtui.programs.status.status import StatusFacts, decide
 
         sources = live_sources(seen.profile, row, self._environ(row, seen.profile), lambda: self.last_turn(row))
         for source in sources:
@@ -601,14 +603,14 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 def _mode_hint(profile: Profile) -> str:
     """Which modes it does have."""
-    from gshtui.programs import program_modes
+    from gshtui.programs.profiles import program_modes
 
     return known_names("modes", offered) if (offered := program_modes.offered(profile)) else "Leave the mode out."
 
 
 def from_session_error(error: SessionError) -> FleetError:
     """The fleet's error for one of a conversation's."""
-    from gshtui.programs.pane_view import PASSES
+    from gshtui.programs.pane.pane_view import PASSES
 
     kind = _KINDS.get(error.kind, "busy" if error.kind in PASSES else "tmux")
     return FleetError(kind, error.message, hint=error.hint)

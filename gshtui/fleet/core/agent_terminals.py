@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from gshtui.bus.agent_data import ENDED_STATUSES, REMOTE, AgentRow, remote_socket
 from gshtui.hosts.host_link import HostLinks
-from gshtui.programs.profile import GENERIC
+from gshtui.programs.profiles.profile import GENERIC
 from gshtui.settings.paths import runtime_dir
 from gshtui.system import process_tree
 from gshtui.system.time_limit import time_limit

@@ -15,9 +15,9 @@ from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.own_questions import OwnQuestions
 from gshtui.fleet.native.direct_line import direct_line
 from gshtui.guard.approval.open_approvals import OpenApprovals
-from gshtui.programs import hook_answers
-from gshtui.programs.cli_session import CliSession
-from gshtui.programs.pane_view import SessionError
+from gshtui.programs.hooks import hook_answers
+from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.session.cli_session import CliSession
 
 
 class Answerer:

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 def remove_agent_files(data: Path, agent: str) -> None:
     """Remove the agent's files, if any. Blocks for a moment; never raises."""
     from gshtui.fleet.native.spec import SpecError, spec_path
-    from gshtui.programs.hook_reports import spool_path  # a short call takes nobody off the roster
+    from gshtui.programs.hooks.hook_reports import spool_path  # a short call takes nobody off the roster
 
     try:
         orders = spec_path(data, agent)
@@ -292,7 +292,7 @@ class Fleet:
             raise out_of_reach(row)
         if row.kind != "cli" or is_over(row) or not row.pane:
             return ExplainedStatus(row, None)
-        from gshtui.programs.hook_reports import spool_path
+        from gshtui.programs.hooks.hook_reports import spool_path
 
         known, files = await self._follower.explained(row)
         silent = await self._programs.silent_sources(row, {one.source for one in known.evidences} if known else set())

@@ -24,13 +24,13 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.fleet_context import FleetContext
 from gshtui.fleet.lifecycle.program_usage import ProgramUsage
-from gshtui.programs.cli_session import CliSession, SessionError
-from gshtui.programs.evidence import QUIET, WORKING
-from gshtui.programs.hook_reports import HookFeed
-from gshtui.programs.look_pace import Pacer
-from gshtui.programs.profile import LoadedProfiles, Profile
-from gshtui.programs.status import KnownStatus
-from gshtui.programs.status_watcher import CliStatus
+from gshtui.programs.hooks.hook_reports import HookFeed
+from gshtui.programs.profiles.profile import LoadedProfiles, Profile
+from gshtui.programs.session.cli_session import CliSession, SessionError
+from gshtui.programs.session.status_watcher import CliStatus
+from gshtui.programs.status.evidence import QUIET, WORKING
+from gshtui.programs.status.look_pace import Pacer
+from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.tasks import cancel_and_wait, start_job

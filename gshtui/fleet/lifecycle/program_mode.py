@@ -9,9 +9,9 @@ from __future__ import annotations
 from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode
 from gshtui.fleet.core.agent_programs import Programs, from_session_error
 from gshtui.fleet.core.ports import FleetError
-from gshtui.programs.pane_view import SessionError
-from gshtui.programs.profile import Profile
-from gshtui.programs.program_modes import offered, refusal
+from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.profiles.profile import Profile
+from gshtui.programs.profiles.program_modes import offered, refusal
 from gshtui.text.similar_names import known_names
 from gshtui.tmux.server import TmuxServer
 

@@ -17,7 +17,7 @@ from gshtui.fleet.core.agent_programs import Programs, from_session_error, is_kn
 from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.core.fleet_context import is_away, out_of_reach
 from gshtui.fleet.core.ports import FleetError
-from gshtui.programs.pane_view import PASSES, SessionError
+from gshtui.programs.pane.pane_view import PASSES, SessionError
 from gshtui.system.ids import new_id
 from gshtui.tmux.readiness import wait_ready
 from gshtui.tmux.server import TmuxServer

@@ -13,7 +13,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.mail.mail_service import MailService
 from gshtui.fleet.mail.outbox import Address, MailOutbox
-from gshtui.programs.profile import takes_code
+from gshtui.programs.profiles.profile import takes_code
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 

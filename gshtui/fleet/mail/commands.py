@@ -40,7 +40,7 @@ from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.mail.mail_service import MailService
 from gshtui.fleet.mail.outbox import PARENT, Address, MailOutbox
 from gshtui.guard.policy import shell_policy
-from gshtui.programs.profile import Profile, takes_code
+from gshtui.programs.profiles.profile import Profile, takes_code
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.system.time_limit import time_limit

@@ -24,7 +24,7 @@ from gshtui.fleet.mail.delivery_state import Answered, DeliveryState, no_call
 from gshtui.fleet.mail.transports import DeliveryUnsure, MailTransports, NotDeliverable, RecipientGone, Route
 from gshtui.fleet.mail.unsent_prompts import LOOK_EVERY as UNSENT_EVERY
 from gshtui.fleet.mail.unsent_prompts import UnsentPrompts
-from gshtui.programs.pane_view import BLOCKS, SessionError
+from gshtui.programs.pane.pane_view import BLOCKS, SessionError
 from gshtui.store.engine.store_errors import PASSING, StoreError
 from gshtui.store.record.store import Store
 from gshtui.system.calm_look import until_calm_look

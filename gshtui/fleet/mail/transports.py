@@ -20,10 +20,10 @@ from gshtui.bus.letter import PERSON, Letter
 from gshtui.fleet.core.agent_programs import Programs, is_known
 from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.inbox import framed_letter
-from gshtui.programs.cli_session import CliSession
-from gshtui.programs.pane_view import PASSES, SessionError
-from gshtui.programs.pane_writer import Whereabouts
-from gshtui.programs.status import ANIMATED
+from gshtui.programs.pane.pane_view import PASSES, SessionError
+from gshtui.programs.pane.pane_writer import Whereabouts
+from gshtui.programs.session.cli_session import CliSession
+from gshtui.programs.status.status import ANIMATED
 from gshtui.programs.transcripts.transcript_readers import READERS
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store

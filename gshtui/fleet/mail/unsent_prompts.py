@@ -20,9 +20,9 @@ from gshtui.fleet.core.fleet_context import from_store_error
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.mail.delivery_state import DeliveryState
 from gshtui.fleet.mail.inbox import framed_letter
-from gshtui.programs.cli_session import CliSession
-from gshtui.programs.pane_view import SessionError
-from gshtui.programs.pane_writer import Whereabouts
+from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.pane.pane_writer import Whereabouts
+from gshtui.programs.session.cli_session import CliSession
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
-from gshtui.programs.foreground import SHELLS, Foreground, front, is_shell
+from gshtui.programs.screen.foreground import SHELLS, Foreground, front, is_shell
 from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.environment import program_environment

@@ -16,9 +16,9 @@ from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.terminal_tools.shared_shell import SharedShell, ShellChoice
-from gshtui.programs.foreground import is_shell
-from gshtui.programs.pane_view import SessionError
-from gshtui.programs.pane_writer import PaneWriter
+from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.pane.pane_writer import PaneWriter
+from gshtui.programs.screen.foreground import is_shell
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import plain
 from gshtui.tmux.panes import PaneInfo

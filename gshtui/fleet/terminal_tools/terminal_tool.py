@@ -27,8 +27,8 @@ from gshtui.fleet.terminal_tools.targets import (
     from_typing_error,
 )
 from gshtui.guard.policy import shell_policy
-from gshtui.programs.pane_view import SessionError
-from gshtui.programs.pane_writer import PaneWriter, Sent, State
+from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.pane.pane_writer import PaneWriter, Sent, State
 from gshtui.text.sanitise import one_line, plain
 from gshtui.text.truncation import original_size
 from gshtui.tmux.marker import Marker, text_since

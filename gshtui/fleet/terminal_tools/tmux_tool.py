@@ -25,10 +25,10 @@ from gshtui.fleet.terminal_tools.targets import (
     is_of_project,
 )
 from gshtui.guard.policy import shell_policy
-from gshtui.programs.cli_session import said_since
-from gshtui.programs.pane_view import Seen, SessionError
-from gshtui.programs.pane_writer import Sent
-from gshtui.programs.screen_reading import essence, same_question
+from gshtui.programs.pane.pane_view import Seen, SessionError
+from gshtui.programs.pane.pane_writer import Sent
+from gshtui.programs.screen.screen_reading import essence, same_question
+from gshtui.programs.session.cli_session import said_since
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line, plain, visible
 from gshtui.text.truncation import original_size

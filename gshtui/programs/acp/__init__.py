@@ -1,0 +1,1 @@
+"""The client side of the Agent Client Protocol."""

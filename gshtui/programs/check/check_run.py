@@ -21,8 +21,8 @@ import psutil
 
 from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, keep_result
 from gshtui.programs.check.check_setup import read_setup
-from gshtui.programs.profile import Profile, own_folder
-from gshtui.programs.program_versions import ProgramVersions
+from gshtui.programs.profiles.profile import Profile, own_folder
+from gshtui.programs.profiles.program_versions import ProgramVersions
 from gshtui.settings import paths
 from gshtui.system import processes
 from gshtui.system.struct_types import learned

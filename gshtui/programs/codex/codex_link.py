@@ -21,10 +21,10 @@ from gshtui.programs.codex.codex_questions import CodexRequest, is_codex_questio
 from gshtui.programs.codex.codex_threads import CodexThread, CodexThreads
 from gshtui.programs.codex.message_fields import table_of, tables_of, text_of, words_of
 from gshtui.programs.codex.thread_modes import is_wider, mode_of, permissions_of
-from gshtui.programs.evidence import Evidence
-from gshtui.programs.pane_view import SessionError
-from gshtui.programs.profile import Profile
-from gshtui.programs.program_link import ProgramLink
+from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.pane.program_link import ProgramLink
+from gshtui.programs.profiles.profile import Profile
+from gshtui.programs.status.evidence import Evidence
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, start_job
 

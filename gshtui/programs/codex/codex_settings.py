@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gshtui.programs.codex.message_fields import table_of, text_of
 from gshtui.programs.codex.thread_modes import Permissions
-from gshtui.programs.settings_files import content_of, folders_above
+from gshtui.programs.profiles.settings_files import content_of, folders_above
 
 _SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
 """Strictest first."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from gshtui.bus.agent_data import GuardMode, ProgramMode
 from gshtui.guard.modes import MODES
 from gshtui.programs.codex.message_fields import table_of, text_of
-from gshtui.programs.profile import Profile
+from gshtui.programs.profiles.profile import Profile
 
 _SANDBOXES = {
     "read-only": "readOnly",

@@ -1,0 +1,1 @@
+"""OpenCode and Kilo through their server."""

@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
-from gshtui.programs.evidence import Evidence
 from gshtui.programs.opencode.server_address import ServerAddress, find_server
 from gshtui.programs.opencode.server_client import ServerClient, ServerError
 from gshtui.programs.opencode.server_questions import ServerRequest, is_server_question, with_reason
 from gshtui.programs.opencode.server_state import ServerState
-from gshtui.programs.pane_view import SessionError
-from gshtui.programs.program_link import ProgramLink
-from gshtui.programs.screen_reading import without_styles
+from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.pane.program_link import ProgramLink
+from gshtui.programs.screen.screen_reading import without_styles
+from gshtui.programs.status.evidence import Evidence
 from gshtui.programs.transcripts.opencode_transcript import is_shown_as, title_shown
 from gshtui.programs.transcripts.program_transcript import mapping, sequence, words_of
 from gshtui.tmux.panes import PaneInfo

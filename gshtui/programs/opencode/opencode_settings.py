@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from gshtui.bus.agent_data import GuardMode
-from gshtui.programs.settings_files import content_of, folders_above, json_of
+from gshtui.programs.profiles.settings_files import content_of, folders_above, json_of
 from gshtui.programs.transcripts.program_transcript import mapping, words_of
 
 VARIABLE = "OPENCODE_PERMISSION"

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gshtui.programs.profile import Profile
-from gshtui.programs.screen_reading import search, without_styles
+from gshtui.programs.profiles.profile import Profile
+from gshtui.programs.screen.screen_reading import search, without_styles
 from gshtui.programs.transcripts.transcript_readers import home_of
 
 _LATE = "gemini"

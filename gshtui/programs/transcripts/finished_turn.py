@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from gshtui.programs.evidence import Evidence, LiveSource, Rank
+from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.transcripts.transcript_readers import TurnText
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.tasks import cancel_and_wait

@@ -56,7 +56,7 @@ class UnmetTerminals:
                     self._offer(command, event.text)
 
     def _offer(self, command: str, output: str) -> None:
-        from gshtui.programs.terminal_programs import complains
+        from gshtui.programs.screen.terminal_programs import complains
 
         if not complains(output):
             return

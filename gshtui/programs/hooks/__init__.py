@@ -1,0 +1,1 @@
+"""The hooks that a program is started with: their configuration, their reports, and answers through them."""

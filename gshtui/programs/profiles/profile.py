@@ -1,0 +1,674 @@
+"""Profiles of programs: how each one starts, looks, takes input, resumes and reports. Data files, typed here.
+
+A file with `extends` changes single keys of another profile (`profile_overlay.py`); any other file is a whole profile.
+One with an unknown key, a bad pattern or a contradiction is rejected with a sentence that names file and key; other
+profiles stay usable. Loaded by the fleet and by the commands `profiles` and `hooks`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_type_hints
+
+import msgspec
+
+from gshtui.bus.agent_data import GuardMode, Meaning
+from gshtui.programs.profiles import profile_bundle
+from gshtui.programs.profiles.profile_overlay import EXTENDS, OverlayError, overlaid
+from gshtui.settings import paths, plugins
+from gshtui.settings.toml_file import load_toml, read_bytes
+from gshtui.system.struct_types import learned
+from gshtui.text.linear_regex import LinearError, compile_linear
+from gshtui.text.similar_names import known_names
+from gshtui.text.version_order import is_within, newest, oldest
+
+GENERIC = "repl"
+"""The profile for programs without their own."""
+Status = Literal["starting", "thinking", "tool", "waiting", "idle"]
+HookKind = Literal["", "claude", "codex", "gemini", "opencode"]
+RecordKind = Literal["", "claude", "qwen"]
+STATUS_RECORDS = frozenset({"claude"})
+"""The kinds of records that tell a status; others tell only the conversation and the version."""
+ProtocolKind = Literal["", "codex", "opencode"]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=3600)]
+T = TypeVar("T")
+_READS, _PATTERN = "reads", "pattern"
+Reads = Annotated[T, msgspec.Meta(extra={_READS: True})]
+"""The type of a key that only says how the program is read; a bundle of rules may set such keys, and no others."""
+Pattern = Annotated[str, msgspec.Meta(extra={_READS: True, _PATTERN: True})]
+"""The type of such a key that is a pattern: it is compiled when the file is read."""
+Shape = Annotated[str, msgspec.Meta(extra={_PATTERN: True})]
+"""A pattern that decides what is put into a command line."""
+_NAME = re.compile(r"^[a-z0-9][a-z0-9-]{0,31}$")
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of a profile."""
+
+
+class StatusRule(_Table, frozen=True, kw_only=True):
+    """A rule for reading the screen. Rules are tried in order; the first match gives the status.
+
+    Every pattern of `all` must be found in some line, none of `none` in any. Patterns are searched line by line.
+    """
+
+    status: Reads[Status]
+    name: Reads[str] = ""
+    """By which an overlay changes or removes it; unique in its profile."""
+    all: tuple[Pattern, ...] = ()
+    none: tuple[Pattern, ...] = ()
+    footer: tuple[Pattern, ...] = ()
+    """Patterns that must be found below the input, each."""
+    zone: Reads[Literal["screen", "last"]] = "screen"
+    """Where `all` and `none` search. screen: the last `lines` lines with text; last: the cursor's line."""
+    lines: Reads[int] = 24
+    input: Reads[bool | None] = None
+    """The input must be on the screen, or must not be; unset: either."""
+    title: Pattern = ""
+    """A pattern that the terminal's title must also match."""
+    dialog: Reads[bool] = False
+    """The status `waiting` is in one of the program's own dialogs, which a key closes; it is not a question."""
+    doing: Reads[str] = ""
+    """The program's activity, in a few words; `{1}` is the first group of the first pattern, `{title}` a dialog's own
+    title as far as one is seen."""
+
+
+class TitleRules(_Table, frozen=True, kw_only=True):
+    """Patterns of the terminal's title, where the program keeps its status there. Empty: it says nothing."""
+
+    busy: Pattern = ""
+    waiting: Pattern = ""
+    idle: Pattern = ""
+
+
+class InputRules(_Table, frozen=True, kw_only=True):
+    """Where the program takes its input."""
+
+    line: Pattern = ""
+    """Pattern of the input's first line; group 1 is the typed text. Empty: unknown. An empty row is an input only where
+    it fits this, and `above` fits the line above it."""
+    above: Pattern = ""
+    """Pattern of the line above it."""
+    below: Pattern = ""
+    """Pattern of the line right below it, for an input between two rules."""
+    more: Pattern = ""
+    """Pattern of a further line of the same input; group 1 as above."""
+    footer: Reads[int] = 10
+    """Most lines with text that may be below it."""
+    bar: Pattern = ""
+    """Pattern of a question's line; above such a line, what looks like the input is not the input."""
+    frame: Pattern = ""
+    """Pattern of lines above it that belong to it, not to the conversation."""
+    block: Reads[bool] = False
+    """The input is all lines in a row that match `line`, found from below."""
+    cursor: Reads[bool] = False
+    """The terminal's cursor stands in the input for as long as it takes text. Where it is elsewhere, something of the
+    program's own is in front, and what looks like the input is none."""
+    late: Reads[bool] = False
+    """What is entered leaves the input before it stands above it."""
+    hints: tuple[Pattern, ...] = ()
+    """What an empty input shows, as patterns of group 1. Dimmed text never counts as input."""
+    unfinished: Pattern = ""
+    """Pattern of the cursor's line while the program waits for the rest of an incomplete input."""
+
+
+class RestRules(_Table, frozen=True, kw_only=True):
+    """What shows that its turn is over. That its input is on the screen does not, with most programs."""
+
+    input: Reads[bool] = False
+    """Its input is on the screen only while it rests: it shows none while it works."""
+    done: tuple[Pattern, ...] = ()
+    """Patterns of a row that it prints above its input at the end of a turn."""
+    interrupted: tuple[Pattern, ...] = ()
+    """The same, of a turn that was interrupted."""
+    footer: tuple[Pattern, ...] = ()
+    """Patterns of a row below its input that is there only while it rests."""
+
+
+class QuestionRules(_Table, frozen=True, kw_only=True):
+    """How a question with choices looks. A screen that differs in any point is not read as one."""
+
+    choice: Pattern = ""
+    """Pattern of a choice's first line: group 1 is its number, group 2 its label. Empty: `buttons`, or none."""
+    also: Pattern = ""
+    """Pattern of the line of a choice without a number among those that have one; group 1 is its label."""
+    means: dict[Meaning, tuple[Shape, ...]] = {}
+    """Patterns of labels by what they mean (once, more, deny, words, mode, or nothing), before our own words."""
+    typed: Pattern = ""
+    """Pattern of the labels of choices that want words, which are typed behind them."""
+    cut: Pattern = ""
+    """Pattern of a line which says that a part of the question is out of sight."""
+    mark: Pattern = ""
+    """Pattern of the line of the choice under the cursor; exactly one line matches. Empty: it has a background of its
+    own."""
+    buttons: Reads[tuple[str, ...]] = ()
+    """The labels that a row of buttons may have; the one with a background of its own is under the cursor."""
+    keys: Pattern = ""
+    """Pattern of one choice in a row of them, each chosen by its key alone: group 1 is the key, group 2 its label."""
+    end: Pattern = ""
+    """Pattern of the line above such a row; another line there says that a part of the question is out of sight."""
+    letters: Pattern = ""
+    """Pattern of a question in front of the cursor that is answered by a letter and Enter: group 1 is the question,
+    group 2 its choices, such as `(Y)es/(N)o`."""
+    footer: Pattern = ""
+    """Pattern of the first line with text below the choices, or behind the buttons."""
+    above: Pattern = ""
+    """Pattern of the line above the question."""
+    outer: Pattern = ""
+    """Pattern of the line above a question in which lines such as `above` may be again."""
+    first: Pattern = ""
+    """Pattern of the question's first line, for a program that draws nothing above it."""
+    frame: Reads[str] = ""
+    """Characters at both ends of a line that are no part of it."""
+    panel: Reads[bool] = False
+    """It has a background of its own; what is right of that belongs to something else."""
+    hint: Pattern = ""
+    """Pattern of what stands behind a label and is no part of it."""
+
+
+class TextRules(_Table, frozen=True, kw_only=True):
+    """How a text is written so that the program takes all of it, as text."""
+
+    first: dict[str, str] = {}
+    """Beginnings that the program acts upon instead of reading them → what is written before one so that it is read.
+    Empty: there is no way, and such a text is refused."""
+    last: dict[str, str] = {}
+    """Ends by which the program would not take the Enter → what is written behind one. Empty: refused."""
+    completes: tuple[str, ...] = ()
+    """Beginnings of a last word at which the program offers completions, and would take the Enter for one of them; a
+    blank is written behind such a word."""
+    lines: Literal["many", "one"] = "many"
+    """many: a text of several lines is entered as one. one: it would be entered line by line, so it is refused."""
+    close: str = ""
+    """Appended to a text of several lines, which the program would otherwise wait to continue."""
+    tab: str = "\t"
+    """What a tab is written as, where the program would complete something at it."""
+    most: int = 0
+    """Characters that it takes at once; 0: no limit is known."""
+
+
+class ProfileTiming(_Table, frozen=True, kw_only=True):
+    """Seconds."""
+
+    start: Seconds = 60.0
+    """Longest that it may take to be ready."""
+    settle: Seconds = 0.5
+    """The screen must have stood still for this long before it is typed to for the first time."""
+    enter: Seconds = 0.2
+    """Between a paste and Enter."""
+    idle: Seconds = 10.0
+    """Still for this long means idle when nothing else is known."""
+    shown: Seconds = 5.0
+    """Longest until pasted text shows in the input, and until entered text has left it."""
+    fresh: Seconds = 90.0
+    """A hook that says `working` is believed for this long without any sign of life on the screen."""
+    veto: Seconds = 2.0
+    """A screen that contradicts a newer source has to do so for this long."""
+    rest: Seconds = 1.5
+    """Where no title says more, a screen that looks idle must have stood still for this long: an answer may be growing
+    above the input. Less where the program shows all the time that it works."""
+
+
+class ProfileKeys(_Table, frozen=True, kw_only=True):
+    """Keys by tmux's names."""
+
+    interrupt: tuple[str, ...] = ("Escape",)
+    exit: tuple[str, ...] = ("C-c", "C-c")
+    exit_text: str = ""
+    """Typed and entered before `exit` is pressed."""
+    clear: tuple[str, ...] = ("C-u",)
+    """The key that clears the input; pressed again while text is left, never into an empty input."""
+
+
+class ConversationRules(_Table, frozen=True, kw_only=True):
+    """Arguments that name a conversation; `{id}` is its id."""
+
+    mint: tuple[str, ...] = ()
+    """Starts one under our id, a UUID. Empty: the program makes the id, and its hooks report it."""
+    resume: tuple[str, ...] = ()
+    """Resumes one. Empty: it cannot."""
+    fork: tuple[str, ...] = ()
+    """Starts a new one as a copy of one. Besides `{id}`, `{new}` is a fresh id for the copy, a UUID, `{file}` the path
+    of the transcript of the one that is copied, and `{cwd}` the folder of the copy. Empty: it cannot."""
+    fork_stays: bool = False
+    """A copy goes on in the original's folder, wherever it is started; so it gets no worktree of its own."""
+    place: Literal["end", "first"] = "end"
+    """Where they go: after the other arguments, or right after the program (a subcommand)."""
+    home: Shape = ""
+    """What its screen shows until it has opened the conversation that it was started with; a text would go elsewhere.
+    Empty: it takes no text before, or another way is known to tell."""
+    id: Shape = "^[A-Za-z0-9][A-Za-z0-9_-]{5,79}$"
+    """What an id looks like; anything else is never put into a command line."""
+
+
+class HookRules(_Table, frozen=True, kw_only=True):
+    """How the program can be made to report by itself."""
+
+    kind: HookKind = ""
+    events: dict[str, str] = {}
+    """Event of the program → status. `ended` and `said` (a message, no status) are allowed too."""
+    answers: dict[str, str] = {}
+    """Choices of its permission box that its hook can give instead: label → `allow` or `deny`. Empty: it cannot."""
+    prompt: str = ""
+    """The event that reports an accepted prompt."""
+    early: bool = False
+    """It reports the end of a turn before its screen has shown all of it: until then, the screen counts."""
+    needs: str = ""
+    """What a person has to do once after the installation."""
+
+
+class ProgramModeRule(_Table, frozen=True, kw_only=True):
+    """One of the program's own modes."""
+
+    name: Reads[str]
+    """As the program calls it."""
+    like: GuardMode | Literal[""] = ""
+    """Our mode that allows as much. Empty: none does, or its name alone does not tell."""
+    arguments: tuple[str, ...] = ()
+    """Start the program in it."""
+    environment: dict[str, str] = {}
+    """Variables that do, or help."""
+    help: Shape = ""
+    """Pattern of a line of its `--help` by which this version has it. Empty: every version has."""
+    shown: tuple[Pattern, ...] = ()
+    """Patterns of a line beside the input, any of which says that the program is in it."""
+
+
+class ModeRules(_Table, frozen=True, kw_only=True):
+    """How the program is told how much it may do unasked, and shows it."""
+
+    each: tuple[ProgramModeRule, ...] = ()
+    """Of those that are like the same one of ours, the first is the one that is passed."""
+    chosen: Shape = ""
+    """Pattern of arguments, separated by blanks, by which a command line chooses by itself, or is for something that
+    has no mode."""
+    keys: tuple[str, ...] = ()
+    """Take it at rest to the next of its modes. Empty: it keeps the one that it was started in."""
+    above: Reads[int] = 0
+    """Lines above the input in which a mode may be shown, besides those below."""
+    none: str = ""
+    """What it does, where it has no modes; the end of a sentence."""
+
+
+class Profile(_Table, frozen=True, kw_only=True):
+    """One program."""
+
+    name: str
+    title: str
+    """As people call it."""
+    programs: tuple[str, ...] = ()
+    """File names of the executable; a command line that starts with one of them gets this profile."""
+    bare: bool = False
+    """Only a command line without a script, command or module gets this profile."""
+    argv: tuple[str, ...] = ()
+    """The command line if only the profile is named."""
+    offered: tuple[str, ...] = ()
+    """Arguments that are passed if the program's `--help` mentions the first of them."""
+    ai: bool = True
+    """A program that thinks; still for a few seconds means nothing."""
+    shell: bool = False
+    """Whether it is a shell: what is typed is a command, and it is idle exactly while it is in the foreground."""
+    notes: Reads[tuple[str, ...]] = ()
+    """Traps that are known and not handled by the rules; shown to people."""
+    scrub: tuple[str, ...] = ()
+    """Environment variables that it must not inherit; `NAME*` is a prefix."""
+    environment: dict[str, str] = {}
+    """Environment variables that it gets."""
+    protocol: ProtocolKind = ""
+    """The protocol of its own by which it is connected to, beside its screen (`programs/codex/`, `programs/opencode/`).
+    Empty: everything is read from its screen and typed."""
+    seen: Reads[tuple[str, ...]] = ()
+    """Versions whose screens were seen; what is between the oldest and the newest counts as well. None: it was made
+    from the program's documentation, and is untested."""
+    login: bool = False
+    """Only its login was seen: all else is guessed from movement."""
+    version_flag: str = ""
+    """The argument with which the program prints its version and ends. Empty: it is never run for that."""
+    input: InputRules = InputRules()
+    rest: RestRules = RestRules()
+    question: QuestionRules = QuestionRules()
+    text: TextRules = TextRules()
+    titles: TitleRules = TitleRules()
+    rules: tuple[StatusRule, ...] = ()
+    timing: ProfileTiming = ProfileTiming()
+    keys: ProfileKeys = ProfileKeys()
+    conversation: ConversationRules = ConversationRules()
+    hooks: HookRules = HookRules()
+    modes: ModeRules = ModeRules()
+    record: RecordKind = ""
+    """The kind of file that describes its running session (`programs/session/session_record.py`); empty: none."""
+
+    def knows(self, version: str) -> bool:
+        """Whether the rules about its screen were seen to hold for this version; so for one that is unknown (empty)."""
+        return not self.ai or not version or is_within(version, self.seen)
+
+    def seen_nearest(self, version: str) -> str:
+        """The version nearest to this one with which its screen was seen; empty: none was."""
+        if not self.seen or version in self.seen:
+            return version if self.seen else ""
+        return oldest(self.seen) if oldest((version, *self.seen)) == version else newest(self.seen)
+
+
+def is_untested(profile: Profile) -> bool:
+    """Whether nobody has seen the program's screens with this profile."""
+    return profile.ai and not profile.seen
+
+
+def takes_code(profile: Profile) -> bool:
+    """Whether it is a shell or an interpreter, which runs what is typed."""
+    return not profile.ai and profile.name != GENERIC
+
+
+class ProfileError(Exception):
+    """A profile cannot be used; one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedProfiles:
+    """The profiles by name, their origins, and the problems of those that could not be loaded."""
+
+    profiles: dict[str, Profile] = field(default_factory=dict[str, Profile])
+    origins: dict[str, Path] = field(default_factory=dict[str, Path])
+    problems: tuple[str, ...] = ()
+
+    def get(self, name: str) -> Profile:
+        """The profile with this name. Raises `ProfileError` if there is none."""
+        if name not in self.profiles:
+            known = known_names("profiles", sorted(self.profiles))
+            raise ProfileError(f"There is no profile {name[:40]!r}. {known}")
+        return self.profiles[name]
+
+    def for_argv(self, argv: Sequence[str]) -> Profile:
+        """The profile of a command line, by its program, even after `env` or `npx`; else the generic one."""
+        before = 0  # words, without the variables that `env` sets
+        for at, word in enumerate(argv):
+            name = Path(word).name.removeprefix("-")
+            before += "=" not in word or word.startswith("-")
+            if before > _MOST_BEFORE:
+                break
+            for profile in self.profiles.values():
+                if name in profile.programs and not (profile.bare and script_of(argv[at + 1 :])):
+                    return profile
+            if name not in _LAUNCHERS and "=" not in word and not word.startswith("-"):
+                break
+        return self.profiles.get(GENERIC) or Profile(name=GENERIC, title="program", ai=False)
+
+    def of_process(self, argv: Sequence[str]) -> Profile:
+        """The profile of a running program, by its command line from the system, which may be an interpreter's."""
+        script = script_of(argv[1:])
+        if script and not script.startswith("-") and Path(argv[0]).name.startswith(_INTERPRETERS):
+            return self.for_argv((script,))
+        return self.for_argv(argv)
+
+
+_MOST_BEFORE = 4
+"""Words in which a program is looked for, its own the last."""
+_INTERPRETERS = ("python", "node", "bun", "deno", "sh", "bash", "ruby", "perl")
+_VALUED = frozenset(("-O", "+O", "-o", "-W", "-X", "--rcfile", "--init-file", "--check-hash-based-pycs"))
+"""Options of shells and interpreters that take a value."""
+
+
+def _chars(option: str) -> str:
+    """The letters of short options in one word, such as `ic` for `-ic`; empty for any other word."""
+    letters = option[1:]
+    return letters if option[:1] == "-" and letters.isascii() and letters.isalpha() else ""
+
+
+def script_of(arguments: Sequence[str]) -> str:
+    """What arguments have a shell or an interpreter run in place of reading from its terminal; empty when nothing."""
+    skip = False
+    for word in arguments:
+        if skip:
+            skip = False
+        elif word in _VALUED:
+            skip = True
+        elif "i" in (letters := _chars(word)) and letters[-1] not in "cm":
+            return ""
+        elif not word.startswith(("-", "+")) or (letters and letters[-1] in "cme"):
+            return word
+    return ""
+
+
+_LAUNCHERS = frozenset({"env", "npx", "bunx", "pnpm", "dlx", "uvx", "nice", "node", "exec", "run", "pipx"})
+
+
+Tables = Mapping[str, Any]
+"""A profile as its file has it."""
+
+
+def load(folder: Path | None = None, before: LoadedProfiles | None = None) -> LoadedProfiles:
+    """The profiles that ship with gsh-tui, over them the rules of an update, those of plugins and the user's own.
+
+    Args:
+        folder: of the user's profiles; `own_folder()` by default. It need not exist.
+        before: what was loaded earlier: of it, profiles stay whose files have become unusable.
+    """
+    problems: list[str] = []
+    found = _Layers(problems, before)
+    found.add(_files(Path(__file__).parent, problems), tested=True)
+    found.update(folder or own_folder())
+    found.add(_plugin_files(problems))
+    found.add(_files(folder or own_folder(), problems))
+    return LoadedProfiles(found.profiles, found.origins, tuple(problems))
+
+
+def own_folder() -> Path:
+    """Where the user's profiles are."""
+    return paths.config_dir() / "profiles"
+
+
+class _Layers:
+    """Profiles, one file over the other."""
+
+    def __init__(self, problems: list[str], before: LoadedProfiles | None) -> None:
+        self.profiles: dict[str, Profile] = {}
+        self.origins: dict[str, Path] = {}
+        self._tables: dict[str, Tables] = {}
+        self._problems = problems
+        self._before = before
+
+    def add(self, paths: Sequence[Path], *, tested: bool = False) -> None:
+        """Put files over those before them; one that is wrong is a problem, and changes nothing. One that extends
+        another of them comes after that.
+        """
+        own = [(path, self._read(path)) for path in paths]
+        for path, tables in sorted(own, key=lambda each: each[1] is not None and EXTENDS in each[1]):
+            if tables is not None:
+                self._add(path, tables, tested)
+
+    def update(self, folder: Path) -> None:
+        """Put the bundle of rules that counts over what ships."""
+        try:
+            found = profile_bundle.current(folder)
+        except profile_bundle.BundleError as error:
+            self._problems.append(str(error))
+            return
+        if found is None:
+            return
+        path, bundle = found
+        for name, changes in bundle.profiles.items():
+            try:
+                tables = profile_bundle.changed(self._tables[name], changes)
+                self._put(made(tables, path), path, tables)
+            except (KeyError, OverlayError, ProfileError) as error:
+                self._problems.append(f"The rules for {name} in {path} do not count: {str(error).removesuffix('.')}.")
+
+    def _read(self, path: Path) -> Tables | None:
+        try:
+            return read_tables(path)
+        except ProfileError as error:
+            self._problems.append(f"{error} {self._kept(path)}".rstrip())
+            return None
+
+    def _add(self, path: Path, tables: Tables, tested: bool) -> None:
+        try:
+            if EXTENDS in tables:
+                tables = self._extended(path, tables)
+            profile = made(tables, path, tested=tested)
+        except ProfileError as error:
+            self._problems.append(f"{error} {self._kept(path)}".rstrip())
+        else:
+            self._put(profile, path, tables)
+
+    def _put(self, profile: Profile, path: Path, tables: Tables) -> None:
+        self.profiles[profile.name], self.origins[profile.name] = profile, path
+        self._tables[profile.name] = tables
+
+    def _extended(self, path: Path, tables: Tables) -> Tables:
+        base = tables[EXTENDS]
+        if not isinstance(base, str) or base not in self._tables:
+            known = known_names("profiles", sorted(self._tables))
+            raise ProfileError(f"{path} is not a profile: `extends` names {base!r}. {known}")
+        below = self._tables[base]
+        if tables.get("name") not in (None, base):  # another program: it does not take over the other's command lines
+            below = {key: value for key, value in below.items() if key != "programs"}
+        try:
+            return overlaid(below, tables)
+        except OverlayError as error:
+            raise ProfileError(f"{path} is not a profile: {error}.") from error
+
+    def _kept(self, path: Path) -> str:
+        """Keep what was read from this file before; says what counts instead of it."""
+        before = self._before
+        if before is not None and (names := [name for name, origin in before.origins.items() if origin == path]):
+            self.profiles |= {name: before.profiles[name] for name in names}
+            self.origins |= dict.fromkeys(names, path)
+            return "What was read from it last goes on to count."
+        return "It counts for nothing until it is right." if path.stem in self.profiles else ""
+
+
+def _plugin_files(problems: list[str]) -> list[Path]:
+    """The files of approved plugins: a path of one, or of a folder of them."""
+    found: list[Path] = []
+    try:
+        for one in plugins.load_contributions("programs"):
+            if isinstance(one.found, str | Path):
+                path = Path(one.found)
+                found += _files(path, problems) if path.is_dir() else [path]
+            else:
+                problems.append(one.problem or f"{one.name} of the plugin {one.plugin.name} is no file of a profile.")
+    except plugins.PluginError as error:
+        problems.append(error.message)
+    return found
+
+
+def _files(place: Path, problems: list[str]) -> list[Path]:
+    try:
+        return sorted(path for path in place.iterdir() if path.suffix == ".toml")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        problems.append(f"Cannot read the profiles in {place}: {error.strerror or error}.")
+        return []
+
+
+def read(path: Path, *, tested: bool = False) -> Profile:
+    """One file with a whole profile. Raises `ProfileError`."""
+    return made(read_tables(path), path, tested=tested)
+
+
+def read_tables(path: Path) -> Tables:
+    """A file's tables; `name` is there unless it extends another. Raises `ProfileError`."""
+    try:
+        data = load_toml((read_bytes(path) or b"").decode("utf-8"))
+    except OSError as error:
+        raise ProfileError(f"Cannot read {path}: {error.strerror or error}.") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ProfileError(f"{path} is not valid TOML: {error}.") from error
+    if EXTENDS not in data:
+        data.setdefault("name", path.stem)
+    return data
+
+
+def made(tables: Tables, path: Path, *, tested: bool = False) -> Profile:
+    """The profile of these tables. Raises `ProfileError`.
+
+    Args:
+        path: for messages.
+        tested: its patterns are known to be right. To compile those of every program takes longer than all the rest.
+    """
+    try:
+        profile = msgspec.convert(tables, learned(Profile))
+    except msgspec.ValidationError as error:
+        hint = ""
+        if "title" not in tables:
+            hint = f' A file that changes single keys of a profile begins with `{EXTENDS} = "{path.stem}"`.'
+        raise ProfileError(f"{path} is not a profile: {error}.{hint}") from error
+    if wrong := _wrong(profile, compiled=not tested):
+        raise ProfileError(f"{path} is not a profile: {wrong}.")
+    return profile
+
+
+@lru_cache(maxsize=64)
+def marks(kind: type[msgspec.Struct]) -> Mapping[str, frozenset[str]]:
+    """What the types of a table's keys say of them: see `Reads` and `Pattern`."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: _marked(hints[name]) for name in kind.__struct_fields__}
+
+
+def _marked(hint: object) -> frozenset[str]:
+    notes = cast("tuple[object, ...]", getattr(hint, "__metadata__", ()))
+    own = {name for note in notes if isinstance(note, msgspec.Meta) for name in note.extra or {}}
+    return frozenset(own.union(*(_marked(part) for part in get_args(hint))))
+
+
+def patterns_of(table: msgspec.Struct, where: str = "") -> Iterator[tuple[str, str]]:
+    """All patterns of a profile or of one of its tables, each with its key."""
+    for name, marked in marks(type(table)).items():
+        value = getattr(table, name)
+        if isinstance(value, dict) and _PATTERN in marked:
+            for key, those in cast("dict[str, tuple[str, ...]]", value).items():
+                yield from ((f"{where}{name}.{key}", one) for one in those)
+            continue
+        each = cast("Sequence[object]", value if isinstance(value, tuple) else (value,))
+        for number, one in enumerate(each):
+            at = f"[{getattr(one, 'name', '') or number}]" if isinstance(value, tuple) else ""
+            if isinstance(one, msgspec.Struct):
+                yield from patterns_of(one, f"{where}{name}{at}.")
+            elif isinstance(one, str) and _PATTERN in marked:
+                yield f"{where}{name}{at}", one
+
+
+_GROUPS = {"question.choice": 2, "question.keys": 2, "question.letters": 2}
+"""Patterns of which parts are taken, and how many."""
+
+
+def _wrong(profile: Profile, *, compiled: bool) -> str:
+    """What is wrong with a profile; empty if nothing is. `compiled`: its patterns are compiled for that."""
+    if not _NAME.match(profile.name):
+        return f"the name {profile.name[:40]!r} must consist of a-z, 0-9 and -"
+    for rule in profile.rules:
+        if not rule.all and not rule.footer:
+            return f"the rule {rule.name or rule.status!r} has nothing in `all`, so it would always match"
+    names = [rule.name for rule in profile.rules if rule.name]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        return f"two rules have the name {twice!r}"
+    for key, pattern in patterns_of(profile) if compiled else ():
+        try:
+            groups = compile_linear(pattern).groups
+        except LinearError as error:
+            return f"the pattern {pattern!r} of `{key}` is wrong ({error})"
+        if pattern and groups < _GROUPS.get(key, 0):
+            return f"the pattern {pattern!r} of `{key}` needs {_GROUPS[key]} groups, (…), as the guide to profiles says"
+    if any(rule.dialog and rule.status != "waiting" for rule in profile.rules):
+        return "only a rule of the status waiting can be a dialog"
+    if not all((*profile.text.first, *profile.text.last, *profile.text.completes)):
+        return "text.first, text.last and text.completes must not contain an empty text"
+    for words in (profile.conversation.mint, profile.conversation.resume):
+        if words and not any("{id}" in word for word in words):
+            return "the arguments of `conversation` do not name {id}"
+    if profile.conversation.fork and not any(re.search(r"\{(?:id|file)\}", word) for word in profile.conversation.fork):
+        return "the arguments of `conversation.fork` name neither {id} nor {file}"
+    known = {"starting", "thinking", "tool", "waiting", "idle", "ended", "said"}
+    if unknown := set(profile.hooks.events.values()) - known:
+        return f"hooks.events names unknown statuses: {', '.join(sorted(unknown))}"
+    if unknown := set(profile.hooks.answers.values()) - {"allow", "deny"}:
+        return f"hooks.answers names unknown answers: {', '.join(sorted(unknown))}"
+    if profile.ai and profile.timing.idle < 10:
+        return "timing.idle must be at least 10 seconds for a program that thinks"
+    return ""

@@ -1,0 +1,244 @@
+"""Which version of a program is installed or runs: by the package that its file belongs to, else by asking it.
+
+A program is asked only where its profile names the argument for that, with nothing to read and a time limit; what it
+answered is kept by its file, until that changes. Refuses everything that does not look like a version.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gshtui.programs.profiles.profile import Profile
+from gshtui.settings import paths
+from gshtui.system import private_files, processes
+from gshtui.system.struct_types import learned
+from gshtui.system.time_limit import time_limit
+from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.text.version_order import version_in
+
+_WITHIN = 15.0
+"""Seconds that a program has to print its version: some load for five on a busy machine."""
+_ANSWER, _LINES = 4096, 12
+"""Bytes and lines of an answer that are read."""
+_KEPT = 200
+_LARGEST = 256 * 1024
+"""Bytes of a file that is read."""
+_WORDS = 4
+"""Most words before the version in a line of an answer."""
+_CELLARS = ("Cellar", "Caskroom")
+"""Homebrew's folders: a package's name follows, then its version."""
+
+
+class _Kept(msgspec.Struct, omit_defaults=True):
+    """What is kept between processes."""
+
+    files: dict[str, tuple[int, int, str]] = {}
+    """Path of a program → when it was changed (ns), its size, and the version that it printed."""
+    noted: list[str] = []
+    """The programs with their versions of which a person has been told."""
+
+
+def executables(profile: Profile, argv: Sequence[str], environ: Mapping[str, str], pid: int = 0) -> list[Path]:
+    """The files that the profile's program may be: of its process, as far as that is known, then of its command line.
+
+    Blocks for a moment.
+    """
+    found = [Path(path) for path in _images(pid)] if pid else []
+    for word in argv:
+        if Path(word).name in profile.programs:
+            path = shutil.which(word, path=environ.get("PATH"))
+            return [*found, Path(path).absolute()] if path else found
+    return found
+
+
+def _images(pid: int) -> list[str]:
+    """The file that a process runs, and the script that an interpreter was given."""
+    found: list[str] = []
+    with contextlib.suppress(OSError):
+        found.append(os.readlink(f"/proc/{pid}/exe"))  # noqa: PTH115
+    with contextlib.suppress(OSError):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:3]
+        found += [os.fsdecode(word) for word in words if word.startswith(b"/")][:1]
+    return [path for path in found if os.path.isfile(path)]  # noqa: PTH113  # an exchanged file has another name
+
+
+def package_version(file: Path, names: Sequence[str]) -> str:
+    """The version of the package that a file belongs to, if that has a program of one of these names; empty otherwise.
+
+    Packages of npm, Python and Homebrew, and files that are called by their version. Blocks for a moment.
+    """
+    try:
+        real = file.resolve()
+        above = [part for part, name in zip(real.parts[2:], real.parts, strict=False) if name in _CELLARS]
+        if file.name in names and (version := version_in(above[0] if above else real.name)):
+            return version
+        for folder in real.parents:
+            above = folder.parent
+            if above.name == "node_modules" or (above.name[:1] == "@" and above.parent.name == "node_modules"):
+                return _npm_version(folder, names)
+        with real.open("rb") as opened:
+            first, _, second = opened.read(256).partition(b"\n")
+            is_python = first[:2] == b"#!" and b"python" in (second if first == b"#!/bin/sh" else first)
+        if is_python and (version := _python_version(real, names)):
+            return version
+        return version_in((real.parent / ".version").read_text("utf-8")[:200]) if real.stem in names else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _npm_version(folder: Path, names: Sequence[str]) -> str:
+    with (folder / "package.json").open("rb") as file:
+        package: Any = parse_foreign_json(file.read(_LARGEST))
+    programs: Any = package.get("bin")
+    if not isinstance(programs, dict):
+        programs = (str(package.get("name")).rpartition("/")[2],)
+    return version_in(str(package.get("version"))) if any(name in programs for name in names) else ""
+
+
+def _python_version(script: Path, names: Sequence[str]) -> str:
+    """The version of the package that has installed this script into an environment."""
+    if script.name not in names:
+        return ""
+    for points in (script.parent.parent / "lib").glob("python3*/*-packages/*.dist-info/entry_points.txt"):
+        _, _, scripts = points.read_text("utf-8", "replace")[:_LARGEST].partition("[console_scripts]\n")
+        lines = scripts.partition("\n[")[0].split("\n")
+        if any(line.partition("=")[0].strip() == script.name for line in lines):
+            return version_in(points.parent.name.removesuffix(".dist-info").rpartition("-")[2])
+    return ""
+
+
+async def printed_version(program: Path, flag: str, environ: Mapping[str, str]) -> str:
+    """The version that a program prints; empty if it prints none in time."""
+    try:
+        process = await processes.start_child(
+            str(program),
+            flag,
+            env={**environ, "NO_COLOR": "1"},
+            cwd="/",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except (OSError, ValueError):
+        return ""
+    answer = b""
+    try:
+        assert process.stdout is not None
+        async with time_limit(_WITHIN):
+            while len(answer) < _ANSWER and (piece := await process.stdout.read(_ANSWER)):
+                answer += piece
+    except TimeoutError:
+        return ""
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        await processes.kill_child(process)
+    lines = answer.decode("utf-8", "replace").splitlines()[:_LINES]
+    return next((version for line in lines if (version := _answered(line))), "")
+
+
+def _answered(line: str) -> str:
+    """The version in a line such as `2.1.332 (Claude Code)` or `codex-cli 0.171.0`; empty in any other."""
+    line = line.strip()
+    if line.endswith(")"):
+        line = line.partition("(")[0]
+    *words, last = line.split() or [""]
+    names = len(words) <= _WORDS and all(word[0].isalpha() or word[0] == "@" for word in words)
+    return version_in(last.rstrip(".,")) if names else ""
+
+
+def kept_versions() -> ProgramVersions:
+    """With what was found for this person before."""
+    return ProgramVersions(paths.cache_dir(create=False) / "program-versions.json")
+
+
+class ProgramVersions:
+    """The versions that were found, and those that a person was told of.
+
+    Args:
+        file: keeps what programs have printed; it may be removed at any time.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._kept: _Kept | None = None
+        self._turns = defaultdict[str, asyncio.Lock](asyncio.Lock)
+
+    def quick(self, profile: Profile, argv: Sequence[str], environ: Mapping[str, str], pid: int = 0) -> str:
+        """The version without running anything; empty if it takes that. Blocks for a moment."""
+        files = executables(profile, argv, environ, pid)
+        found = next(filter(None, (package_version(file, profile.programs) for file in files)), "")
+        return found or (self._printed(asked) if (asked := _asked(profile, files)) is not None else "")
+
+    async def find(self, profile: Profile, argv: Sequence[str], environ: Mapping[str, str], pid: int = 0) -> str:
+        """The version of the program that a command line starts, or that runs; empty if nothing tells it."""
+        async with self._turns[profile.name]:  # of several starts at once, one asks
+            if version := await asyncio.to_thread(self.quick, profile, argv, environ, pid):
+                return version
+            asked = _asked(profile, await asyncio.to_thread(executables, profile, argv, environ, pid))
+            if asked is None or not profile.version_flag:
+                return ""
+            before = await asyncio.to_thread(_mark, asked)
+            version = await printed_version(asked, profile.version_flag, environ)
+            if version and before is not None:
+                await asyncio.to_thread(self._keep, asked, (*before, version))
+            return version
+
+    def note(self, name: str, version: str) -> bool:
+        """Note that a person is told of this version now; whether nobody was before. Blocks for a moment."""
+        kept, word = self._load(), f"{name} {version}"
+        if word in kept.noted:
+            return False
+        kept.noted = [*kept.noted, word][-_KEPT:]
+        self._save(kept)
+        return True
+
+    def _printed(self, program: Path) -> str:
+        mark = _mark(program)
+        entry = self._load().files.get(str(program.resolve()))
+        return entry[2] if entry is not None and mark == entry[:2] else ""
+
+    def _keep(self, program: Path, entry: tuple[int, int, str]) -> None:
+        kept = self._load()
+        others = [(path, one) for path, one in kept.files.items() if path != str(program.resolve())]
+        kept.files = dict([*others[1 - _KEPT :], (str(program.resolve()), entry)])
+        self._save(kept)
+
+    def _load(self) -> _Kept:
+        """As it is in the file: other processes write there as well."""
+        try:
+            self._kept = msgspec.json.decode(self._file.read_bytes(), type=learned(_Kept))
+        except (OSError, msgspec.DecodeError):
+            self._kept = self._kept or _Kept()  # it may not be writable: then what this process knows counts
+        return self._kept
+
+    def _save(self, kept: _Kept) -> None:
+        with contextlib.suppress(OSError):
+            private_files.make_folder(self._file.parent)
+            private_files.write_whole(self._file, msgspec.json.encode(kept))
+
+
+def _asked(profile: Profile, files: Sequence[Path]) -> Path | None:
+    """The file to ask for its version: only what has the program's own name."""
+    return next((file for file in files if file.name in profile.programs), None)
+
+
+def _mark(program: Path) -> tuple[int, int] | None:
+    """What a file that was exchanged differs by."""
+    try:
+        found = os.stat(program)  # noqa: PTH116
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

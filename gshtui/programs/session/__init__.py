@@ -1,0 +1,1 @@
+"""One program as an agent: launched, watched by all sources of its status, and written to."""

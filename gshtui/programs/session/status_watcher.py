@@ -1,0 +1,699 @@
+"""Follows one program's status as long as its row exists: its hooks, its pane's changes, and its screen."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from gshtui.bus.agent_data import AgentRow, ProgramMode, without_choices
+from gshtui.programs.hooks.hook_reports import HookFeed
+from gshtui.programs.pane.pane_view import unless_loading
+from gshtui.programs.profiles.profile import Profile, takes_code
+from gshtui.programs.screen.foreground import Foreground, front
+from gshtui.programs.screen.screen_news import ScreenNews
+from gshtui.programs.screen.screen_reading import COMMANDS, ScreenReading, is_command, read_screen, was_entered
+from gshtui.programs.status.disagreements import Disagreements
+from gshtui.programs.status.evidence import WORKING, Evidence, LiveSource, Rank
+from gshtui.programs.status.look_pace import Pacer, uneven
+from gshtui.programs.status.status import HookEvent, KnownStatus, StatusFacts, decide, hook_evidence
+from gshtui.programs.transcripts.conversation_loading import ConversationLoading
+from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.system.time_limit import time_limit
+from gshtui.tmux.panes import PaneInfo
+from gshtui.tmux.tmux_errors import TmuxError
+from gshtui.tmux.watcher import PaneChange
+
+_LOOKS_APART = 0.4
+"""Seconds between two looks at the screen of a program that keeps printing."""
+_SECOND = 1.0
+"""Seconds within which there are only as many looks as their distance allows, the first of them at once."""
+_SOON = 0.03
+_AT_PROMPT = 0.1
+"""Seconds between two looks at a shell or an interpreter that prints at its prompt, what is typed as a rule, and at a
+program that waits: its question is answered, as a rule."""
+_SETTLED = 1.2
+_CLOSELY = 0.2
+"""Seconds between two looks at a program that is about to do something else and that does not report by itself: tmux
+tells of output once a second only, and of nothing that a program takes away from its screen in the same second."""
+_EACH = 0.04
+"""What every program that is looked at closely adds to them: together they cost no more than 25 looks a second."""
+_FADES, _STIRRED = 10.0, 2.0
+"""Seconds after its screen's last change, of a program that works and of one that rests: then what tmux tells is
+enough."""
+_MOST_LOOKS, _MOVES = 32, 3
+"""Looks that are remembered, and changes of a screen after which it counts as one that goes on moving."""
+_GOES_ON = 10.0
+"""Seconds for which a shell's command has printed and said nothing else, after which it is expected to go on."""
+_NOW_AND_THEN, _SILENT = 2.5, 1.3
+"""Seconds between two looks at it then, and after its last output, of which tmux tells once a second."""
+_STEADY_EACH = 0.25
+"""What every such program adds to them: together they cost no more than four looks a second."""
+_SLEPT, _SET_BACK = 120.0, 1.0
+"""Seconds by which the clock has to be ahead of what it should show for the machine to have slept, and behind."""
+OnKnown = Callable[[KnownStatus], None]
+
+
+class PaneWatcher(Protocol):
+    """Reports changes of panes (`gshtui.tmux.watcher`)."""
+
+    def watch(self, pane: str, callback: Callable[[PaneChange], None]) -> Callable[[], None]: ...
+    def next_output(self, pane: str, callback: Callable[[], None]) -> Callable[[], None]: ...
+    def watch_keys(self, pane: str, callback: Callable[[bool], None]) -> Callable[[], None]: ...
+
+
+class ScreenServer(Protocol):
+    """A tmux server whose screens are read (`gshtui.tmux.server.TmuxServer`)."""
+
+    @property
+    def watcher(self) -> PaneWatcher: ...
+    async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]: ...
+
+
+class CliStatus:
+    """The status of one program.
+
+    Args:
+        changed: called with every status that differs by more than its age.
+        bound: called with the conversation's id whenever the program reports a new one.
+        acted: called with the time at which the program reports that it accepted a prompt.
+        moded: called with each mode in which the program shows or tells that it is.
+        pace: shared with other programs' watchers, so that they do not all look at once.
+        disagreed: called with a sentence when two of its sources part for longer than a moment.
+        loading: whether it has yet to read the conversation that it was started with.
+        sources: what else tells its status while it runs; they are started and stopped here.
+    """
+
+    def __init__(
+        self,
+        server: ScreenServer,
+        row: AgentRow,
+        profile: Profile,
+        changed: OnKnown,
+        *,
+        feed: HookFeed | None = None,
+        bound: Callable[[str], None] | None = None,
+        acted: Callable[[float], None] | None = None,
+        moded: Callable[[ProgramMode], None] | None = None,
+        pace: Pacer | None = None,
+        loading: ConversationLoading | None = None,
+        sources: Sequence[LiveSource] = (),
+        disagreed: Callable[[str], None] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        started = _started(row)
+        self.known = KnownStatus("starting", "spawn", started)
+        """The status now."""
+        self.idle = asyncio.Event()
+        """Set while the program reports that it is idle or waiting."""
+        self.answer = ""
+        """Its last answer, as reported by itself; empty while it works on the next one."""
+        self._server = server
+        self._row = row
+        self._profile = profile
+        self._changed = changed
+        self._feed = feed
+        self._bound = bound
+        self._acted = acted
+        self._moded = moded
+        self._mode: ProgramMode | None = None
+        self._pace = pace or Pacer()
+        self._loading = loading
+        self._sources = tuple(sources)
+        self._disagreed = disagreed
+        self._disagreements = Disagreements()
+        self.looked = asyncio.Event()
+        """Set once its screen has been read."""
+        self._clock = clock
+        self._ticks = (clock(), time.monotonic())
+        """The clock at the last look at it, and how long this machine had been awake then."""
+        self._conversation: str = row.external_id
+        self._hook: HookEvent | None = None
+        fresh = row.status == "starting" and row.status_source == "spawn"
+        rests = row.status == "idle" and not row.status_source.endswith("?")  # so whoever looked before has known
+        self._facts: StatusFacts = StatusFacts(
+            started=started,
+            moved=started,
+            since=started,
+            fresh=fresh,
+            rested=row.status_at if rests else 0.0,
+            unseen=bool(row.version_seen),
+        )
+        self._lines: tuple[str, ...] = ()
+        self._news = ScreenNews()
+        self._stirred = asyncio.Event()
+        self._at_once = asyncio.Event()
+        self._looked = float("-inf")
+        self._answers = deque[float](maxlen=_MOST_LOOKS)
+        """When it looked because something had stirred, by the monotonic clock."""
+        self._moves = deque[float](maxlen=_MOVES)
+        """When its screen changed last."""
+        self._drafted = float("-inf")
+        """When the draft in its input was last seen to change, by the monotonic clock."""
+        self._idles = deque[float](maxlen=_MOVES)
+        """When it last printed something that changed nothing about its rest, by the monotonic clock."""
+        self._outputs = 0
+        """How often it printed or was typed something, as far as that was told."""
+        self._typed = float("-inf")
+        """The last look that saw a draft in its input, in seconds since 1970. A rest that is reported after it is the
+        end of the turn to which the draft has led."""
+        self._seen_at = started
+        """The last look, in seconds since 1970."""
+        self._looks = 0
+        self._moving = False
+        self._printed = float("-inf")
+        """When tmux last told of output, by the monotonic clock: what prints one line again and again moves nothing."""
+        self._same_since = time.monotonic()
+        """Since when it has had its status, by the monotonic clock."""
+        self._task: asyncio.Task[None] | None = None
+        self._ends: list[Callable[[], None]] = []
+        self._listening: Callable[[], None] = _nothing
+        """Ends the wait for its next output."""
+
+    @property
+    def hooked(self) -> bool:
+        """Whether the program reports by itself."""
+        return self._hook is not None or any(each.rank >= Rank.HOOK for each in self.evidences())
+
+    @property
+    def version(self) -> str:
+        """The program's version as it tells it itself; empty where it does not."""
+        return next((source.version for source in self._sources if source.version), "")
+
+    def evidences(self) -> tuple[Evidence, ...]:
+        """What the sources above the screen say now, the highest rank first."""
+        told = [source.evidence for source in self._sources]
+        every = [*(each for each in told if each is not None), *hook_evidence(self._hook)]
+        return tuple(sorted(every, key=lambda each: -each.rank))
+
+    @property
+    def files(self) -> list[Path]:
+        """What its sources read now."""
+        return [source.file for source in self._sources if source.file is not None]
+
+    @property
+    def takes_code(self) -> bool:
+        """It is a shell or an interpreter."""
+        return takes_code(self._profile)
+
+    @property
+    def profile(self) -> Profile:
+        """The profile that it is read by."""
+        return self._profile
+
+    def know_version(self, *, unseen: bool) -> None:
+        """Whether the rules about its screen were never seen to hold for its version."""
+        if unseen != self._facts.unseen:
+            self._facts = dataclasses.replace(self._facts, unseen=unseen)
+            self._at_once.set()
+            self._stirred.set()
+
+    def use(self, profile: Profile) -> None:
+        """Go by this profile from now on, and look again."""
+        if profile != self._profile:
+            self._profile = profile
+            self._at_once.set()
+            self._stirred.set()
+
+    async def start(self) -> None:
+        """Start following; the first status arrives at once."""
+        if self._feed is not None and self._profile.hooks.kind:
+            self._ends.append(await self._feed.subscribe(self._row.id, self._profile, self._on_hook))
+        self._ends.append(self._server.watcher.watch(self._row.pane, self._on_change))
+        self._ends.append(self._server.watcher.watch_keys(self._row.pane, self._on_keys))
+        for source in self._sources:
+            await source.start(self._on_source)
+        self._stirred.set()
+        self._task = keep_on(self._run, f"the status of {self._row.id}")
+
+    async def stop(self) -> None:
+        """Follow no longer."""
+        for end in self._ends:
+            end()
+        self._ends.clear()
+        self._listening()
+        self._pace.close.discard(self)
+        self._pace.steady.discard(self)
+        task, self._task = self._task, None
+        await cancel_and_wait(task)
+        for source in self._sources:
+            await source.stop()
+
+    def given_prompt(self, at: float) -> None:
+        """It was given a prompt then (seconds since 1970): what it said of its rest before is over."""
+        prompted, written = max(self._facts.prompted, at), self._written()
+        self._facts = dataclasses.replace(self._facts, prompted=prompted, written=written, fresh=False)
+        if self._task is not None:
+            self._judge()
+        self._stirred.set()
+
+    def check_now(self) -> None:
+        """Something was typed: look again."""
+        self._stirred.set()
+
+    # -- what comes in ---------------------------------------------------------------------------------------------
+
+    def _on_source(self) -> None:
+        for source in self._sources:
+            self._bind(source.conversation)
+            self._note_mode(source.mode)
+            if (said := source.evidence) is not None and said.rank is Rank.PROTOCOL:
+                self.answer = source.answer_text
+        if self._task is not None:
+            self._judge()
+        self._at_once.set()  # what it asks, and how it goes on, its screen shows
+        self._stirred.set()
+
+    def _bind(self, conversation: str) -> None:
+        if conversation and conversation != self._conversation:
+            self._conversation = conversation
+            if self._bound is not None:
+                self._bound(conversation)
+
+    def _note_mode(self, mode: ProgramMode | None) -> None:
+        if mode is not None and mode != self._mode:
+            self._mode = mode
+            if self._moded is not None:
+                self._moded(mode)
+
+    def _on_hook(self, event: HookEvent) -> None:
+        self._bind(event.conversation)
+        if event.status == "ended":
+            self._hook = dataclasses.replace(event, status="")  # it is going; what it said before counts no more
+        elif event.status not in ("", "said"):
+            before = self._hook.status if self._hook is not None else ""
+            self._hook = event
+            if event.status == "waiting" or self._profile.hooks.early:
+                # At once: only of a question that was seen can it be seen that it is answered, and what is reported
+                # early is so when the screen shows it.
+                self._at_once.set()
+            self.answer = event.answer if event.status == "idle" else ""
+            taken_up = event.event == self._profile.hooks.prompt and (event.prompt or before not in WORKING)
+            if taken_up and self._acted is not None:
+                self._acted(event.at)
+        if self._task is not None:
+            self._judge()
+        self._stirred.set()
+
+    def _on_change(self, change: PaneChange) -> None:
+        self._handle_event(change.info, "gone" in change.what)
+        if "activity" in change.what:
+            self._printed = time.monotonic()
+        self._stirred.set()
+        if change.what & _NEWS:
+            self._at_once.set()
+
+    def _on_output(self) -> None:
+        """It prints: what its rest is worth, the next look tells; what comes of a text, maybe only a later one."""
+        now = self._now()
+        ticks = len(self._idles) == _MOVES and self._idles[0] > time.monotonic() - _MOVES * _STIRRED
+        if self.known.rests and self.known.at < now - _STIRRED and not ticks:
+            self._facts = dataclasses.replace(self._facts, doubted=now)
+        self._doubt()
+
+    def _on_keys(self, entered: bool) -> None:
+        """Something is typed from here, and maybe entered; its screen shows that later, the later the busier it is."""
+        prompts = self._has_draft() and not self._facts.reading.draft.lstrip().startswith(COMMANDS)
+        if entered and (prompts or self.known.status == "waiting"):
+            self._facts = dataclasses.replace(self._facts, pressed=self._now())
+        self._doubt()
+
+    def _doubt(self) -> None:
+        """Its rest is not sure until the next look."""
+        self._outputs += 1
+        self._facts = dataclasses.replace(self._facts, printed=True)
+        if self._task is not None:
+            self._judge()
+        self._stirred.set()
+
+    def _handle_event(self, info: PaneInfo, gone: bool) -> None:
+        now = self._now()
+        ended = (info.dead or gone) and not (self._facts.dead or self._facts.gone)
+        said = info.title != self._facts.title and self._speaks(info.title)
+        self._facts = dataclasses.replace(
+            self._facts,
+            dead=info.dead,
+            gone=gone,
+            exit_status=info.exit_status,
+            title=info.title,
+            titled=now if info.title != self._facts.title else self._facts.titled,
+            since=now if ended or said else self._facts.since,
+        )
+
+    def _speaks(self, title: str) -> bool:
+        """Whether a title says another status than the one before; spinners turn without saying anything new."""
+        return self._voice(title) != self._voice(self._facts.title)
+
+    def _voice(self, title: str) -> tuple[bool, bool]:
+        facts = StatusFacts(title=title)
+        known = decide(self._profile, (), dataclasses.replace(facts, ready=True), 0.0)
+        return known.source == "title", known.status == "waiting"
+
+    def _now(self) -> float:
+        """The time. If the clock was set back, or the machine slept, what was seen is no older for that."""
+        before, awake_before = self._ticks
+        now, awake = self._ticks = self._clock(), time.monotonic()
+        jump = now - before - (awake - awake_before)
+        facts = self._facts
+        if jump > _SLEPT:  # nothing could move meanwhile; how long a status has lasted, the night counts
+            self._facts = dataclasses.replace(facts, moved=facts.moved + jump, titled=facts.titled + jump)
+            self._news.shift(jump)
+        elif jump < -_SET_BACK:
+            told = (
+                "started",
+                "moved",
+                "titled",
+                "since",
+                "asked",
+                "entered",
+                "pressed",
+                "doubted",
+                "prompted",
+                "written",
+                "worked",
+                "rested",
+                "ended",
+                "counted",
+            )
+            self._facts = dataclasses.replace(facts, **{name: min(getattr(facts, name), now) for name in told})
+            self._news.shift(jump)
+            if self._hook is not None:
+                self._hook = dataclasses.replace(self._hook, at=min(self._hook.at, now))
+        return now
+
+    # -- following -------------------------------------------------------------------------------------------------
+
+    def _is_steady(self) -> bool:
+        """Whether it is a shell's command, or a program that nobody knows, which prints and prints. That it is over,
+        its silence shows."""
+        known = self.known
+        works = known.status in WORKING and known.source in ("process", "activity") and not self._profile.ai
+        if not works or self._facts.dead or self._facts.gone:
+            return False
+        prints = self._facts.moved > self._now() - _STIRRED or self._printed > time.monotonic() - _STIRRED
+        return prints and time.monotonic() > self._same_since + _GOES_ON
+
+    async def _go_on(self) -> None:
+        """Return when the next look at a steady program is due, or once it falls silent or does something else."""
+        self._pace.steady.add(self)
+        self._pace.close.discard(self)
+        self._listening()
+        while not self._at_once.is_set():
+            self._stirred.clear()
+            due = self._looked + uneven(max(_NOW_AND_THEN, _STEADY_EACH * len(self._pace.steady)), self._looks)
+            stirred = asyncio.ensure_future(self._stirred.wait())
+            at_once = asyncio.ensure_future(self._at_once.wait())
+            try:
+                heard, _ = await asyncio.wait({stirred, at_once}, timeout=_SILENT, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                stirred.cancel()
+                at_once.cancel()
+            if not heard or time.monotonic() >= due:
+                break
+        self._looks += 1
+
+    async def _run(self) -> None:
+        while True:
+            if self._is_steady():
+                await self._go_on()
+                self._looked = time.monotonic()
+                self._at_once.clear()
+                await self._pace.wait()
+                await self._check_screen()
+                self._judge()
+                continue
+            self._pace.steady.discard(self)
+            # Activity is told once a second, so what comes later in that second is seen by a second look.
+            waits = (self.known.again, _SETTLED if self._moving else 0.0, self._closely())
+            again = min((wait for wait in waits if wait), default=None)
+            try:
+                async with time_limit(max(again, _SOON) if again is not None else None):
+                    await self._stirred.wait()
+            except TimeoutError:
+                pass
+            with contextlib.suppress(TimeoutError):
+                async with time_limit(self._until_next()):
+                    await self._at_once.wait()
+            await self._pace.wait()
+            self._looked = time.monotonic()
+            if self._stirred.is_set():
+                self._answers.append(self._looked)
+            self._stirred.clear()
+            self._at_once.clear()
+            await self._look()
+
+    async def _look(self) -> None:
+        deaf = not self._listen()
+        await self._check_screen()
+        self._judge()
+        self.looked.set()
+        if deaf and self._listen():  # by what was just seen; what came between the two, another look shows
+            self._stirred.set()
+
+    def _listen(self) -> bool:
+        """Look again at its next output, where nothing else tells in time that it does something else; whether it does.
+        Called before a look, so that nothing between the two is missed."""
+        self._listening()
+        over = self._facts.dead or self._facts.gone
+        # That a text is typed and entered, its screen shows first.
+        told = self._told() and not (self.known.status == "idle" and self._profile.ai)
+        quiet = told or over or (self._moving_without_a_word() and not self._is_entering())
+        self._listening = _nothing if quiet else self._server.watcher.next_output(self._row.pane, self._on_output)
+        return not quiet
+
+    def _written(self) -> float:
+        """The time of the rest that its transcript tells of."""
+        told = (source.evidence for source in self._sources)
+        return max((each.at for each in told if each is not None and each.rank is Rank.TRANSCRIPT), default=0.0)
+
+    def _has_draft(self) -> bool:
+        """Whether its screen is at rest, with a text in its input."""
+        return self._profile.ai and self._facts.reading.status == "idle" and bool(self._facts.reading.draft)
+
+    def _rests_since(self, at: float) -> bool:
+        """Whether the newest that it has reported is a rest that began after this, in seconds since 1970."""
+        return self._hook is not None and self._hook.status == "idle" and self._hook.at > at
+
+    def _told(self) -> bool:
+        """Whether the program reports what comes next. That its question was answered, only its screen shows, and also
+        the end of a turn that was reported early."""
+        known, hook = self.known, self._hook
+        if known.source in _KEEP_TELLING:
+            return known.sure
+        return known.source == "hook" and known.status != "waiting" and hook is not None and hook.status == known.status
+
+    def _moving_without_a_word(self) -> bool:
+        """Whether its screen goes on moving and says nothing new: every output would be a look for nothing."""
+        facts, now = self._facts, self._now()
+        goes_on = len(self._moves) == _MOVES and self._moves[0] > now - _MOVES * _SECOND - _STIRRED
+        return 0 < facts.news < now - _STIRRED and facts.moved > now - _STIRRED and goes_on
+
+    def _closely(self) -> float:
+        """Seconds until the next look, where its status is about to change; 0: it is not, or is told by the program."""
+        now, known = self._now(), self.known
+        facts = self._facts
+        still = now - min(facts.moved, facts.news or facts.moved)
+        flux = known.status in WORKING or known.status == "starting" or facts.reading.draft
+        until = _FADES if flux else _STIRRED
+        if self._told() or known.source == "spawn" or still > until or facts.dead or facts.gone:
+            self._pace.close.discard(self)
+            return 0.0
+        if self._is_ending():
+            return _SOON
+        self._pace.close.add(self)
+        return max(_CLOSELY, still / 16, _EACH * len(self._pace.close))
+
+    def _is_ending(self) -> bool:
+        """Whether it has just reported the end of a turn that its screen still shows."""
+        hook, known = self._hook, self.known
+        early = hook is not None and hook.status == "idle" and self._now() < hook.at + _STIRRED
+        return early and known.source == "hook" and known.status in WORKING
+
+    def _is_entering(self) -> bool:
+        """Whether its next output may be what an Enter leads to: at rest, the draft in its input has just changed."""
+        if not self._profile.ai or self._facts.reading.status != "idle" or self.known.status != "idle":
+            return False
+        return time.monotonic() < self._drafted + _STIRRED
+
+    def _until_next(self) -> float:
+        """Seconds until it looks because something has stirred."""
+        if self._is_ending() or self._is_entering():
+            return _SOON
+        apart = _CLOSELY if self in self._pace.close else _LOOKS_APART
+        if self.known.status == "waiting" or (not self._profile.ai and self.known.status == "idle"):
+            apart = _AT_PROMPT
+        now = time.monotonic()
+        if sum(at > now - _SECOND for at in self._answers) + 1 < _SECOND / apart:
+            return _SOON
+        self._looks += 1
+        return max(_SOON, self._looked + uneven(apart, self._looks) - now)
+
+    async def _check_screen(self) -> None:
+        """Read the screen. Where tmux does not answer, everything stays as it was."""
+        self._moving = False
+        if self._facts.dead or self._facts.gone:
+            return
+        looked, written, outputs = self._now(), self._written(), self._outputs
+        try:
+            info, lines = await self._server.capture_screen(self._row.pane)
+        except TmuxError as error:
+            if error.kind in ("no_such_pane", "gone"):
+                now = self._now()
+                self._facts = dataclasses.replace(self._facts, gone=True, since=now)
+            return
+        self._handle_event(info, False)
+        place = (info.cursor_x, info.cursor_y)
+        reading = read_screen(self._profile, lines, info.title, place, info.width)
+        if not any(source.mode for source in self._sources):
+            self._note_mode(reading.mode)
+        if reading.status == "idle" and self._loading is not None and self._loading.possible:
+            reading = await unless_loading(reading, self._loading, lines)
+        here = await asyncio.to_thread(front, info) if not self._profile.ai else None
+        for source in self._sources:
+            await source.refresh(quiet=reading.status in ("", "idle"))
+        now = self._now()
+        facts = self._facts
+        if here is not None and here.reads is None and facts.front is not None and here.argv == facts.front.argv:
+            here = dataclasses.replace(here, reads=facts.front.reads)  # it runs just now, so it does not tell
+        self._moving = lines != self._lines or looked < info.activity + 1
+        moved = now if lines != self._lines else facts.moved
+        self._news.note(lines, now)
+        if lines != self._lines:
+            self._moves.append(now)
+        says, said_before = (_says(reading), _has_terminal(here)), (_says(facts.reading), _has_terminal(facts.front))
+        ready = facts.ready or reading.status in ("idle", "waiting") or (here is not None and here.prompt)
+        # What a first look finds may have been so since the start: it is no news that came after a hook's.
+        since = facts.since if says == said_before or not self._lines else now
+        asked = now if reading.status == "waiting" else facts.asked
+        if reading.status == "idle" and reading.draft != facts.reading.draft:
+            self._drafted = time.monotonic()
+        entered = facts.entered if reading.status == "idle" else 0.0
+        over = reading.status == "idle" and self._rests_since(self._typed)
+        doubted = facts.doubted if reading.status == "idle" else 0.0
+        if self._has_draft() and not reading.draft and not over:
+            doubted = now if reading.status == "idle" else 0.0
+            if reading.status == "idle":
+                entered = now if was_entered(self._profile, facts.reading.draft, self._lines, lines) else 0.0
+            if (entered or reading.status in WORKING) and self._hook is not None and self._hook.status == "idle":
+                self._hook = dataclasses.replace(self._hook, status="")  # its rest is over, and it says so later
+        rests_on = reading.status == "idle" and says == said_before and reading.draft in ("", facts.reading.draft)
+        unread = reading.status == "waiting" and lines == self._lines
+        if rests_on and not self._has_draft() and lines != self._lines:
+            self._idles.append(time.monotonic())
+        if reading.draft:
+            self._typed = looked
+        told = bool(reading.echo) and not is_command(self._profile, reading.echo)
+        echoes = told and reading.echo != facts.reading.echo and reading.status == facts.reading.status
+        begun = (bool(entered) and not facts.entered) or (echoes and bool(self._lines))
+        prompted = max(facts.prompted, self._seen_at) if begun else facts.prompted  # after the look before, at least
+        self._seen_at = looked
+        ended = facts.ended if reading.ended == facts.reading.ended else now
+        counted = facts.counted if reading.counts == facts.reading.counts else now
+        self._lines = lines
+        self._facts = dataclasses.replace(
+            facts,
+            reading=reading,
+            moved=moved,
+            news=self._news.at,
+            since=since,
+            asked=asked,
+            entered=entered,
+            pressed=facts.pressed if rests_on or unread or facts.pressed >= looked else 0.0,
+            doubted=doubted,
+            printed=facts.printed and self._outputs != outputs,
+            prompted=prompted,
+            written=written if begun else facts.written,
+            fresh=facts.fresh and not prompted and not reading.echo,
+            ended=ended,
+            counted=counted,
+            ready=ready,
+            front=here,
+        )
+
+    def _judge(self) -> None:
+        now = self._now()
+        before, known = self.known, decide(self._profile, self.evidences(), self._facts, now)
+        read = self._facts.reading.read
+        if known.status == "waiting" and read is not None and known.question is None:
+            # Where its version is unknown to the rules, its choices count only if it says itself that it waits.
+            alone = self._facts.unseen and not any(each.status == "waiting" for each in self.evidences())
+            known = dataclasses.replace(known, question=without_choices(read.question) if alone else read.question)
+        self._remember(known)
+        if known.source in _BY_ITSELF and known.status in ("idle", "waiting"):
+            self.idle.set()
+        else:
+            self.idle.clear()
+        if known.status in ("thinking", "tool") and not known.doing and before.status == known.status:
+            known = dataclasses.replace(known, doing=before.doing)
+        if self._disagreed is not None:
+            said, left = self._disagreements.news(known.evidences, now)
+            known = dataclasses.replace(known, again=min(known.again or left, left)) if left else known
+            for sentence in said:
+                self._disagreed(sentence)
+        self.known = known
+        if (known.status, known.source, known.sure) != (before.status, before.source, before.sure):
+            self._same_since = time.monotonic()
+        if _said_by(known) != _said_by(before):
+            self._changed(known)
+
+    def _remember(self, known: KnownStatus) -> None:
+        """Note what this status says of its turns."""
+        facts, hook = self._facts, self._hook
+        asks = known.status == "waiting" and not facts.reading.dialog
+        if known.sure and (known.status in WORKING or asks):
+            # What is seen may have begun before; it rests after that only by newer evidence.
+            began = known.at if known.source in _BY_ITSELF else known.at - self._profile.timing.veto
+            self._facts = dataclasses.replace(facts, worked=max(facts.worked, began), fresh=False)
+        elif known.rests:
+            self._facts = dataclasses.replace(
+                facts, rested=max(facts.rested, known.at, facts.prompted + 0.001, facts.worked + 0.001)
+            )
+        elif facts.prompted < facts.rested < facts.worked + _COMMAND and facts.reading.dialog:
+            # Nobody has given it a text since it rested, and a dialog is open: the work was that of a command.
+            self._facts = dataclasses.replace(facts, worked=min(facts.worked, facts.rested - 0.001))
+        seen = known.sure and known.source in ("screen", "title")
+        if seen and hook is not None and hook.status not in ("", "idle"):
+            # What is seen has contradicted it for long enough: it is over, and says nothing of what comes later.
+            self._hook = dataclasses.replace(hook, status="")
+
+
+_COMMAND = 10.0
+"""Seconds that a command of a program's own may seem to work before it opens a dialog."""
+_KEEP_TELLING = frozenset(("record", "protocol"))
+"""Sources that tell whatever comes next, also that a question was answered."""
+_BY_ITSELF = _KEEP_TELLING | {"hook"}
+"""Sources by which a program tells its status itself."""
+_NEWS = frozenset(("first", "dead", "gone", "bell", "alternate"))
+"""Changes of a pane that are no mere output, and no name of one program after the other."""
+
+
+def _nothing() -> None:
+    pass
+
+
+def _started(row: AgentRow) -> float:
+    """When its program was started last, as far as that is known; seconds since 1970."""
+    starts = row.status == "starting" and row.status_source == "spawn"
+    return max(row.created, row.status_at) if starts else row.created
+
+
+def _said_by(known: KnownStatus) -> tuple[object, ...]:
+    """What differs in a status that is news."""
+    return known.status, known.source, known.doing, known.sure, known.question
+
+
+def _says(reading: ScreenReading) -> tuple[str, str]:
+    """The parts of a reading that affect the status."""
+    return reading.status, reading.contradicts
+
+
+def _has_terminal(front: Foreground | None) -> tuple[object, ...]:
+    """The parts of a foreground program that affect the status."""
+    if front is None:
+        return ()
+    return front.own, front.prompt, front.asks, (front.program, front.kind) if not front.own else ()

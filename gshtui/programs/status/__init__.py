@@ -1,0 +1,1 @@
+"""What a program does, from all sources: each piece of evidence with its rank and age, and where sources disagree."""
