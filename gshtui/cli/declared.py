@@ -66,6 +66,25 @@ class DeclaredGroup(click.Group):
         return name in self._forms or name in self._by_hand
 
 
+class CommandWithWords(DeclaredGroup):
+    """A command whose first word may name one of its own: `models [PROVIDER]` and `models update`."""
+
+    def __init__(self, form: CommandForm) -> None:
+        super().__init__(GroupForm(form.name, summary=form.summary, help=form.help))
+        self.own = command(form)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Of itself where the first word is none of its words."""
+        if args and self.knows(args[0]):
+            return super().make_context(info_name, args, parent, **extra)
+        return self.own.make_context(info_name, args, parent, **extra)
+
+    def get_help(self, ctx: click.Context) -> str:
+        return self.own.get_help(click.Context(self.own, info_name=ctx.info_name, parent=ctx.parent))
+
+
 def written(name: str) -> click.Command:
     """The command of these words that is written by hand."""
     found: object = getattr(importlib.import_module(by_hand.MODULES[name]), name.rpartition(" ")[2])
@@ -78,7 +97,9 @@ def named(name: str) -> click.Command | None:
     if (form := next((one for one in GROUPS if one.name == name), None)) is not None:
         return DeclaredGroup(form)
     found = next((one for one in COMMANDS if one.name == name), None)
-    return None if found is None else command(found)
+    if found is None:
+        return None
+    return CommandWithWords(found) if any(one.name.startswith(f"{name} ") for one in COMMANDS) else command(found)
 
 
 def group(name: str) -> DeclaredGroup:

@@ -35,7 +35,7 @@ FORMATS = ("text", "json", "stream-json", "codex")
     type=PROVIDER,
     default="",
     metavar="NAME",
-    help="Provider: anthropic, openai, gemini, ollama, offline.",
+    help="Provider: anthropic, openai, gemini, bedrock, vertex, azure, openrouter, ollama, offline.",
 )
 @click.option(
     "--model", "-m", type=MODEL, default="", metavar="NAME", help="Model; alone it also selects the provider."

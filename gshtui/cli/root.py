@@ -73,7 +73,7 @@ class Root(click.Group):
     "--provider",
     type=PROVIDER,
     metavar="NAME",
-    help="Provider to start with: anthropic, openai, gemini, ollama, offline.",
+    help="Provider to start with: anthropic, openai, gemini, bedrock, vertex, azure, openrouter, ollama, offline.",
 )
 @click.option("--model", type=MODEL, metavar="NAME", help="Model to start with.")
 @mode_option("What runs unasked at first: plan, ask, edit, auto or yolo.")

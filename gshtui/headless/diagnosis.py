@@ -218,11 +218,13 @@ def examine_config(loaded: Loaded) -> list[Finding]:
 
 async def examine_providers(loaded: Loaded, environ: Mapping[str, str]) -> list[Finding]:
     """Which providers are usable (a key in the environment, or a server that answers), and which one is in use."""
-    from gshtui.providers.candidates import candidates
+    from gshtui.providers.candidates import APIS, HOSTS, candidates
     from gshtui.providers.port import ProviderError
     from gshtui.providers.selection import choose_model
 
-    found = candidates(loaded.settings, environ).values()
+    # Clouds and gateways are for those who have set one up.
+    asked = {*APIS} - {*HOSTS} | {*loaded.settings.providers}
+    found = [one for one in candidates(loaded.settings, environ).values() if one.name in asked or one.keyed or one.key]
     findings = list(await asyncio.gather(*(_provider(candidate, environ) for candidate in found)))
     try:
         choice = await choose_model(loaded.settings, environ)
@@ -257,10 +259,30 @@ async def _provider(candidate: ProviderCandidate, environ: Mapping[str, str]) ->
         count = f"{len(models)} {'model' if len(models) == 1 else 'models'}"
         return Finding(_PROVIDERS, name, "ok", f"Ollama at {candidate.base_url} has {count}")
     variable = candidate.key_variable
+    if candidate.cloud is not None:
+        return await _cloud(candidate)
     if candidate.keyed:
         return Finding(_PROVIDERS, name, "ok", f"{variable} is set" if candidate.key else "its server needs no key")
     detail = f"{variable} is {'set but empty' if variable in environ else 'not set'}"
     return Finding(_PROVIDERS, name, "missing", detail, f"export {variable}=…")
+
+
+async def _cloud(candidate: ProviderCandidate) -> Finding:
+    """A cloud: what its vendor's library finds, without asking the cloud itself."""
+    from gshtui.providers.candidates import make_provider, warm_or_raise
+    from gshtui.providers.catalog import Catalog
+    from gshtui.providers.port import ProviderError
+
+    try:
+        candidate.check()
+        provider = make_provider(candidate, Catalog())
+        try:
+            await warm_or_raise(provider)
+        finally:
+            await provider.close()
+    except ProviderError as error:
+        return Finding(_PROVIDERS, candidate.name, "missing", error.message, error.hint)
+    return Finding(_PROVIDERS, candidate.name, "ok", candidate.why_usable)
 
 
 async def examine_sandbox(loaded: Loaded) -> list[Finding]:

@@ -13,8 +13,7 @@ from urllib.parse import quote
 from gshtui.mcp_client.mcp_calls import AddServer, RegistryServer
 from gshtui.mcp_client.server_definition import McpError
 from gshtui.settings.setting_values import server_name
-from gshtui.system.expected_error import ExpectedError
-from gshtui.system.time_limit import time_limit
+from gshtui.system.downloads import DownloadError, download
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
 
@@ -141,31 +140,12 @@ def _tables(value: object) -> list[dict[str, Any]]:
 
 
 async def _got(address: str) -> object:
-    import httpx2  # nothing is fetched without this command
-
-    from gshtui.system.routed_transport import RoutedTransport
-
-    data = b""
-    shown = one_line(plain(address), 200)
     try:
-        async with (
-            time_limit(_WITHIN),
-            httpx2.AsyncClient(follow_redirects=True, timeout=_WITHIN, transport=RoutedTransport()) as client,
-            client.stream("GET", address) as answer,
-        ):
-            if answer.status_code == 404:
-                raise McpError("The registry has no server of this name.", "`mcp search WORD` finds some.")
-            if answer.status_code != 200:
-                raise McpError(f"The registry answered {answer.status_code} ({shown}).", "Try again later.")
-            async for piece in answer.aiter_bytes():
-                data += piece
-                if len(data) > _LARGEST:
-                    raise McpError(f"The registry's answer is larger than {_LARGEST // 1_000_000} MB.")
-        return parse_foreign_json(data)
-    except McpError:
-        raise
-    except TimeoutError as error:
-        raise McpError(f"The registry did not answer within {_WITHIN:g} s ({shown}).") from error
-    except (httpx2.HTTPError, OSError, ValueError, RecursionError, ExpectedError) as error:
-        why = error.message if isinstance(error, ExpectedError) else one_line(plain(str(error)), 200)
-        raise McpError(f"The registry cannot be reached ({shown}): {why}.") from error
+        shown = one_line(plain(address), 200)
+        return parse_foreign_json(await download(address, largest=_LARGEST, within=_WITHIN, shown=shown))
+    except DownloadError as error:
+        if error.status == 404:
+            raise McpError("The registry has no server of this name.", "`mcp search WORD` finds some.") from error
+        raise McpError(f"The registry cannot be asked: {error.message}") from error
+    except (ValueError, RecursionError) as error:
+        raise McpError(f"The registry's answer is no JSON: {one_line(plain(str(error)), 200)}.") from error

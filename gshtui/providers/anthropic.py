@@ -14,14 +14,16 @@ from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, Think
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
+from gshtui.providers.claude_clouds import ClaudeCloud, unusable
 from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
-from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, no_key, seconds
+from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, in_stream, no_key, seconds
 from gshtui.providers.refusals import Refusals
 from gshtui.providers.request_hash import encoded, hash_of_response
 from gshtui.providers.retry import retried
 from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, imported, transport_failure
 from gshtui.providers.wire_text import ToolNames, data, text
+from gshtui.system.proxy_routes import EnvironmentFaultError
 
 API = "anthropic"
 _THINKS_FROM = 1_024
@@ -257,14 +259,12 @@ class AnthropicReader:
         return Usage(**self._usage)
 
 
-async def _post(client: Any, body: Wire) -> Any:
+async def _post(client: Any, **sent: Any) -> Any:
     """The stream of the answer's events. `messages.create` would send and give the same, but load a thousand modules
     with a type for every kind of message first, and copy the body block by block. Raises the SDK's errors."""
     from anthropic import AsyncStream
 
-    return await client.post(
-        "/v1/messages", content=encoded(body), cast_to=object, stream=True, stream_cls=AsyncStream[object]
-    )
+    return await client.post("/v1/messages", cast_to=object, stream=True, stream_cls=AsyncStream[object], **sent)
 
 
 KEY = "ANTHROPIC_API_KEY"
@@ -272,13 +272,18 @@ ADDRESS = "https://api.anthropic.com"
 
 
 class Anthropic:
-    """See `port.Provider`."""
+    """See `port.Provider`.
 
-    def __init__(self, place: Endpoint) -> None:
+    Args:
+        cloud: that serves it in Anthropic's place.
+    """
+
+    def __init__(self, place: Endpoint, cloud: ClaudeCloud | None = None) -> None:
         self._place = place
+        self._cloud = cloud
         self._client = LazyClient(self._made)
         self._history = wire_history.WireHistory(API, rendered_turn)
-        self._refusals = Refusals(f"{API} {place.base_url}", API, FIELDS, ("signature", "thinking"))
+        self._refusals = Refusals(f"{API} {place.server}", API, FIELDS, ("signature", "thinking"))
 
     @property
     def name(self) -> str:
@@ -293,8 +298,11 @@ class Anthropic:
     def body(self, request: Request) -> dict[str, Any]:
         model = self._place.model(API, request.model)
         request = self._refusals.usable(request)
-        body = request_body(request, model, self._history.wired(request, model.capabilities))
-        return self._refusals.fitted(request.model, body)
+        return self._wire(request, request_body(request, model, self._history.wired(request, model.capabilities)))
+
+    def _wire(self, request: Request, body: Wire) -> Wire:
+        fitting = self._refusals.fitted(request.model, body)
+        return fitting if self._cloud is None else self._cloud.wire(fitting)
 
     async def warm_up(self) -> None:
         await self._ready(self._origin(""))
@@ -309,6 +317,12 @@ class Anthropic:
         from gshtui.providers.http_client import WatchedClient
 
         place = self._place
+        if (cloud := self._cloud) is not None:
+            http = WatchedClient(place.deadlines, cloud.address)
+            try:
+                return cloud.client(http)
+            except Exception as error:
+                raise unusable(cloud.label, error, cloud.hint) from error
         # Gateways in front of the API often still read the older header.
         headers = {"x-api-key": place.key} if place.base_url else {}
         address = place.base_url or ADDRESS
@@ -321,19 +335,38 @@ class Anthropic:
         )
 
     async def _ready(self, origin: ErrorOrigin) -> Any:
-        if not self._place.key:
+        if self._cloud is not None:
+            await imported(self._cloud.package, origin)
+        elif not self._place.key:
             raise no_key(origin.label, self._place.key_variable or KEY)
         await imported("anthropic", origin)
         return await self._client.get(origin)
 
     def _origin(self, model: str) -> ErrorOrigin:
-        return ErrorOrigin("Anthropic", self._place.key_variable or KEY, self._place.base_url, model)
+        place = self._place
+        if self._cloud is not None:
+            return ErrorOrigin(self._cloud.label, place.key_variable, place.base_url, model)
+        return ErrorOrigin("Anthropic", place.key_variable or KEY, place.base_url, model)
+
+    async def _answered(self, client: Any, model: str, body: Wire) -> Any:
+        if self._cloud is None:
+            return await _post(client, content=encoded(body))
+        import anthropic
+        import httpx2
+
+        try:
+            # The SDK takes the model out of the body and puts it into the address.
+            return await _post(client, body={**body, "model": model, "stream": True})
+        except (anthropic.APIError, httpx2.HTTPError, OSError, EnvironmentFaultError):
+            raise
+        except Exception as error:
+            raise unusable(self._cloud.label, error, self._cloud.hint) from error
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._origin(request.model)
         model = self._place.model(API, request.model)
         history = self._history.wired(request, model.capabilities)
-        body = self._refusals.fitted(request.model, request_body(request, model, history))
+        body = self._wire(request, request_body(request, model, history))
         answer = AnswerBuilder(
             provider=self.name,
             api=API,
@@ -346,9 +379,10 @@ class Anthropic:
         reader = AnthropicReader(answer)
         client = await self._ready(origin)
         try:
-            async with await _post(client, body) as answered:
+            async with await self._answered(client, request.model, body) as answered:
                 sent = hash_of_response(answered.response)
-                stream = EventStream(origin, answered.response)
+                cloud = self._cloud
+                stream = EventStream(origin, answered.response) if cloud is None else cloud.events(origin, answered)
                 async for event in stream:
                     for delta in reader.read_event(event):
                         yield delta
@@ -365,12 +399,15 @@ class Anthropic:
         import anthropic
 
         if isinstance(error, anthropic.APIStatusError):
+            body, headers = obj(error.body), error.response.headers
+            if error.status_code == 200:  # of a stream that the SDK decodes
+                return in_stream(origin, body.get("error") or body)
             return from_status(
                 origin,
                 error.status_code,
-                code=f"{error.type or ''} {error.error_code or ''}",
-                message=error.api_message or "",
-                retry_after=seconds(error.response.headers.get("retry-after")),
+                code=f"{error.type or ''} {error.error_code or ''} {headers.get('x-amzn-errortype', '')}",
+                message=error.api_message or string(body.get("message")),
+                retry_after=seconds(headers.get("retry-after")),
             )
         return transport_failure(origin, error) or garbled(origin, str(error))
 

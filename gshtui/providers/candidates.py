@@ -11,28 +11,60 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from gshtui.providers.catalog import Catalog
+from gshtui.providers.cloud_access import CLOUDS, CloudAccess, CloudTable, cloud_access, no_place
+from gshtui.providers.cloud_access import LABELS as CLOUD_LABELS
 from gshtui.providers.ollama import address
+from gshtui.providers.openai_client import OPENROUTER
 from gshtui.providers.port import Provider, ProviderError
+from gshtui.providers.provider_errors import no_key
 from gshtui.providers.sdk_connection import Endpoint
 
-APIS = ("anthropic", "openai", "gemini", "ollama")
+APIS = ("anthropic", "openai", "gemini", "openrouter", "azure", "bedrock", "vertex", "ollama")
 """In the order in which keys are searched."""
+HOSTS = ("openrouter", *CLOUDS)
+"""Those that serve others' models, under names of their own."""
 KEYS: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "openai": ("OPENAI_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "azure": ("AZURE_OPENAI_API_KEY",),
+    "bedrock": ("AWS_BEARER_TOKEN_BEDROCK",),
+    "vertex": (),
     "ollama": (),
 }
 ADDRESSES = {
     "anthropic": "ANTHROPIC_BASE_URL",
     "openai": "OPENAI_BASE_URL",
     "gemini": "GOOGLE_GEMINI_BASE_URL",
+    "openrouter": "OPENROUTER_BASE_URL",
+    "azure": "AZURE_OPENAI_ENDPOINT",
+    "bedrock": "ANTHROPIC_BEDROCK_BASE_URL",
+    "vertex": "ANTHROPIC_VERTEX_BASE_URL",
     "ollama": "OLLAMA_HOST",
 }
-OTHER_NAMES = {"google": "gemini", "claude": "anthropic", "gpt": "openai", "local": "ollama"}
+OTHER_NAMES = {
+    "google": "gemini",
+    "claude": "anthropic",
+    "gpt": "openai",
+    "local": "ollama",
+    "aws": "bedrock",
+    "amazon-bedrock": "bedrock",
+    "google-vertex": "vertex",
+}
 
 
-class ProviderEntry(Protocol):
+LABELS = {
+    "anthropic": "Anthropic",
+    "openai": "OpenAI",
+    "gemini": "Gemini",
+    "openrouter": "OpenRouter",
+    **CLOUD_LABELS,
+    "ollama": "Ollama",
+}
+
+
+class ProviderEntry(CloudTable, Protocol):
     """One `[providers.*]` table."""
 
     @property
@@ -75,11 +107,35 @@ class ProviderCandidate:
     default_model: str = ""
     own_server: bool = False
     """Whether an address was configured: then the catalog may not know its models, and it may not need a key."""
+    cloud: CloudAccess | None = None
 
     @property
     def keyed(self) -> bool:
         """Can be used as far as keys go; whether an Ollama answers is another question."""
-        return bool(self.key) or (self.own_server and self.api == "openai")
+        if self.cloud is None:
+            return bool(self.key) or (self.own_server and self.api == "openai")
+        if self.api == "azure":
+            return bool(self.base_url) and bool(self.key or self.cloud.token)
+        return bool(self.key or self.cloud.chosen_by)
+
+    @property
+    def why_usable(self) -> str:
+        """What of settings and environment makes it so."""
+        if self.key:
+            return f"{self.key_variable} is set"
+        if self.cloud is None:
+            return f"{self.name} has an address configured"
+        if self.cloud.token:
+            return "AZURE_OPENAI_AD_TOKEN is set"
+        by_table = self.cloud.chosen_by.startswith("[")
+        return f"{self.cloud.chosen_by} {'names it' if by_table else 'is set'}"
+
+    def check(self) -> None:
+        """Raises `ProviderError` if it cannot be asked at all. A cloud may find credentials that nobody sees here."""
+        if self.api == "azure" and not self.base_url:
+            raise no_place(ADDRESSES["azure"], "https://NAME.openai.azure.com")
+        if not self.keyed and self.api not in ("bedrock", "vertex", "ollama"):
+            raise no_key(LABELS[self.api], self.key_variable)
 
 
 def candidates(settings: ModelSettings, environ: Mapping[str, str]) -> dict[str, ProviderCandidate]:
@@ -106,6 +162,8 @@ def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderE
     base = own or environ.get(ADDRESSES[api], "").strip().rstrip("/")
     if api == "ollama":
         base = address(base)
+    elif api == "openrouter":
+        base = base or OPENROUTER
     key = environ.get(variable, "").strip() if variable else ""
     if variable and not key and table is not None and table.keyring:
         from gshtui.providers.keyring_key import keyring_key  # few have one
@@ -118,7 +176,8 @@ def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderE
         key_variable=variable,
         base_url=base,
         default_model=table.default_model if table is not None else "",
-        own_server=bool(base) and api != "ollama",
+        own_server=bool(base) and api not in ("ollama", *HOSTS),
+        cloud=cloud_access(api, environ, name, table) if api in CLOUDS else None,
     )
 
 
@@ -141,8 +200,23 @@ def make_provider(candidate: ProviderCandidate, catalog: Catalog) -> Provider:
         key_variable=candidate.key_variable,
         base_url=candidate.base_url,
         catalog=catalog,
+        host=candidate.api if candidate.api in HOSTS else "",
+        cloud=candidate.cloud or CloudAccess(),
     )
     match candidate.api:
+        case "bedrock":
+            from gshtui.providers.anthropic import Anthropic
+            from gshtui.providers.claude_clouds import Bedrock
+
+            return Anthropic(place, Bedrock(place))
+        case "vertex":
+            from gshtui.providers.vertex import Vertex
+
+            return Vertex(place)
+        case "azure" | "openrouter":
+            from gshtui.providers.openai_chat import OpenAIChat
+
+            return OpenAIChat(place)
         case "anthropic":
             from gshtui.providers.anthropic import Anthropic
 
@@ -170,11 +244,16 @@ class SlowWarmup(Protocol):
 
 async def warm(provider: Provider) -> None:
     """Load now, in a thread, what the first request would have to wait for. Does nothing that can fail visibly."""
+    try:
+        await warm_or_raise(provider)
+    except ProviderError:
+        pass  # the first request says it, to whoever asked for it
+
+
+async def warm_or_raise(provider: Provider) -> None:
+    """As `warm`. Raises `ProviderError` where no request can be made."""
     if isinstance(provider, SlowWarmup):
-        try:
-            await provider.warm_up()
-        except ProviderError:
-            pass  # the first request says it, to whoever asked for it
+        await provider.warm_up()
 
 
 def _openai(place: Endpoint) -> Provider:

@@ -142,6 +142,24 @@ class EventStream:
         return found
 
 
+class DecodedStream:
+    """The events of a response that an SDK decodes: its cloud packs them in a form of its own. As `EventStream`."""
+
+    def __init__(self, decoded: Any) -> None:
+        self._decoded = decoded
+        self.events = 0
+        self.bad = 0
+        self.done = False
+
+    async def __aiter__(self) -> AsyncIterator[Wire]:
+        async for event in self._decoded:
+            if isinstance(event, dict):
+                self.events += 1
+                yield cast("Wire", event)
+            else:
+                self.bad += 1
+
+
 def obj(value: Any) -> Wire:
     """The value if it is an object, else an empty one."""
     return cast("Wire", value) if isinstance(value, dict) else {}

@@ -17,6 +17,8 @@ from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, Think
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
+from gshtui.providers.claude_clouds import GOOGLE_HINT, google_credentials, unusable
+from gshtui.providers.cloud_access import LABELS
 from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, in_stream, no_key, seconds
@@ -224,7 +226,7 @@ class Gemini:
     def __init__(self, place: Endpoint) -> None:
         self._place = place
         self._client = LazyClient(self._made)
-        self._refusals = Refusals(f"{API} {place.base_url}", API, {}, ("thought", "signature"))
+        self._refusals = Refusals(f"{API} {place.server}", API, {}, ("thought", "signature"))
 
     @property
     def name(self) -> str:
@@ -256,7 +258,7 @@ class Gemini:
 
         from gshtui.providers.http_client import WatchedClient
 
-        address = self._place.base_url or ADDRESS
+        address = self._address
         http = WatchedClient(self._place.deadlines, address)
         options = types.HttpOptions(
             base_url=address,
@@ -265,15 +267,43 @@ class Gemini:
             httpx_client=cast("Any", httpx2.Client(transport=httpx2.BaseTransport())),
             async_client_args={"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)},
         )
-        return genai.Client(api_key=self._place.key, vertexai=False, http_options=options), http
+        if self._place.host:
+            try:
+                credentials, project = google_credentials(self._place)
+            except Exception as error:
+                raise unusable(LABELS["vertex"], error, GOOGLE_HINT) from error
+            cloud = self._place.cloud
+            client = genai.Client(
+                vertexai=True,
+                credentials=credentials,
+                project=cloud.project or project or None,
+                location=cloud.region,
+                http_options=options,
+            )
+        else:
+            client = genai.Client(api_key=self._place.key, vertexai=False, http_options=options)
+        return client, http
+
+    @property
+    def _address(self) -> str:
+        place = self._place
+        if not place.host:
+            return place.base_url or ADDRESS
+        region = place.cloud.region
+        # Its address for Claude ends in a version, which this SDK adds itself.
+        return place.base_url.removesuffix("/v1") or (
+            "https://aiplatform.googleapis.com" if region == "global" else f"https://{region}-aiplatform.googleapis.com"
+        )
 
     async def _ready(self, origin: ErrorOrigin) -> Any:
-        if not self._place.key:
+        if not self._place.key and not self._place.host:
             raise no_key(origin.label, self._place.key_variable or KEY)
         await imported("google.genai", origin)
         return await self._client.get(origin)
 
     def _origin(self, model: str) -> ErrorOrigin:
+        if self._place.host:
+            return ErrorOrigin(LABELS["vertex"], "", self._place.base_url, model)
         return ErrorOrigin("Gemini", self._place.key_variable or KEY, self._place.base_url, model)
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:

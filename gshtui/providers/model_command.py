@@ -1,14 +1,18 @@
 """The commands `model` and `effort`: show the model, list all, switch to another one, and say how hard it thinks.
 
-Code calls `ListModels`, `ShowModel`, `ChangeModel` and `ChangeEffort`. An unusable name is rejected before anything
-changes. A switch is an intent, published through a callable from the hub. Needs only the catalog; the other parts add
-detail.
+Code calls `ListModels`, `UpdateModels`, `ShowModel`, `ChangeModel` and `ChangeEffort`. An unusable name is rejected
+before anything changes. A switch is an intent, published through a callable from the hub. Needs only the catalog; the
+other parts add detail.
 """
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -31,14 +35,23 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
-from gshtui.providers.candidates import ModelSettings
+from gshtui.providers.candidates import HOSTS, ModelSettings
 from gshtui.providers.catalog import Catalog, Model
+from gshtui.providers.model_facts import LARGEST, SOURCE, FactsError, FactsUpdate, forget_facts, keep_facts
 from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import OFFLINE, Usable, choose_model, usable
+from gshtui.system.downloads import DownloadError, download
 from gshtui.text import markdown_table
+from gshtui.text.sanitise import one_line, plain
 from gshtui.text.similar_names import known_names
+from gshtui.text.units import counted
 
 LIST = "list"
+UPDATE = "update"
+_SHOWN = 12
+"""New models that a result names."""
+_WITHIN = 60.0
+"""Seconds to fetch a file."""
 EffortWord = Literal["", "low", "medium", "high", "default", "next"]
 Switch = Callable[[str, str, str, EffortChoice | None], None]
 """(agent, provider, model, effort): publishes the intent."""
@@ -127,13 +140,39 @@ _ORDER: tuple[EffortChoice, ...] = ("", "low", "medium", "high")
 
 
 class ListModels(Parameters, Returns[ModelList]):
-    """List the models that can be chosen, with prices, and which of them can be used now."""
+    """List the models that can be chosen, with prices, and which of them can be used now.
+
+    `gsh-tui models update` renews windows and prices.
+    """
 
     COMMAND: ClassVar[str] = "model"
     WORD: ClassVar[str] = LIST
     SHELL = ShellForm(("provider",), "models", "List the models.", parts=frozenset({"providers"}))
     provider: Annotated[str, ShellOption(kind="provider")] = ""
     """Only those of this one; empty: all."""
+
+
+class UpdateModels(Parameters, Returns[FactsUpdate]):
+    """Renew windows and prices of models from models.dev, or from a file or address in its form.
+
+    Nothing is fetched without this command. What it brings counts for all that start from now on; your models.toml
+    still wins.
+    """
+
+    COMMAND: ClassVar[str] = "model"
+    WORD: ClassVar[str] = UPDATE
+    SHELL = ShellForm(
+        ("source",),
+        "models update",
+        "Renew windows and prices of models.",
+        parts=frozenset({"providers"}),
+        waiting="Fetching",
+        examples=("gsh-tui models update", "gsh-tui models update ~/api.json", "gsh-tui models update --undo"),
+    )
+    source: Annotated[str, ShellOption(metavar="[FILE|URL]")] = Field(
+        default="", description=f"Where they are; empty: {SOURCE}."
+    )
+    undo: bool = Field(default=False, description="Go back to what gsh-tui comes with.")
 
 
 class ShowModel(Parameters, Returns[ShownModel]):
@@ -163,10 +202,12 @@ class ModelParameters(Parameters):
 
     name: Word = Field(
         default=Word(),
-        description="A model, an alias such as `sonnet`, `provider/model`, or `list`. Empty: the current one.",
+        description="A model, an alias such as `sonnet`, `provider/model`, `list` or `update`; empty: the current one.",
     )
     provider: str = Field(default="", description="The provider, if the name alone does not determine it.")
     effort: EffortWord = Field(default="", description=_LEVELS)
+    source: str = Field(default="", description="For update: the file or address of windows and prices.")
+    undo: bool = Field(default=False, description="For update: go back to what gsh-tui comes with.")
 
 
 class EffortParameters(Parameters):
@@ -201,6 +242,9 @@ def commands(
 
     async def listed(invocation: Invocation, parameters: ListModels) -> ModelList:
         return _listed(catalog, await available(), in_use(invocation.addressed), parameters.provider)
+
+    async def update(invocation: Invocation, parameters: UpdateModels) -> FactsUpdate:
+        return await _updated(parameters, invocation.cwd, catalog)
 
     async def change(invocation: Invocation, parameters: ChangeModel) -> ModelChange:
         if of_program is not None and (own := await of_program(invocation.addressed, parameters.name)) is not None:
@@ -237,6 +281,7 @@ def commands(
         return EffortChange(label, level, changed=True)
 
     lists = Action(ListModels, ModelList, listed, _render_list)
+    updates = Action(UpdateModels, FactsUpdate, update, _render_update, effect=Effect.NETWORK)
     shows = Action(ShowModel, ShownModel, show, _render_shown)
     changes = Action(ChangeModel, ModelChange, change, _render_change, effect=Effect.WRITE)
     efforts = Action(ChangeEffort, EffortChange, change_effort, _render_effort, shows=_toast, effect=Effect.WRITE)
@@ -248,6 +293,8 @@ def commands(
         match _bound(parameters):
             case ListModels() as given:
                 return await lists.handle(invocation, given)
+            case UpdateModels() as given:
+                return await updates.handle(invocation, given)
             case ShowModel() as given:
                 return await shows.handle(invocation, given)
             case ChangeEffort() as given:
@@ -267,10 +314,11 @@ def commands(
             access=Access.HUMAN_ONLY,
             effect=Effect.WRITE,
             positions=("name",),
-            description="`model` shows the current one, `model list` all of them, `model NAME` changes it.",
+            description="`model` shows the current one, `model list` all of them, `model NAME` changes it, and "
+            "`model update` renews windows and prices.",
             family="agents",
             complete=complete,
-            actions=(lists, shows, changes),
+            actions=(lists, updates, shows, changes),
             bind=_bound,
             opens="models",
         ),
@@ -315,8 +363,56 @@ def _render_effort(_invocation: Invocation, done: EffortChange) -> Outcome:
     return Outcome(data={"model": done.model, "effort": done.effort}, text=_said(done))
 
 
-def _bound(given: ModelParameters) -> ListModels | ShowModel | ChangeModel | ChangeEffort:
+async def _updated(wanted: UpdateModels, cwd: Path, catalog: Catalog) -> FactsUpdate:
+    """What an update has brought. Raises `CommandError`."""
+    if wanted.undo:
+        if not await asyncio.to_thread(forget_facts):
+            raise CommandError("Windows and prices are those that gsh-tui comes with.", hint="Nothing was changed.")
+        return FactsUpdate(0, 0)
+    source = wanted.source or SOURCE
+    shown = one_line(plain(source), 200)
+    try:
+        if re.match(r"https?://", source):
+            data = await download(source, largest=LARGEST, within=_WITHIN, shown=shown)
+        else:
+            data = await asyncio.to_thread(_read, cwd / Path(source).expanduser())
+        known = {(model.provider, model.name) for model in catalog.models}
+        return await asyncio.to_thread(keep_facts, data, known)
+    except FactsError as error:
+        raise CommandError(f"{shown} is not taken. {error.message}", hint="Nothing was changed.") from error
+    except DownloadError as error:
+        hint = "Nothing was changed. `models update FILE` takes a file that you have fetched."
+        raise CommandError(error.message, hint=hint, data={"kind": "unreachable"}) from error
+    except OSError as error:
+        why = error.strerror or error
+        raise CommandError(f"{shown} cannot be read or kept: {why}.", hint="Nothing was changed.") from error
+
+
+def _read(path: Path) -> bytes:
+    if not path.is_file():
+        raise FileNotFoundError(errno.ENOENT, "there is no such file")
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise FactsError(f"It is larger than {LARGEST // 1_000_000} MB.")
+    return data
+
+
+def _render_update(_invocation: Invocation, done: FactsUpdate) -> Outcome:
+    if not done.models:
+        return Outcome(data={"models": 0}, text="Windows and prices are again those that gsh-tui comes with.")
+    lines = [f"Windows and prices of {counted(done.models, 'model')} of {counted(done.servers, 'provider')}."]
+    if done.new:
+        rest = f" and {len(done.new) - _SHOWN:,} more" if len(done.new) > _SHOWN else ""
+        lines.append(f"New: {', '.join(done.new[:_SHOWN])}{rest}.")
+    data = {"models": done.models, "providers": done.servers, "new": list(done.new)}
+    return Outcome(data=data, text="\n".join(lines))
+
+
+def _bound(given: ModelParameters) -> ListModels | UpdateModels | ShowModel | ChangeModel | ChangeEffort:
     """Convert a line's parameters to those of its action."""
+    if given.name == UPDATE:
+        return UpdateModels(source=given.source, undo=given.undo)
     if given.name == LIST:
         return ListModels(provider=given.provider)
     if given.name or given.provider:
@@ -364,8 +460,10 @@ def _listed(catalog: Catalog, able: list[Usable] | None, present: ModelInUse | N
     for model in catalog.models:
         if catalog.is_retired(model):
             continue
-        if model.provider != "ollama":
-            models.append(_known(model, _can(able, model.provider), present))
+        can = _can(able, model.provider)
+        # Hosts have hundreds, which only those want to see who use one.
+        if model.provider != "ollama" and (can or provider == model.provider or model.provider not in HOSTS):
+            models.append(_known(model, can, present))
     for one in able or []:
         models += [_installed(catalog, one, name, present) for name in one.models]
     models.append(ListedModel(OFFLINE, OFFLINE, "no model", "offline", usable=True))
@@ -391,7 +489,7 @@ def _known(model: Model, can: bool | None, present: ModelInUse | None) -> Listed
         price_input=model.price_input,
         price_output=model.price_output,
         usable=can,
-        in_use=present is not None and present.model == model.name,
+        in_use=present is not None and (present.provider, present.model) == (model.provider, model.name),
     )
 
 
@@ -426,8 +524,8 @@ def _completions(catalog: Catalog, able: list[Usable] | None, parameter: str, pr
         return [name for name in [*options, OFFLINE] if name.startswith(prefix)]
     if parameter != "name":
         return []
-    apis = {one.api for one in able} if able is not None else {model.provider for model in catalog.models}
-    names = [LIST]
+    apis = {one.api for one in able} if able is not None else {model.provider for model in catalog.models} - {*HOSTS}
+    names = [LIST, UPDATE]
     for model in catalog.models:
         if model.provider in apis and model.provider != "ollama" and not catalog.is_retired(model):
             names += [model.name, *model.aliases]

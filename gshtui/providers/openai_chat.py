@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, ToolCall, ToolResult, Usage
 from gshtui.providers import wire_history
@@ -253,7 +254,7 @@ class OpenAIChat:
     def __init__(self, place: Endpoint) -> None:
         self._place = place
         self._client = OpenAIClient(place)
-        self._refusals = Refusals(f"{API} {place.base_url}", "", FIELDS)
+        self._refusals = Refusals(f"{API} {place.server}", "", FIELDS)
 
     @property
     def name(self) -> str:
@@ -265,8 +266,9 @@ class OpenAIChat:
 
     def _model(self, name: str) -> Model:
         """Gateways put the vendor before the name, as in `openai/gpt-4o`."""
-        catalog = self._place.catalog
-        return catalog.find(name) or catalog.find(name.rsplit("/", 1)[-1]) or Model(name=name, provider="openai")
+        place = self._place
+        host = place.host or urlsplit(place.base_url).netloc
+        return place.catalog.served(name, "", host) or Model(name=name, provider="openai")
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         return retried(self._attempt, request, self._place.backoff, self._relieved)

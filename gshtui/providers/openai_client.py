@@ -14,6 +14,8 @@ from gshtui.providers.sdk_connection import Endpoint, LazyClient, imported, tran
 
 KEY = "OPENAI_API_KEY"
 ADDRESS = "https://api.openai.com/v1"
+OPENROUTER = "https://openrouter.ai/api/v1"
+_HOSTS = {"azure": "Azure OpenAI", "openrouter": "OpenRouter"}
 
 
 class OpenAIClient:
@@ -25,8 +27,12 @@ class OpenAIClient:
 
     def origin(self, model: str) -> ErrorOrigin:
         """Who failed, for the sentences."""
-        label = "OpenAI" if self.place.name == "openai" and not self.place.base_url else self.place.name
-        return ErrorOrigin(label, self.place.key_variable or KEY, self.place.base_url, model)
+        place = self.place
+        if place.host:
+            address = "" if place.base_url == OPENROUTER else place.base_url
+            return ErrorOrigin(_HOSTS[place.host], place.key_variable, address, model)
+        label = "OpenAI" if place.name == "openai" and not place.base_url else place.name
+        return ErrorOrigin(label, place.key_variable or KEY, place.base_url, model)
 
     async def ready(self, origin: ErrorOrigin) -> Any:
         """The client. Raises `ProviderError` without a key, unless it uses a self-hosted server."""
@@ -40,12 +46,24 @@ class OpenAIClient:
 
         from gshtui.providers.http_client import WatchedClient
 
-        address = self.place.base_url or ADDRESS
+        place = self.place
+        address = place.base_url or ADDRESS
+        if place.host == "azure" and not place.base_url.endswith("/v1"):
+            if place.cloud.api_version:
+                return openai.AsyncAzureOpenAI(
+                    azure_endpoint=address,
+                    api_version=place.cloud.api_version,
+                    api_key=place.key or None,
+                    azure_ad_token=None if place.key else place.cloud.token,
+                    max_retries=0,
+                    http_client=WatchedClient(place.deadlines, address),
+                )
+            address = f"{address}/openai/v1"
         return openai.AsyncOpenAI(
-            api_key=self.place.key or "none",  # local servers ask for no key, the SDK for something
+            api_key=place.key or place.cloud.token or "none",  # local servers ask for no key, the SDK for something
             base_url=address,
             max_retries=0,
-            http_client=WatchedClient(self.place.deadlines, address),
+            http_client=WatchedClient(place.deadlines, address),
         )
 
     async def close(self) -> None:

@@ -239,7 +239,7 @@ class OpenAIResponses:
         self._place = place
         self._client = OpenAIClient(place)
         self._hearing = OpenAIChat(place)
-        self._refusals = Refusals(f"{API} {place.base_url}", API, FIELDS, ("encrypted", "reasoning"))
+        self._refusals = Refusals(f"{API} {place.server}", API, FIELDS, ("encrypted", "reasoning"))
 
     @property
     def name(self) -> str:

@@ -179,7 +179,7 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """The name in settings and catalog: anthropic, openai, gemini, ollama, offline."""
+        """The name in settings and catalog: that of its API (anthropic, bedrock …), of its table, or offline."""
         ...
 
     def capabilities(self, model: str) -> Capabilities:

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 from gshtui.bus.messages import Stop, Usage
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Catalog, Model
-from gshtui.providers.event_stream import EventStream
+from gshtui.providers.cloud_access import CloudAccess
+from gshtui.providers.event_stream import DecodedStream, EventStream
 from gshtui.providers.port import Capabilities, Completed, ProviderError
 from gshtui.providers.provider_errors import (
     ErrorOrigin,
@@ -43,6 +44,7 @@ class Deadlines:
     """Between two pieces of the answer."""
 
 
+_BY_PIECES = ("anthropic", "openai", "google")
 STREAM = "x-gsh-stream"
 """A header that names a stream, for an SDK that does not hand out responses; removed before the request is sent."""
 
@@ -60,25 +62,35 @@ class Endpoint:
     catalog: Catalog = field(default_factory=Catalog)
     deadlines: Deadlines = field(default_factory=Deadlines)
     backoff: Backoff = field(default_factory=Backoff)
+    host: str = ""
+    """The name in the catalog of who serves others' models; empty: nobody else does."""
+    cloud: CloudAccess = field(default_factory=CloudAccess)
+
+    @property
+    def server(self) -> str:
+        """Tells this server from all others."""
+        return f"{self.host} {self.cloud.region} {self.base_url}" if self.host else self.base_url
 
     def model(self, api: str, name: str) -> Model:
         """The catalog's entry, or cautious defaults."""
-        return self.catalog.find(name, api) or Model(name=name, provider=api)
+        return self.catalog.served(name, api, self.host) or Model(name=name, provider=api)
 
     def capabilities(self, api: str, name: str) -> Capabilities:
         """What the catalog says of the model; the defaults where it says nothing."""
-        found = self.catalog.find(name, api)
+        found = self.catalog.served(name, api, self.host)
         return found.capabilities if found is not None else Capabilities()
 
 
 async def imported(name: str, origin: ErrorOrigin) -> Any:
     """An SDK, imported in a thread, by pieces. Raises `ProviderError` where it is not installed whole."""
+    package = name.partition(".")[0]
     try:
-        load_by_pieces(name.partition(".")[0])
+        if package in _BY_PIECES:
+            load_by_pieces(package)
         return await asyncio.to_thread(importlib.import_module, name)
     except ImportError as error:
         message = f"{origin.label} needs the Python package {name}, which cannot be loaded: {error}"
-        hint = f"Install gsh-tui again, or run `pip install {name}` in its environment."
+        hint = f"Install gsh-tui again, or run `pip install {package}` in its environment."
         raise ProviderError("missing", message, hint=hint) from error
 
 
@@ -97,6 +109,8 @@ class LazyClient:
                 if self._made is None:
                     try:
                         self._made = await asyncio.to_thread(self._make)
+                    except ProviderError:
+                        raise
                     except Exception as error:
                         raise hindered(origin, error) from error
         return self._made
@@ -142,7 +156,11 @@ class EventReader(Protocol):
 
 
 def ended(
-    origin: ErrorOrigin, answer: AnswerBuilder, reader: EventReader, stream: EventStream, sent: str = ""
+    origin: ErrorOrigin,
+    answer: AnswerBuilder,
+    reader: EventReader,
+    stream: EventStream | DecodedStream,
+    sent: str = "",
 ) -> Completed:
     """The complete answer at the end of its stream. Raises `ProviderError` if it is incomplete, or empty for a reason.
 

@@ -90,7 +90,7 @@ class _Loader(SourceFileLoader):
         source = self.get_source(module.__name__)
         outermost = "." not in module.__name__
         found = None if source is None else reexports(source, whatever_else=outermost)
-        if found is None:
+        if not found:  # nothing to be had by waiting
             self.run(module)
         else:
             assert module.__spec__ is not None

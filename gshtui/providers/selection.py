@@ -10,19 +10,25 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gshtui.providers.candidates import OTHER_NAMES, ModelSettings, ProviderCandidate, candidates, make_provider
+from gshtui.providers.candidates import (
+    HOSTS,
+    LABELS,
+    OTHER_NAMES,
+    ModelSettings,
+    ProviderCandidate,
+    candidates,
+    make_provider,
+)
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.ollama import Ollama
 from gshtui.providers.plugin_providers import make_offered, plugin_offers
 from gshtui.providers.port import Provider, ProviderError
 from gshtui.providers.probe import compatible_models, ollama_models
-from gshtui.providers.provider_errors import no_key
 from gshtui.text.similar_names import known_names
 
 PROBE = 0.3
 """Seconds that Ollama has to answer."""
 OFFLINE = "offline"
-LABELS = {"anthropic": "Anthropic", "openai": "OpenAI", "gemini": "Gemini", "ollama": "Ollama"}
 _FAMILIES = (("anthropic", r"claude-"), ("openai", r"gpt-|o\d|chatgpt-"), ("gemini", r"(models/)?gemini-"))
 
 
@@ -118,22 +124,22 @@ class _Chooser:
             return self._offline("the setting agent.default_provider is offline")
         for candidate in self.found.values():
             if candidate.keyed and await self._has_a_model(candidate):
-                why = (
-                    f"{candidate.key_variable} is set"
-                    if candidate.key
-                    else f"{candidate.name} has an address configured"
-                )
-                return await self._with(candidate, "", why)
+                return await self._with(candidate, "", candidate.why_usable)
         for candidate in self.found.values():
             if candidate.api == "ollama" and await self._usable(candidate):
                 return await self._with(candidate, "", f"Ollama is running at {candidate.base_url}")
         return self._offline("no API key is set and Ollama is not running")
 
     async def _has_a_model(self, candidate: ProviderCandidate) -> bool:
-        named = bool(candidate.default_model) or not _serves_its_own(candidate)
-        return named or bool(await self._models_of(candidate))
+        if candidate.default_model or (candidate.api in HOSTS and self.catalog.default(candidate.api) is not None):
+            return True
+        if candidate.api in HOSTS:
+            return False
+        return not _serves_its_own(candidate) or bool(await self._models_of(candidate))
 
     async def _usable(self, candidate: ProviderCandidate) -> bool:
+        if candidate.api in HOSTS:
+            return candidate.keyed and await self._has_a_model(candidate)
         return candidate.keyed or (candidate.api == "ollama" and bool(await self._models_of(candidate)))
 
     async def _models_of(self, candidate: ProviderCandidate) -> list[str] | None:
@@ -150,7 +156,11 @@ class _Chooser:
         entry = self.catalog.find(name)
         api = entry.provider if entry is not None else _family(name)
         if api:
-            fitting = [candidate for candidate in self.found.values() if candidate.api == api]
+            fitting = [
+                candidate
+                for candidate in self.found.values()
+                if candidate.api == api or self.catalog.find(name, candidate.api) is not None
+            ]
             fitting.sort(key=lambda candidate: (not candidate.keyed, candidate.name != self.preferred))
             if fitting:
                 return await self._with(fitting[0], name, f"{name} is a model of {LABELS.get(api, api)}")
@@ -176,8 +186,7 @@ class _Chooser:
     async def _with(self, candidate: ProviderCandidate, model: str, why: str) -> ModelChoice:
         if candidate.api == "ollama":
             return await self._with_ollama(candidate, model, why)
-        if not candidate.keyed:
-            raise no_key(LABELS[candidate.api], candidate.key_variable)
+        candidate.check()
         gone = ""
         if model:
             name = self._full_name(candidate, model)
@@ -196,7 +205,7 @@ class _Chooser:
         if entry is not None:
             return entry.name if model.lower() in entry.aliases else model
         foreign = self.catalog.find(model)
-        if foreign is not None and not candidate.own_server:
+        if foreign is not None and not candidate.own_server and candidate.api not in HOSTS:
             raise ProviderError(
                 "unknown_model",
                 f"{foreign.label or foreign.name} is a model of {LABELS.get(foreign.provider, foreign.provider)}, "
@@ -216,7 +225,7 @@ class _Chooser:
         if served:
             return served[0], ", its first available model"
         first = self.catalog.default(candidate.api)
-        if _serves_its_own(candidate) or first is None:
+        if _serves_its_own(candidate) or first is None:  # Azure's models are named by who deploys them
             raise ProviderError(
                 "unknown_model",
                 f"{candidate.name} has its own models, and none is named",

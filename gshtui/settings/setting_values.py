@@ -177,7 +177,9 @@ Address = Annotated[str, AfterValidator(address)]
 Count = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Amount = Annotated[float, Field(ge=0, le=1e12)]
 Positive = Annotated[int, Field(ge=1, le=1_000_000_000)]
-ProviderType = Literal["anthropic", "openai", "gemini", "ollama", "offline", ""]
+ProviderType = Literal[
+    "anthropic", "openai", "gemini", "openrouter", "azure", "bedrock", "vertex", "ollama", "offline", ""
+]
 HostName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
 NamedTexts = Annotated[dict[str, str], AfterValidator(named_texts)]
 PlainWord = Annotated[str, AfterValidator(plain_word)]

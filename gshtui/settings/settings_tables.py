@@ -83,6 +83,16 @@ class ProviderSettings(SettingsTable):
         default="", description="Model to use if none is named; empty: the catalog's first choice."
     )
     max_tokens: Count = Field(default=0, description="Maximum tokens of an answer; 0: the model's own maximum.")
+    region: PlainWord = Field(
+        default="", description="Region of Bedrock or Vertex; empty: AWS_REGION, or CLOUD_ML_REGION, or global."
+    )
+    profile: PlainWord = Field(default="", description="AWS profile for Bedrock; empty: AWS_PROFILE, or the default.")
+    project: PlainWord = Field(
+        default="", description="Google Cloud project for Vertex; empty: GOOGLE_CLOUD_PROJECT, or that of the login."
+    )
+    api_version: PlainWord = Field(
+        default="", description="Version of Azure's API; empty: OPENAI_API_VERSION, or the one that has no versions."
+    )
 
 
 class AccountValue(SettingsTable):

@@ -42,6 +42,7 @@ from gshtui.settings import loader, paths, plugins
 from gshtui.settings.keys import TABLES, split
 from gshtui.settings.loader import load
 from gshtui.settings.model import DEFAULT_KEYS, Settings
+from gshtui.settings.settings_tables import ProviderSettings
 from gshtui.tools.git import worktree_create
 from gshtui.ui.kit.key_table import KEYS
 from gshtui.workflows.workflow_library import read_library
@@ -160,7 +161,7 @@ async def test_every_name_and_parameter_is_known(tmp_path: Path) -> None:
     commands = {name: command for command in hub.registry for name in (command.name, *command.aliases)}
     fields = {name: set(command.parameters.model_fields) for name, command in commands.items()}
     await hub.stop()
-    settings = {key for table in TABLES.values() for key in table.model_fields}
+    settings = {key for table in (*TABLES.values(), ProviderSettings) for key in table.model_fields}
     named = [code for code in CODES if re.fullmatch(r"[a-z]+(?:_[a-z]+)+", code)]
     assert [name for name in named if name not in settings | set(DEFAULT_KEYS) | set(commands)] == []
     tried = 0
@@ -205,7 +206,7 @@ def test_every_variable_is_read() -> None:
 def test_the_providers_are_found_by_these_variables(home: Home) -> None:
     table = MANUAL[MANUAL.index("| provider | needs | also read |") :].partition("\n\n")[0]
     rows = [[cell.strip() for cell in row.strip("| ").split("|")] for row in table.splitlines()[2:]]
-    assert [row[0].lower() for row in rows] == list(candidates.APIS)
+    assert [row[0].lower() for row in rows] == [api for api in candidates.APIS if api not in candidates.HOSTS]
     settings = load(home.path).settings
     for name, needs, address in rows:
         keys, (variable,) = re.findall(r"`([A-Z_]+)`", needs), re.findall(r"`([A-Z_]+)`", address)
@@ -218,6 +219,18 @@ def test_the_providers_are_found_by_these_variables(home: Home) -> None:
             one.base_url for one in candidates.candidates(settings, {variable: "http://h:1"}).values() if one.api == api
         ]
         assert "http://h:1" in there
+
+
+def test_the_variables_of_clouds_are_read() -> None:
+    table = MANUAL[MANUAL.index("| serves others' models | needs | also read |") :].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in row.strip("| ").split("|")] for row in table.splitlines()[2:]]
+    apis = {label: api for api, label in candidates.LABELS.items()}
+    assert {apis[name] for name, *_ in rows} == set(candidates.HOSTS)
+    for name, *codes in rows:
+        for variable in re.findall(r"`([A-Z_]+)`", " ".join(codes)):
+            given = {variable: "http://h"}
+            found = candidates.candidates(Settings(), given)[apis[name]]
+            assert found != candidates.candidates(Settings(), {})[apis[name]], variable
 
 
 # Exit codes

@@ -61,8 +61,7 @@ from gshtui.programs.profiles.profile_bundle import (
 from gshtui.programs.profiles.profile_overlay import REMOVE, RULES, OverlayError, Table, key_path
 from gshtui.programs.profiles.program_versions import kept_versions
 from gshtui.settings.toml_file import read_bytes
-from gshtui.system.faults import ExpectedError
-from gshtui.system.time_limit import time_limit
+from gshtui.system.downloads import DownloadError, download
 from gshtui.text.sanitise import plain
 from gshtui.text.version_order import newest
 
@@ -201,29 +200,10 @@ async def _fetch(source: str, cwd: Path) -> bytes:
 
 
 async def _downloaded(address: str) -> bytes:
-    import httpx2  # nothing is fetched without this command
-
-    from gshtui.system.routed_transport import RoutedTransport
-
-    data = b""
     try:
-        async with (
-            time_limit(_WITHIN),
-            httpx2.AsyncClient(follow_redirects=True, timeout=_WITHIN, transport=RoutedTransport()) as client,
-            client.stream("GET", address) as answer,
-        ):
-            if answer.status_code != 200:
-                raise BundleError(f"{plain(address)} answered {answer.status_code}.")
-            async for piece in answer.aiter_bytes():
-                data += piece
-                if len(data) > LARGEST:
-                    raise BundleError(f"{plain(address)} is larger than {LARGEST // 1_000_000} MB.")
-    except TimeoutError as error:
-        raise BundleError(f"{plain(address)} did not answer within {_WITHIN:g} s.") from error
-    except (httpx2.HTTPError, OSError, ValueError, ExpectedError) as error:
-        why = error.message if isinstance(error, ExpectedError) else error
-        raise BundleError(f"{plain(address)} cannot be reached: {why}.") from error
-    return data
+        return await download(address, largest=LARGEST, within=_WITHIN, shown=plain(address))
+    except DownloadError as error:
+        raise BundleError(error.message) from error
 
 
 # -- what a bundle may change --------------------------------------------------------------------------------------
