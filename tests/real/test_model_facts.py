@@ -18,7 +18,7 @@ from gshtui.providers.sdk_connection import Endpoint
 from gshtui.settings import paths
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.providers.model_facts", "gshtui.system.downloads")
+COVERS = ("gshtui.system.downloads",)
 
 SHIPPED = Path(paths.__file__).parents[1] / "providers" / FACTS_FILE
 
