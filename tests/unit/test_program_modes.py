@@ -153,6 +153,34 @@ async def test_a_command_line_that_chooses_is_left_alone_and_no_agent_may(tmp_pa
             )
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "claude --allowedTools Bash",
+        "claude --allowed-tools=Bash(*)",
+        "claude --settings mine.json",
+        "claude --mcp-config mine.json",
+        "codex -c mcp_servers.x.command=sh",
+        "codex --config=projects./src.trust_level=trusted",
+        "qwen --allowed-tools run_shell_command",
+        "gemini --policy mine.toml",
+        "vibe --trust",
+        "copilot --allow-tool=shell",
+        "aider --yes-always",
+        "aider --test-cmd make",
+    ],
+)
+async def test_an_agent_allows_a_program_nothing_beside_its_mode(tmp_path: Path, line: str) -> None:
+    argv = tuple(line.split())
+    lines = CommandLines(tmp_path, LaunchTerms())
+    above = AgentRow(id="0001", name="a", held_to="auto", kind="cli")
+    with pytest.raises(FleetError, match=r"more than its mode does; .* held to auto\."):
+        await lines.agreed(SpawnRequest(cli=argv, parent="0001"), {"0001": above})
+    await lines.agreed(SpawnRequest(cli=argv, host="elsewhere"), {})  # a person may
+    alone = SpawnRequest(cli=(argv[0],), parent="0001", host="elsewhere")
+    await lines.agreed(alone, {"0001": above})
+
+
 def test_arguments_go_before_a_double_dash() -> None:
     rule = program_modes.passed_rule(LOADED.get("claude"), "plan")
     assert rule is not None

@@ -259,6 +259,11 @@ class Programs:
         asked = request.mode
         if asked and (why := program_modes.refusal(profile, asked, argv)):
             raise FleetError("invalid", why, hint=_mode_hint(profile))
+        if limit and (wider := program_modes.widened(profile, argv)):
+            said = (
+                f"{wider} lets {profile.title} do more than its mode does; started by an agent, it is held to {limit}."
+            )
+            raise FleetError("limit", said, hint="Leave that out.")
         if program_modes.chosen(profile, argv):
             own = program_modes.mode_of_argv(profile, argv)
             if limit and (own is None or strictest(own, limit) != own):

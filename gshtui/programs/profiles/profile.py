@@ -287,6 +287,8 @@ class ModeRules(_Table, frozen=True, kw_only=True):
     chosen: Shape = ""
     """Pattern of arguments, separated by blanks, by which a command line chooses by itself, or is for something that
     has no mode."""
+    widens: Shape = ""
+    """Pattern of arguments by which a command line allows more than its mode does; no agent may start it with them."""
     keys: tuple[str, ...] = ()
     """Take it at rest to the next of its modes. Empty: it keeps the one that it was started in."""
     above: Reads[int] = 0

@@ -26,6 +26,13 @@ def chosen(profile: Profile, argv: Sequence[str]) -> bool:
     return bool(pattern) and compile_linear(pattern).search(" ".join(argv[1:])) is not None
 
 
+def widened(profile: Profile, argv: Sequence[str]) -> str:
+    """The option by which a command line allows more than its mode does; empty: there is none."""
+    pattern = profile.modes.widens
+    found = compile_linear(pattern).search(" ".join(argv[1:])) if pattern else None
+    return one_line((found.group(0) or "").strip(" ="), 60) if found is not None else ""
+
+
 def mode_of_argv(profile: Profile, argv: Sequence[str]) -> GuardMode | None:
     """Ours for the mode that a command line chooses, where it does so by arguments that are known."""
     line = f" {' '.join(argv[1:])} ".replace("=", " ")
