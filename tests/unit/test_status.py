@@ -11,6 +11,7 @@ import pytest
 
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.profiles.profile import GENERIC, Profile
+from gshtui.programs.screen.foreground import Foreground
 from gshtui.programs.screen.screen_reading import ScreenReading, read_screen, search
 from gshtui.programs.status import status as statuses
 from gshtui.programs.status.evidence import Evidence, Rank
@@ -308,3 +309,18 @@ def test_a_marked_choice_without_an_input_needs_a_person() -> None:
     reading = read_screen(with_new_words(CLAUDE), rows, "Claude Code")
     known = statuses.decide(CLAUDE, (), replace(facts(), reading=reading, since=NOW - 5), NOW)
     assert (known.status, known.needs_you) == ("waiting", True)
+
+
+@pytest.mark.parametrize(
+    ("front", "says"),
+    [
+        (Foreground("bash", prompt=True), ("process", "idle", "bash has the terminal, at its prompt")),
+        (Foreground("sleep", own=False), ("process", "tool", "sleep has the terminal")),
+        (Foreground("less", own=False, kind="pager"), ("process", "waiting", "less has the terminal")),
+    ],
+)
+def test_what_has_the_terminal_of_a_shell_is_a_source_too(front: Foreground, says: tuple[str, str, str]) -> None:
+    shell = profiles.load(Path("/nonexistent")).get("shell")
+    known = statuses.decide(shell, (), StatusFacts(front=front, ready=True, since=90.0), 100.0)
+    assert [(one.source, one.status, one.why) for one in known.evidences] == [says]
+    assert known.evidences[0].rank is Rank.PROCESS

@@ -101,7 +101,7 @@ class Programs:
             found.append(("hook", install if absent else "nothing was reported since its start"))
         if not row.host and "transcript" not in telling and (profile.hooks.kind or profile.name) in READERS:
             found.append(("transcript", "no turn is written down as finished" if row.external_id else "not known yet"))
-        if not telling & {"screen", "title"}:
+        if not telling & {"screen", "title", "process"}:
             found.append(("screen", "no rule of its profile fits" if profile.rules else "there are no rules for it"))
         return found
 

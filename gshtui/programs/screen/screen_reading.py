@@ -270,7 +270,11 @@ _LOW, _HINTS = 24, 5
 _YES_NO = re.compile(r"(?i)[\[(]\(?y\)?(?:es)?(?: ?[/,|] ?|, )\(?n\)?(?:o)?[\])] ?[:?>]? *$")
 
 
-_ANY_KEY = re.compile(r"(?i)^\W*+(?:press|hit) (?:enter|return|any(?: other)? key|a key)\b|\bany(?: other)? key to \w")
+_ANY_KEY = re.compile(
+    r"(?i)^\W*+(?:press|hit) (?:enter|return|any(?: other)? key|a key)\b|\bany(?: other)? key to \w"
+    r"|(?:^|[·•]) *(?:enter|return|⏎|↵) (?:to )?(?:continue|proceed|start|begin)\b"
+)
+_FRAMED = re.compile(r"^ {0,4}[│┃]")
 _LAST = 2
 """Rows with text at the end of a screen that may ask for a key."""
 
@@ -284,12 +288,20 @@ def is_open(profile: Profile, text: Sequence[str], cursor: tuple[int, int] | Non
         return True
     if any(_ANY_KEY.search(line) for line in [line for line in text if line][-_LAST:]):
         return True
-    found = marked_list([line.strip("│┃").rstrip() if line[:1] in "│┃" else line for line in text[-_LOW:]])
+    framed = [bool(_FRAMED.match(line)) for line in text[-_LOW:]]
+    low = [
+        _FRAMED.sub("", line).rstrip(" │┃") if inside else line
+        for line, inside in zip(text[-_LOW:], framed, strict=True)
+    ]
+    found = marked_list(low)
     if found is None:
         return False
-    rows, _ = found
+    rows, marked = found
     first = max(0, len(text) - _LOW)
-    below = [line for line in text[first + rows[-1] + 1 :] if line.strip(" ─╰╯└┘")]
+    below = [line for line in low[rows[-1] + 1 :] if line.strip(" ─╰╯└┘")]
+    if framed[rows[marked]]:  # in a frame, what begins where its words do is more of the list
+        words = len(low[rows[marked]]) - len(low[rows[marked]].lstrip(" ❯›▸▶→>●◉"))
+        below = [line for line in below if len(line) - len(line.lstrip()) != words]
     return len(below) <= _HINTS and not (first + rows[0] <= row <= first + rows[-1] and not profile.input.line)
 
 

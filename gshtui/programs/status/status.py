@@ -164,7 +164,7 @@ def decide(profile: Profile, evidences: Sequence[Evidence], facts: StatusFacts, 
     if (ended := _ended(facts)) is not None:
         return ended
     if facts.front is not None and (known := _by_front(profile, facts, facts.front)) is not None:
-        return known
+        return dataclasses.replace(known, evidences=(_front_evidence(known, facts.front, facts, now),))
     seen = _by_screen(profile, facts, now)
     if facts.unseen and seen is not None:
         seen = dataclasses.replace(seen, sure=False)
@@ -411,6 +411,17 @@ def _by_front(profile: Profile, facts: StatusFacts, front: Foreground) -> KnownS
     # The system says that it waits for a line from its terminal, which is all that such a program does at rest.
     rests = profile.name == GENERIC and not profile.shell and facts.reading.status != "idle" and front.reads
     return KnownStatus("idle", "process", facts.moved, sure=False) if rests else None
+
+
+def _front_evidence(known: KnownStatus, front: Foreground, facts: StatusFacts, now: float) -> Evidence:
+    if known.source != "process":
+        return _as_evidence(known, Rank.SCREEN, facts, now)
+    why = f"{front.program} has the terminal" if front.program else "what has the terminal"
+    if front.prompt:
+        why += ", at its prompt"
+    elif front.reads:
+        why += ", and reads from it"
+    return dataclasses.replace(_as_evidence(known, Rank.PROCESS, facts, now), why=why)
 
 
 # -- the screen ---------------------------------------------------------------------------------------------------
