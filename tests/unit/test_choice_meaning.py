@@ -33,6 +33,7 @@ WORDS: dict[str, Meaning] = {
     "Deny": "deny",
     "Cancel": "deny",
     "Don't allow": "deny",
+    "Don't trust": "deny",
     "No, suggest changes": "words",
     "No, and tell Codex what to do differently": "words",
     "Yes, and switch to auto mode": "mode",

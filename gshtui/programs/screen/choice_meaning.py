@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from gshtui.bus.agent_data import Meaning
 from gshtui.text.linear_regex import compile_linear
 
-_REFUSES = re.compile(r"(?i)^(?:no|deny|reject|refuse|decline|cancel|disallow|don['’]t allow|do not allow)\b")
+_REFUSES = re.compile(
+    r"(?i)^(?:no|deny|reject|refuse|decline|cancel|disallow|(?:don['’]t|do not) (?:allow|continue|proceed|run|trust))\b"
+)
 _BUT = re.compile(r"(?i)\b(?:switch|change|set|use|always|but)\b")
 """What makes a refusal more than that."""
 _WITH_WORDS = re.compile(
