@@ -698,7 +698,10 @@ class CommandOffers:
             from gshtui.fleet.commands.agent_commands import commands
             from gshtui.fleet.core.agent_states import window_agents
 
-            return commands(fleet, states.local, partial(window_agents, store))
+            def registry() -> str:
+                return self._loaded.again().settings.programs.acp_registry
+
+            return commands(fleet, states.local, partial(window_agents, store), registry)
 
         def worktrees() -> list[AnyCommand]:
             from gshtui.fleet.commands.worktree_commands import TearDown, worktree_command

@@ -256,6 +256,10 @@ class ProgramsSettings(SettingsTable):
         default=[],
         description="Public keys, as minisign writes them, of those whose rules `profiles update` takes.",
     )
+    acp_registry: Address = Field(
+        default="https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json",
+        description="Registry of agents that `agent search` and `agent install` ask.",
+    )
 
 
 class Sandbox(SettingsTable):

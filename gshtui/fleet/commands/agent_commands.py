@@ -37,6 +37,7 @@ from gshtui.fleet.commands.agent_lifecycle import AgentLifecycle
 from gshtui.fleet.commands.agent_messages import AgentMessages
 from gshtui.fleet.commands.agent_outcomes import AgentOutcomes, about_agent
 from gshtui.fleet.commands.explained_status import explained_status
+from gshtui.fleet.commands.registry_commands import InstallAgent, SearchAgents, registry_actions
 from gshtui.fleet.commands.spawn_command import spawn_command
 from gshtui.fleet.core import agent_calls as calls
 from gshtui.fleet.core import agent_tables
@@ -69,6 +70,8 @@ ACTIONS = (
     "remove",
     "unsaved",
     "seen",
+    "search",
+    "install",
 )
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for by default."""
@@ -87,9 +90,12 @@ class AgentParameters(Parameters):
         "ls",
         description="ls, show, explain (its status), attach, send, answer, option, wait, interrupt, restart, fork, "
         "rename, kill, undo, "
-        "recover, archive, unarchive, remove, unsaved, seen (marks it as read).",
+        "recover, archive, unarchive, remove, unsaved, seen (marks it as read), search and install (agents of the "
+        "ACP registry).",
     )
-    target: str = Field("", description="Number or name of the agent; `all` for recover.")
+    target: str = Field(
+        "", description="Number or name of the agent; `all` for recover; a word or a name of the registry."
+    )
     text: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(
         "", description="The text to send, the choice to answer with, the new name, or what a fork should do."
     )
@@ -115,9 +121,20 @@ async def _no_windows(_cwd: str | None) -> list[AgentState]:
     return []
 
 
-def commands(fleet: Fleet, local: LocalAgents = list, windows: WindowAgents = _no_windows) -> list[AnyCommand]:
-    """The family. `local`: the agents of this hub that live in no terminal; `windows`: those of other windows."""
-    family = _Family(fleet, local, windows)
+def commands(
+    fleet: Fleet,
+    local: LocalAgents = list,
+    windows: WindowAgents = _no_windows,
+    registry: Callable[[], str] = lambda: "",
+) -> list[AnyCommand]:
+    """The family.
+
+    Args:
+        local: the agents of this hub that live in no terminal.
+        windows: those of other windows.
+        registry: the address of the ACP registry.
+    """
+    family = _Family(fleet, local, windows, registry)
     return [
         spawn_command(fleet),
         Command(
@@ -161,6 +178,10 @@ def _bindings(given: AgentParameters) -> Parameters:
             return calls.ForkAgent(
                 agent=target, message=text, branch=given.branch, here=given.here, anew=given.anew, setup=given.setup
             )
+        case "search":
+            return SearchAgents(word=f"{target} {text}".strip())
+        case "install":
+            return InstallAgent(name=target, remove=text.strip() == "remove")
         case "rename":
             return calls.RenameAgent(agent=target, name=text)
         case "kill":
@@ -246,7 +267,7 @@ def _is_archived(row: calls.ListedAgent) -> bool:
 class _Family:
     """The actions of `agent`, and the handlers of those that only look."""
 
-    def __init__(self, fleet: Fleet, local: LocalAgents, windows: WindowAgents) -> None:
+    def __init__(self, fleet: Fleet, local: LocalAgents, windows: WindowAgents, registry: Callable[[], str]) -> None:
         self._fleet = fleet
         life, messages, outcomes = AgentLifecycle(fleet), AgentMessages(fleet), AgentOutcomes(fleet)
         self._local = local
@@ -364,6 +385,7 @@ class _Family:
                 ),
                 _action(calls.FindUnsaved, calls.UnsavedWork, self._unsaved, agent_outcomes.unsaved_work),
                 _action(calls.MarkAgentRead, row, self._seen, agent_outcomes.marked_read),
+                *registry_actions(registry),
             )
         }
 
@@ -376,7 +398,7 @@ class _Family:
     def bind(self, parameters: AgentParameters) -> Parameters:
         """What a line calls. Raises `UsageError`."""
         self._chosen(parameters)
-        if parameters.action != "ls" and not parameters.target:
+        if parameters.action not in ("ls", "search") and not parameters.target:
             hint = f"`agent {parameters.action} 12`; `agent ls` lists them."
             raise UsageError(f"`agent {parameters.action}` needs an agent.", hint=hint)
         return _bindings(parameters)

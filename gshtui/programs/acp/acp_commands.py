@@ -1,7 +1,7 @@
 """The programs that are known to speak the Agent Client Protocol, by the name that a person types.
 
 `command_for` turns `gemini` into the command line that starts it in this protocol; any other command line is run as it
-is. Pure but for looking at the PATH.
+is. Looks at the PATH, and at what was installed of the ACP registry.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from gshtui.programs.acp.kept_agents import kept_agents
 
 KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "claude": (
@@ -41,8 +43,11 @@ def command_for(argv: Sequence[str], which: Callable[[str], str | None] = shutil
 
     A known program's name alone gets what it needs; of several ways, the first whose program is on the PATH.
     """
-    if len(argv) != 1 or (ways := KNOWN.get(argv[0])) is None:
+    if len(argv) != 1:
         return tuple(argv)
+    if (ways := KNOWN.get(argv[0])) is None:
+        kept = kept_agents().get(argv[0])
+        return tuple(argv) if kept is None else kept.argv
     return next((way for way in ways if which(way[0])), ways[0])
 
 
@@ -51,4 +56,6 @@ def program_name(argv: Sequence[str]) -> str:
     for name, ways in KNOWN.items():
         if any(tuple(argv[: len(way)]) == way for way in ways):
             return name
-    return Path(argv[0]).name if argv else ""
+    return next(
+        (name for name, kept in kept_agents().items() if tuple(argv) == kept.argv), Path(argv[0]).name if argv else ""
+    )
