@@ -1,7 +1,8 @@
 """How much of the time an agent's status is wrong: real programs, shells and an interpreter, at work for a while.
 
-The truth is what the provider behind a program has sent, when its person pressed a key, and when a command of a shell
-began and ended by the machine's own clock. `BENCH_MINUTES` is how long they work (10 by default), and
+They answer, run commands, edit, ask questions of their own, send helpers out and have dialogs opened. The truth is what
+the provider behind a program has sent, when its person pressed a key, and when a command of a shell began and ended by
+the machine's own clock. `BENCH_MINUTES` is how long they work (10 by default), and
 `BENCH_PACE` the average pause between two tasks in seconds (40), and `BENCH_HOOKS=no` or `yes` leaves out one half.
 `BENCH_TRACE=1` prints what each row said for how long, `BENCH_ONLY=claude,qwen` leaves out the others.
 Programs that `.ci/programs` has not installed are left out.
@@ -34,9 +35,11 @@ from tests.bench.ending import run_to_end
 from tests.bench.figures import Report, median
 from tests.bench.place import Place
 from tests.kit.loopback.apis import loopback
-from tests.kit.loopback.script import Answer, Say
+from tests.kit.loopback.script import Answer, Call, Say
 from tests.kit.loopback.server import Asked, Loopback
+from tests.kit.prompt_driven_model import follow_prompts
 from tests.kit.real_programs import FOLDER, FOUND, MISSING, Program
+from tests.kit.record_questions import calls, made_project
 from tests.kit.tmux import end_folder, short_folder
 
 ONLY = os.environ.get("BENCH_ONLY", "").split(",") if os.environ.get("BENCH_ONLY") else None
@@ -53,6 +56,27 @@ _READS = 1.5
 """Seconds in which a person has read a question."""
 _KINDS = {"idle": "idle", "thinking": "busy", "tool": "busy", "starting": "busy", "waiting": "waiting"}
 _TASKS = ("Good day to you", "do:list", "do:long", "do:touch", "do:sleep")
+_OWN: dict[str, tuple[str, ...]] = {
+    "claude": ("do:small", "do:ask", "do:agent", "/model"),
+    "codex": ("do:small", "/model"),
+    "opencode": ("/models",),
+    "qwen": ("do:small", "do:ask", "/model"),
+}
+"""What else some are asked for: changes, questions, a helper, and dialogs of their own."""
+_ASKING = {
+    "claude": {"Bash": "Do you want to proceed", "Edit": "make this edit", "AskUserQuestion": "Chat about this"},
+    "codex": {"exec_command": "Would you like to"},
+    "opencode": {"bash": "Permission required"},
+    "qwen": {"run_shell_command": "Allow execution of", "edit": "Apply this change", "ask_user_question": "Red"},
+}
+"""Tools that ask before they do anything → words on the screen then."""
+_OPENED = {
+    "claude": "Select model",
+    "codex": "Select Model",
+    "opencode": "Select model",
+    "qwen": "Select Model",
+}
+"""Words of the dialog with models."""
 _COMMANDS = ("true", "sleep 0.4", "sleep 2", "sleep 6", "seq 1 20000", "less -X +1 big.txt", "false")
 
 
@@ -333,44 +357,79 @@ async def _watch(desk: Desk, agents: list[Watched]) -> None:
 
 async def _program_life(desk: Desk, agent: Watched, program: Program, server: Loopback) -> None:
     """Tasks, and the questions that come with them, answered after a while."""
-    shown: asyncio.Queue[str] = asyncio.Queue()
-    """What is to be seen on its screen before the truth changes: a program may take its time to show an answer."""
+    shown: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+    """What is true once what is to be seen on its screen: a program may take its time to show an answer."""
     numbers = itertools.count(1)
-    follow = program.choose()
+    tool = program.setup.tool
+    # Each has files of its own to change; Codex names them as they are seen from where it works.
+    folder = desk.folder if program.name == "codex" else desk.folder / program.name
+    folder.mkdir(exist_ok=True)
+    follow = follow_prompts(tool.name, tool.argument, calls(program.name, folder), **tool.more)
+    asking = _ASKING[program.name]
+    task = ""
+
+    def is_helpers(asked: Asked) -> bool:
+        return task == "do:agent" and task not in str(asked.body)
 
     def choose(asked: Asked) -> Answer | None:
         *before, last = follow(asked)
-        if is_turn(asked) and isinstance(last, Say):
+        if is_turn(asked) and not is_helpers(asked) and isinstance(last, Say):
             last = Say(f"{last.text}\n\nend-{next(numbers)}.")
-        elif is_turn(asked):
-            shown.put_nowait("")  # its question stands as soon as it is on the screen, whatever else is still sent
+        elif is_turn(asked) and isinstance(last, Call) and last.name in asking:
+            # Its question stands as soon as it is on the screen, whatever else is still sent.
+            shown.put_nowait(("waiting", asking[last.name]))
         return [*before, last]
 
     def finished(asked: Asked, answer: Answer) -> None:
-        if not is_turn(asked):
+        if not is_turn(asked) or is_helpers(asked):
             return
-        agent.next = "idle" if isinstance(answer[-1], Say) else "waiting"
         if isinstance(last := answer[-1], Say):
-            shown.put_nowait(last.text.rpartition("\n")[2])
+            agent.next = "idle"
+            shown.put_nowait(("idle", last.text.rpartition("\n")[2]))
+        elif isinstance(last, Call) and last.name in asking:
+            agent.next = "waiting"
 
     server.choose, server.finished = choose, finished
     agent.asks_model = lambda: any(map(is_turn, server.unanswered))
     while True:
         await desk.pause(PACE)
         await desk.until(agent, lambda: desk.status(agent) == "idle", "is not idle")
-        await desk.enter(agent, desk.chance.choice(_TASKS))
+        task = desk.chance.choice((*_TASKS, *_OWN[program.name]))
+        if task.startswith("/"):
+            await _dialog(desk, agent, task, _OPENED[program.name])
+            continue
+        made_project(folder)
+        await desk.enter(agent, task)
         while agent.truth == "busy":
             try:
-                last = await asyncio.wait_for(shown.get(), PATIENCE)
+                becomes, words = await asyncio.wait_for(shown.get(), PATIENCE)
             except TimeoutError:
                 raise Stuck(f"{agent.name} ends no turn") from None
-            await desk.shows(agent, last or program.asks)
-            agent.becomes("idle" if last else "waiting")
+            await desk.shows(agent, words)
+            agent.becomes(becomes)
             if agent.truth == "waiting":
                 await desk.until(agent, lambda: desk.status(agent) == "waiting", "does not wait")
                 await asyncio.sleep(_READS)  # what comes at once, some take for a key that was meant for something else
                 await desk.pause(4)
                 await desk.work(agent, "Enter")
+
+
+async def _dialog(desk: Desk, agent: Watched, command: str, words: str) -> None:
+    """A dialog of its own is opened and closed by its person."""
+    server, pane = desk.pane(agent)
+    await server.type_bytes(pane, command.encode())
+    await desk.shows(agent, command)
+    await asyncio.sleep(_READS)
+    agent.next = "waiting"
+    await desk.press(agent, "Enter")
+    await desk.shows(agent, words)
+    agent.becomes("waiting")
+    await desk.until(agent, lambda: desk.status(agent) == "waiting", "does not wait in its dialog")
+    await desk.pause(4)
+    agent.next = "idle"
+    await desk.press(agent, "Escape")
+    await desk.until(agent, lambda: desk.status(agent) == "idle", "is not idle behind its dialog")
+    agent.becomes("idle")
 
 
 def is_turn(asked: Asked) -> bool:

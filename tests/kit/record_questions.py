@@ -101,12 +101,14 @@ class Scene:
     Args:
         arguments: beside the program's own.
         set_up: (home, folder) before the start.
+        bare: it has no configuration at all, as at somebody's first start.
     """
 
     name: str
     steps: tuple[Step, ...]
     arguments: tuple[str, ...] = ()
     set_up: Callable[[Path, Path], None] | None = None
+    bare: bool = False
 
 
 def _claude_settings(settings: Mapping[str, Any]) -> Callable[[Path, Path], None]:
@@ -279,6 +281,7 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         Scene("auto", (Step("idle", "idle", until=r"\n❯"), *_busy())),
     ),
     "codex": (
+        Scene("first", (Step("login", "waiting", until="Press enter to continue"),), ("--no-daemon",), bare=True),
         Scene(
             "trust", (Step("trust", "waiting", until="Trust and|Yes, continue"),), ("--no-daemon",), _codex_untrusted
         ),
@@ -298,6 +301,7 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         _codex_mode("full", "--dangerously-bypass-approvals-and-sandbox"),
     ),
     "qwen": (
+        Scene("first", (Step("provider", "waiting", until="Connect a Provider"),), bare=True),
         Scene(
             "ask",
             (
@@ -356,6 +360,7 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         ),
     ),
     "gemini": (
+        Scene("first", (Step("trust", "waiting", until="Do you trust", steady=1.0),), bare=True),
         Scene(
             "ask",
             (
@@ -408,21 +413,24 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         ),
         Scene("plan", (Step("idle", "idle", until="Ask anything", steady=1.0), *_OPENCODE_BUSY), ("--agent", "plan")),
     ),
-    "vibe": tuple(
-        Scene(
-            name,
-            (
-                _VIBE,
-                *_VIBE_BUSY,
-                Step("command", "waiting", text="do:touch", until="Esc reject", steady=0, optional=name != "ask"),
-            ),
-            arguments,
-        )
-        for name, arguments in (
-            ("ask", ("--agent", "ask")),
-            ("edits", ("--agent", "accept-edits")),
-            ("auto", ("--agent", "auto-approve")),
-        )
+    "vibe": (
+        Scene("first", (Step("welcome", "waiting", until="Enter continue"),), bare=True),
+        *(
+            Scene(
+                name,
+                (
+                    _VIBE,
+                    *_VIBE_BUSY,
+                    Step("command", "waiting", text="do:touch", until="Esc reject", steady=0, optional=name != "ask"),
+                ),
+                arguments,
+            )
+            for name, arguments in (
+                ("ask", ("--agent", "ask")),
+                ("edits", ("--agent", "accept-edits")),
+                ("auto", ("--agent", "auto-approve")),
+            )
+        ),
     ),
     "aider": (
         Scene(

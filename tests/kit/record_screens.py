@@ -212,7 +212,7 @@ async def record_installed(name: str, scene: Scene, size: str, options: argparse
     choose = follow_prompts(tool.name, tool.argument, calls(name, folder), **tool.more)
     try:
         async with loopback(program.api, choose=choose, strict=False, pace=40, chunk=20) as provider:
-            base |= {"LANG": "C.UTF-8"} | program.prepare(home, folder, provider.url)
+            base |= {"LANG": "C.UTF-8"} | ({} if scene.bare else program.prepare(home, folder, provider.url))
             if scene.set_up is not None:
                 scene.set_up(home, folder)
             recording = Recording(
