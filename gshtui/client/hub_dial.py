@@ -1,4 +1,4 @@
-"""The connection of a window to its hub, made while the window loads: the hub opens the conversation meanwhile."""
+"""The connection of a face to its hub; a window's is made while it loads: the hub opens the conversation meanwhile."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from gshtui import __version__
+from gshtui.client.pane_protocol import PaneOpening
 from gshtui.client.window_protocol import WindowOpening
 from gshtui.settings import paths
 from gshtui.system import process_limits
@@ -59,6 +60,18 @@ def window_opening(
     )
 
 
+def pane_opening(agent: str, *, session: str, cwd: str, environ: Mapping[str, str]) -> PaneOpening:
+    """What the pane of an agent asks for. Call it as `window_opening`."""
+    return PaneOpening(
+        agent=agent,
+        session=session,
+        cwd=cwd,
+        environ=dict(environ),
+        umask=process_limits.umask(),
+        limits=process_limits.limits(),
+    )
+
+
 def where() -> str:
     """This window's description, for another one that wants the same conversation."""
     try:
@@ -93,8 +106,8 @@ class HubDial:
         return await asyncio.wrap_future(self._connected)
 
 
-def dial(opening: WindowOpening, coming: Callable[[], bool] = lambda: False) -> socket.socket | None:
-    """A connection to the hub that takes this window; `None`: there is none. Blocks.
+def dial(opening: WindowOpening | PaneOpening, coming: Callable[[], bool] = lambda: False) -> socket.socket | None:
+    """A connection to the hub that takes this face; `None`: there is none. Blocks.
 
     Args:
         coming: as of `HubDial`.
@@ -112,12 +125,13 @@ def dial(opening: WindowOpening, coming: Callable[[], bool] = lambda: False) -> 
         time.sleep(_LOOK_EVERY)
 
 
-def _dialled(path: Path, opening: WindowOpening) -> socket.socket | None:
+def _dialled(path: Path, opening: WindowOpening | PaneOpening) -> socket.socket | None:
     connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_CLOEXEC", 0))
     try:
         connected.settimeout(ANSWER_WITHIN)
         connected.connect(os.fspath(path))
-        if peer_of(connected).is_us and _is_of_this_program(connected) and _is_taken(connected, opening):
+        kind = "pane" if isinstance(opening, PaneOpening) else "window"
+        if peer_of(connected).is_us and _is_of_this_program(connected, kind) and _is_taken(connected, opening):
             return connected
     except TimeoutError:
         connected.close()
@@ -128,14 +142,14 @@ def _dialled(path: Path, opening: WindowOpening) -> socket.socket | None:
     return None
 
 
-def _is_of_this_program(connected: socket.socket) -> bool:
+def _is_of_this_program(connected: socket.socket, kind: str) -> bool:
     """Say hello. Raises `OSError`, `ValueError`."""
-    connected.sendall(json.dumps({"hello": "window", "pid": os.getpid()}).encode() + b"\n")
+    connected.sendall(json.dumps({"hello": kind, "pid": os.getpid()}).encode() + b"\n")
     welcome = _answer(connected)
     return (welcome.get("serves"), welcome.get("installed")) == (__version__, INSTALLED_AT)
 
 
-def _is_taken(connected: socket.socket, opening: WindowOpening) -> bool:
+def _is_taken(connected: socket.socket, opening: WindowOpening | PaneOpening) -> bool:
     connected.sendall(msgspec.json.encode(opening) + b"\n")
     return _answer(connected).get("begins") is True
 

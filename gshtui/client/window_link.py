@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import msgspec
 
 from gshtui.bus import wire
-from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
+from gshtui.client.linked_bus import LinkedBus
 from gshtui.client.window_protocol import HubLost, error_of
 from gshtui.system.plain_values import from_plain, to_plain
 from gshtui.system.tasks import cancel_and_wait, report, start_job
@@ -38,30 +38,6 @@ R = TypeVar("R")
 _LONGEST = 256 * 1024 * 1024
 """Bytes of a line from the hub."""
 _encoder = msgspec.json.Encoder()
-
-
-class LinkedBus(Bus):
-    """The bus of a hub in another process."""
-
-    def __init__(self, send: Callable[[Event], bool], drain: Callable[[], Awaitable[object]]) -> None:
-        super().__init__()
-        self._send = send
-        self._drain = drain
-
-    def publish(self, event: Event) -> None:
-        """Have the hub publish it; once there is none any more, publish it here."""
-        if not self._send(event):
-            super().publish(event)
-
-    async def drained(self) -> None:
-        """Wait until all that was published so far is handled there and here."""
-        with suppress(HubLost):
-            await self._drain()
-        await super().drained()
-
-    def arrive(self, event: Event) -> None:
-        """Publish what the hub has published."""
-        super().publish(event)
 
 
 class WindowLink:

@@ -1,5 +1,8 @@
-"""`gsh-tui agent run --spec FILE`: one native agent in a process of its own, usually inside its own terminal.
-Links it to the hubs, tells each new one what the agent is doing, and turns its end into an exit status.
+"""`gsh-tui agent run --spec FILE`: the process in the terminal of a native agent, and its pane.
+
+The agent itself runs in the hub's process where that takes it, and here else (`hub/native_run.py`). This process hands
+over its environment, shows the agent, passes on what the person types and the signals of its terminal, and ends with
+the agent's exit status. It goes on with the agent after the hub has crashed or was replaced.
 """
 
 from __future__ import annotations
@@ -8,48 +11,41 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
-from importlib import import_module
+import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from socket import socket
+from typing import TYPE_CHECKING, Protocol
 
-from gshtui.agents.agent_snapshot import AgentSnapshot
+from msgspec.structs import replace
+
 from gshtui.bus import wire
-from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import (
-    AgentAdded,
-    AgentStatusChanged,
-    InterruptRequested,
-    PromptSubmitted,
-    PromptWithdrawn,
-    QueueReleaseRequested,
-    TurnFinished,
-)
-from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed
-from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed
-from gshtui.bus.events.server_events import ToolServerChanged
-from gshtui.bus.loop_faults import LoopFaults
-from gshtui.fleet.native.outcome import DONE, FAILED, INTERRUPTED, AgentOutcome, outcome_of, outcome_of_failure
-from gshtui.fleet.native.spec import TERMINAL, Spec, SpecError, read_spec, spec_path
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.session_events import SessionOpened
+from gshtui.client.agent_link import AgentLink, LinkEnd
+from gshtui.client.hub_dial import dial, pane_opening
+from gshtui.client.linked_bus import LinkedBus
+from gshtui.client.pane_protocol import PaneOpening
+from gshtui.client.window_protocol import HubLost
+from gshtui.fleet.keeper.keeper import running_keeper
+from gshtui.fleet.native.outcome import FAILED
+from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
+from gshtui.headless.agent_pane.agent_pane import AgentPane
 from gshtui.headless.runner import collect_later
 from gshtui.headless.streams import complain
-from gshtui.shell import hub_registry, plugin_files
-from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
-from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
-from gshtui.system.expected_error import ExpectedError
+from gshtui.system.environment import AGENT
 from gshtui.system.processes import kill_calls
-from gshtui.system.tasks import cancel_and_wait, end_all
-from gshtui.system.time_limit import time_limit
+from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:
-    from gshtui.headless.agent_pane.agent_pane import AgentPane
-    from gshtui.hub.hub import Hub
-    from gshtui.hub.native_agent import NativeAgent, RunningAgent
+    from gshtui.hub.native_run import NativeRun
 
-_OF_OTHERS = (AgentSpawned, AgentSpawnFailed, AgentEnded)
+_COMES_WITHIN = 10.0
+"""Seconds for a hub to come that is started in place of one that crashed."""
+_LOOK_EVERY = 0.05
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
@@ -63,272 +59,201 @@ def run_agent(spec_file: Path, *, as_json: bool = False) -> int:
     except SpecError as error:
         complain(error.message, error.hint)
         return FAILED
-    return asyncio.run(_live(spec, as_json))
+    return asyncio.run(_live(spec, as_json, is_in_place=_is_in_place(spec, spec_file)))
 
 
-async def _live(spec: Spec, as_json: bool) -> int:
+def _is_in_place(spec: Spec, file: Path) -> bool:
+    """Whether a hub finds the same spec."""
+    with contextlib.suppress(SpecError, OSError):
+        return file.samefile(spec_path(Path(spec.data), spec.agent))
+    return False
+
+
+async def _live(spec: Spec, as_json: bool, *, is_in_place: bool) -> int:
     collect_later(asyncio.get_running_loop())
-    return await AgentRunner(spec, as_json=as_json).live()
+    return await AgentTerminal(spec, as_json=as_json).live(hosted=is_in_place)
 
 
-class AgentRunner:
-    """One agent's life. Made inside a running loop."""
+class AgentDoor(Protocol):
+    """An agent, here or in another process."""
+
+    async def run_line(self, line: str) -> str: ...
+    def typed(self, something: bool) -> None: ...
+    def leave(self) -> None: ...
+    def end_by_signal(self, number: int) -> None: ...
+
+
+class AgentTerminal:
+    """See the module's text. Made inside a running loop."""
 
     def __init__(self, spec: Spec, *, as_json: bool = False) -> None:
         self._spec = spec
-        self._as_json = as_json
-        self._snapshot = AgentSnapshot()
-        self._end: asyncio.Future[AgentOutcome] = asyncio.get_running_loop().create_future()
-        self._last: AgentOutcome | None = None
-        """How its last turn ended; `None`: nothing has, or the person interrupted it."""
-        self._early: list[Event] | None = []
-        """What a hub said before the agent could listen; `None` once it does."""
-        self._bus = Bus()
-        self._link = self._make_link()
-        self._hub: Hub | None = None
-        self._native: NativeAgent | None = None
+        self._bus = LinkedBus(self._publish, self._drained)
+        self._link: AgentLink | None = None
+        self._run: NativeRun | None = None
+        self._signal = 0
+        """The first signal to end, 0: none came."""
         self._pane: AgentPane | None = None
+        self._bus.subscribe(self._note_session, SessionOpened, name="conversation")
+        if as_json:
+            self._bus.subscribe(_print, name="standard output")
+        else:
+            self._pane = AgentPane(spec, self._bus, self._run_line, leave=self._leave, typed=self._typed)
 
-    async def live(self) -> int:
-        """From the first word to the last; gives the exit status."""
-        spec, bus = self._spec, self._bus
+    async def live(self, *, hosted: bool) -> int:
+        """From the first word to the last; gives the exit status.
+
+        Args:
+            hosted: the agent may run in the hub's process.
+        """
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._end_by_signal, number)
-        faults = LoopFaults(bus)
-        faults.install()
-        bus.subscribe(_Relay(spec.agent, self._link, self._snapshot), name="link")
-        if self._as_json:
-            bus.subscribe(_print, name="standard output")
-        bus.subscribe(self._watch_turns, TurnFinished, PromptWithdrawn, AgentStatusChanged, name="life")
-        bus.publish(
-            AgentAdded(
-                agent=spec.agent,
-                name=spec.name or spec.agent,
-                kind="acp" if spec.request.acp else "native",
-                runtime="tmux",
-                session=spec.session,
-                parent=spec.request.parent,
-                cwd=spec.cwd,
-            )
-        )
-        bus.publish(AgentStatusChanged(agent=spec.agent, status="starting", doing="loading"))
-        self._link.start()
-        try:
-            end = await self._work()
-        finally:
-            await self._close()
-            faults.remove()
-        return end.exit
-
-    async def _work(self) -> AgentOutcome:
-        """Do the agent's work; everything slow is done in threads, so that the link speaks meanwhile."""
-        spec, bus = self._spec, self._bus
-        await asyncio.to_thread(_load)
-        from gshtui.headless.agent_pane.agent_pane import AgentPane
-        from gshtui.hub.composition import build_hub
-        from gshtui.hub.native_agent import NativeAgent
-        from gshtui.hub.native_part import native_options
-        from gshtui.settings.loader import load
-
-        if not self._as_json:
-            self._pane = AgentPane(spec, bus, self._run_line, leave=self._leave, rested=self._end_if_done)
+        if self._pane is not None:
             self._pane.open()
-            self._pane.connected(bool(self._link.hub))  # the link did not wait for the pane
-        if not await asyncio.to_thread(Path(spec.cwd).is_dir):
-            why, hint = f"The folder {spec.cwd} no longer exists.", "Start another agent in a different folder."
-            return self._give_up(PartFailed(part="folder", why=why, hint=hint))
-        loaded = await asyncio.to_thread(load, Path(spec.cwd))
-        native = self._native = NativeAgent(spec, lambda: bool(self._link.hub))
-        hub = self._hub = build_hub(native_options(native, loaded), bus)
-        if spec.place and not spec.request.acp:
-            from gshtui.hub.remote_part import connect_tools
-
-            if failed := await self._connected(partial(connect_tools, hub, native), "tools"):
-                return self._give_up(failed)
-            if self._end.done():
-                return self._end.result()
-        await hub.start()
-        if failed := next(iter(hub.failed.values()), None):
-            return self._give_up(failed)
-        if native.connect is not None and (failed := await self._connected(native.connect)):
-            return self._give_up(failed)
-        early, self._early = self._early or [], None
-        if spec.request.prompt.strip() and not native.resumed:
-            source = f"agent {spec.request.parent}" if spec.request.parent else "person"
-            bus.publish(PromptSubmitted(prompt=spec.prompt, agent=spec.agent, text=spec.request.prompt, source=source))
-            bus.publish(QueueReleaseRequested(agent=spec.agent, prompt=spec.prompt))  # who starts it again wants that
-        for event in early:
-            bus.publish(event)
-        end = await self._end
-        if (agent := self._agent) is not None and agent.working:
-            await agent.stop()
-        self._publish_end(end)
-        if spec.notice and spec.request.background:
-            name = os.environ.get(TERMINAL) or spec.name or spec.agent
-            plugin_files.leave_notice(
-                Path(spec.notice), plugin_files.announce_end(name, spec.agent, end.status == "done")
-            )
-        return end
-
-    async def _connected(self, connect: Callable[[], Awaitable[None]], part: str = "program") -> PartFailed | None:
-        """Connect the agent to its program, or its tools, unless its end comes first; why that failed."""
-        connecting = asyncio.ensure_future(connect())
-        await asyncio.wait((connecting, self._end), return_when=asyncio.FIRST_COMPLETED)
-        if not connecting.done():
-            await cancel_and_wait(connecting, within=5.0)
-            return None
         try:
-            connecting.result()
-        except ExpectedError as error:
-            return PartFailed(part=part, why=error.message, hint=error.hint)
-        return None
+            return await (self._live_there() if hosted else self._live_here())
+        finally:
+            pane = [self._pane.close] if self._pane is not None else []
+            await end_all("the end of the agent's terminal", self._bus.drained, *pane, self._bus.close)
 
-    def _give_up(self, failed: PartFailed) -> AgentOutcome:
-        end = outcome_of_failure(failed)
-        self._bus.publish(Noticed(level="error", text=failed.why, hint=failed.hint, about=self._spec.agent))
-        self._publish_end(end)
-        return end
+    async def _live_there(self) -> int:
+        """Run the agent in the hub's process as long as there is one that takes it."""
+        end = LinkEnd(comes_again=False)
+        while not self._signal and await self._connect(end):
+            assert self._link is not None
+            end = await self._link.live()
+            if end.exit is not None:
+                return end.exit
+            if end.comes_again is None:
+                text = "The hub has ended. The agent goes on from what is in its conversation."
+                self._bus.arrive(Noticed(level="warning", text=text, about=self._spec.agent))
+        self._link = None
+        return 128 + self._signal if self._signal else await self._live_here()
+
+    async def _connect(self, before: LinkEnd) -> bool:
+        """Have a hub take the agent; whether one does. One that is gone without a word is started again."""
+        spec = self._spec
+        data = Path(spec.data)
+        try:
+            opening = pane_opening(spec.agent, session=spec.session, cwd=str(Path.cwd()), environ=os.environ)
+            if before.comes_again is None:
+                connection = await asyncio.to_thread(_connected_to_new, opening, data)
+            else:
+                comes = before.comes_again
+                connection = await asyncio.to_thread(dial, opening, lambda: comes or _is_starting(data))
+        except (TimeoutError, OSError):
+            return False
+        if connection is None:
+            return False
+        self._link = await AgentLink.over(connection, self._bus.arrive, self._connected)
+        self._tell_signal(self._link)
+        return True
+
+    async def _live_here(self) -> int:
+        from gshtui.hub.native_run import NativeRun
+
+        run = self._run = NativeRun(self._spec, self._connected)
+        run.bus.subscribe(self._arrive, name="pane")
+        self._tell_signal(run)
+        end = await run.live()
+        return FAILED if end is None else end.exit
+
+    def _tell_signal(self, door: AgentDoor) -> None:
+        """Pass on the signal that came before there was anybody to tell."""
+        if self._signal:
+            door.end_by_signal(self._signal)
 
     @property
-    def _agent(self) -> RunningAgent | None:
-        return self._native.agent if self._native is not None else None
+    def _door(self) -> AgentDoor | None:
+        return self._link or self._run
+
+    def _publish(self, event: Event) -> bool:
+        if self._link is not None:
+            self._link.publish(event)
+        elif self._run is not None:
+            self._run.bus.publish(event)
+        return self._door is not None
+
+    async def _drained(self) -> None:
+        if self._run is not None:
+            await self._run.bus.drained()
+
+    def _arrive(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            self._bus.arrive(event)
+
+    def _note_session(self, batch: Sequence[Event]) -> None:
+        """Remember with which conversation another process is to go on."""
+        for event in batch:
+            if isinstance(event, SessionOpened) and event.agent == self._spec.agent and event.writable:
+                self._spec = replace(self._spec, session=event.session)
+
+    def _connected(self, yes: bool) -> None:
+        if self._pane is not None:
+            self._pane.connected(yes)
 
     async def _run_line(self, line: str) -> str:
-        """Run a command that a person typed in the agent's pane; gives its text. Raises `CommandError`."""
         from gshtui.commands.declaration import CommandError
 
-        if self._hub is None:
+        if self._door is None:
             raise CommandError("The agent is still starting; try again in a moment.")
-        return (await self._hub.run(line)).text
+        try:
+            return await self._door.run_line(line)
+        except HubLost as error:
+            raise CommandError(str(error)) from error
 
-    def _make_link(self) -> HubLink:
-        spec = self._spec
-        spill = spec_path(Path(spec.data), spec.agent).with_suffix(".waiting")
-        return HubLink(
-            LinkIdentity(AGENT, spec.agent, spec.token),
-            LineOutbox(spill),
-            self._hubs,
-            self._handle_hub_event,
-            takes=TO_AGENT,
-            greet=self._snapshot.undelivered_events,
-            on_change=lambda connected: self._pane.connected(connected) if self._pane else None,
-        )
-
-    def _handle_hub_event(self, event: Event) -> None:
-        """What a hub says: intents for this agent, answers to its questions, news of agents that it started."""
-        if not isinstance(event, _OF_OTHERS) and getattr(event, "agent", self._spec.agent) != self._spec.agent:
-            return
-        if self._early is None:
-            self._bus.publish(event)
-        elif isinstance(event, InterruptRequested):
-            self._early = [early for early in self._early if not isinstance(early, PromptSubmitted)]
-        else:
-            self._early.append(event)
-
-    def _hubs(self) -> Sequence[Path]:
-        """Sockets to try: the hub that started it, then those of its folder where a person can answer."""
-        spec = self._spec
-        found = [Path(spec.hub)] if spec.hub and Path(spec.hub).exists() else []
-        where = Path(spec.runtime) if spec.runtime else Path(spec.hub).parent if spec.hub else None
-        if where is None:
-            with contextlib.suppress(hub_registry.HubRegistryError):
-                where = hub_registry.folder()
-        for entry in hub_registry.hubs(where) if where else ():
-            if entry.answers and spec.home in (entry.cwd, entry.project) and Path(entry.socket) not in found:
-                found.append(Path(entry.socket))
-        return found
-
-    def _watch_turns(self, batch: Sequence[Event]) -> None:
-        for event in batch:
-            if getattr(event, "agent", "") != self._spec.agent:
-                continue
-            if isinstance(event, TurnFinished):
-                self._last = outcome_of(event) if event.stop != "interrupted" else None
-            elif isinstance(event, PromptWithdrawn) and event.why:
-                self._last = AgentOutcome("failed", FAILED, event.why)
-            elif isinstance(event, AgentStatusChanged) and event.status in ("idle", "failed"):
-                self._end_if_done()
-
-    def _end_if_done(self) -> None:
-        """An agent that was started for one task ends when it is done, unless somebody goes on with it."""
-        request, last = self._spec.request, self._last
-        for_one_task = request.background or bool(request.parent)
-        if not for_one_task or last is None or self._end.done():
-            return
-        agent = self._agent
-        if agent is None or agent.working or agent.waiting or (self._pane is not None and self._pane.typed):
-            return
-        self._end.set_result(last)
+    def _typed(self, something: bool) -> None:
+        if self._door is not None:
+            self._door.typed(something)
 
     def _leave(self) -> None:
-        """The person in its terminal wants it to end."""
-        if not self._end.done():
-            self._cease()
-            self._end.set_result(AgentOutcome("done", DONE))
+        if self._door is not None:
+            self._door.leave()
+        else:
+            self._end_by_signal(signal.SIGHUP)
 
     def _end_by_signal(self, number: int) -> None:
-        if self._end.done():
+        if self._signal:
             kill_calls()
             os._exit(128 + number)  # asked twice: it does not end by itself
-        self._cease()
-        exit = INTERRUPTED if number == signal.SIGINT else 128 + number
-        self._end.set_result(AgentOutcome("failed", exit, f"ended by {signal.Signals(number).name}"))
-
-    def _cease(self) -> None:
-        """Nothing starts from now on."""
-        if self._hub is not None:
-            self._hub.cease()
-
-    def _publish_end(self, end: AgentOutcome) -> None:
-        self._bus.publish(AgentStatusChanged(agent=self._spec.agent, status=end.status, doing=end.why[:500]))
-
-    async def _close(self) -> None:
-        async def drained() -> None:
-            with contextlib.suppress(TimeoutError):
-                async with time_limit(5.0):
-                    await self._bus.drained()
-
-        hub = [self._hub.stop] if self._hub is not None else []
-        pane = [self._pane.close] if self._pane is not None else []
-        close_bus = partial(self._bus.close, timeout=2.0)
-        await end_all("the end of the agent", *hub, drained, self._link.stop, *pane, close_bus)
+        self._signal = number
+        if self._door is not None:
+            self._door.end_by_signal(number)
 
 
-class _Relay:
-    """Hands the agent's own events to the link, and remembers what a new hub must know."""
+def _is_starting(data: Path) -> bool:
+    keeper = running_keeper(data)
+    return keeper is not None and not keeper.ready
 
-    def __init__(self, agent: str, link: HubLink, snapshot: AgentSnapshot) -> None:
-        self._agent = agent
-        self._link = link
-        self._snapshot = snapshot
-        self._types = KINDS[AGENT].publishes
 
-    def __call__(self, batch: Sequence[Event]) -> None:
-        for event in batch:
-            if isinstance(event, self._types) and self._is_relayed(event):
-                self._snapshot.note(self._link.publish(event), event)
+def _connected_to_new(opening: PaneOpening, data: Path) -> socket | None:
+    """A connection to a hub that is started; `None`: it declines. Blocks. Raises `OSError`, `TimeoutError`.
 
-    def _is_relayed(self, event: Event) -> bool:
-        if isinstance(event, InterruptRequested):
-            return event.agent != self._agent  # of an agent that it started itself
-        if isinstance(event, FaultReported | ToolServerChanged):
-            return True  # they are about this process
-        if isinstance(event, Noticed):
-            return event.about in ("", self._agent)
-        return getattr(event, "agent", self._agent) == self._agent
+    Another process starts it, so that it is not below this one: who kills the agent ends what is.
+    """
+    environ = {name: value for name, value in os.environ.items() if name != AGENT}
+    until = time.monotonic() + _COMES_WITHIN
+    while time.monotonic() < until:
+        # It starts none as long as the one before is not quite gone.
+        with contextlib.suppress(subprocess.SubprocessError):
+            subprocess.run(
+                [sys.executable, "-m", "gshtui", "hub", "start"],
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=_COMES_WITHIN,
+                check=False,
+            )
+        keeper = running_keeper(data)
+        if (connected := dial(opening)) is not None or (keeper is not None and keeper.ready):
+            return connected
+        time.sleep(_LOOK_EVERY)
+    return None
 
 
 def _print(batch: Sequence[Event]) -> None:
     with contextlib.suppress(OSError):  # nobody reads: the work goes on
         sys.stdout.buffer.write(b"".join(wire.encode(event) for event in batch))
         sys.stdout.buffer.flush()
-
-
-def _load() -> None:
-    """Import what the agent needs, which takes long."""
-    for name in ("gshtui.headless.agent_pane.agent_pane", "gshtui.hub.composition", "gshtui.hub.native_part"):
-        import_module(name)
-    from gshtui.hub.command_offers import load_rooms
-
-    load_rooms()

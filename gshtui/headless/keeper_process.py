@@ -25,6 +25,7 @@ from gshtui.headless import exits
 from gshtui.headless.command_hub import load_settings, running_hub
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain
+from gshtui.hub.asked_agents import AskedAgents
 from gshtui.hub.asked_commands import AskedCommands
 from gshtui.hub.asked_turns import AskedTurns
 from gshtui.hub.asked_windows import AskedWindows
@@ -33,7 +34,7 @@ from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.shell import hub_registry
-from gshtui.shell.event_table import COMMAND, TURN, WINDOW
+from gshtui.shell.event_table import COMMAND, PANE, TURN, WINDOW
 from gshtui.shell.hub_listener import ConnectionHost, HubListener
 from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
 from gshtui.store.engine.store_errors import StoreError
@@ -139,25 +140,29 @@ class _Asked:
     commands: AskedCommands
     turns: AskedTurns
     windows: AskedWindows
+    agents: AskedAgents
 
     async def finish(self) -> None:
         """Wait until nothing that must not be cut is done."""
         await self.commands.finish_acting()
         await self.turns.finish()
         await self.windows.rest()
+        await self.agents.rest()
 
 
 @asynccontextmanager
 async def _listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
     """Run commands and take turns for those that ask; without a socket they do it themselves."""
     commands, turns, windows = AskedCommands(hub), AskedTurns(hub), AskedWindows(hub, after_logout=after_logout)
-    hosts: dict[str, ConnectionHost] = {COMMAND: commands, TURN: turns, WINDOW: windows}
-    asked = _Asked(_Socket(HubListener(hosts, _at_once)), commands, turns, windows)
+    agents = AskedAgents(hub)
+    hosts: dict[str, ConnectionHost] = {COMMAND: commands, TURN: turns, WINDOW: windows, PANE: agents}
+    asked = _Asked(_Socket(HubListener(hosts, _at_once)), commands, turns, windows, agents)
     await asked.place.open()
     try:
         yield asked
     finally:
         await windows.close()
+        await agents.close()
         await turns.close()
         await asked.place.close()
         await commands.close()
@@ -279,7 +284,7 @@ class _Settings:
                     continue
                 await self._asked.windows.finish()
                 await self._asked.finish()
-                self.changed = True
+                self.changed = self._asked.agents.comes_again = True
             if what != "go on":
                 self._keeper.asked.set()
             await self._comes(until_calm_look())
@@ -327,6 +332,7 @@ def _when_asked(asked: _Asked, stop: Stop) -> asyncio.Task[None]:
         await wanted.wait()
         await asked.place.shut()
         await asked.finish()
+        asked.agents.comes_again = True
         stop.asked.set()
 
     return start_job(drain(), "the drain of the keeper")
@@ -337,7 +343,7 @@ async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms, c
     busy_at = time.monotonic()
     idle = terms.idle if terms.at_first is None else terms.at_first
     while not stop.asked.is_set():
-        if asked.turns.busy or asked.windows.open or await _goes_on(hub):
+        if asked.turns.busy or asked.windows.open or asked.agents.open or await _goes_on(hub):
             busy_at, idle = time.monotonic(), terms.idle
         elif idle and time.monotonic() - max(busy_at, asked.commands.last_at) >= idle:
             if idle == terms.idle or not await asyncio.to_thread(claim.is_wanted_longer):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import msgspec
 
 from gshtui import __version__
 from gshtui.bus import wire
-from gshtui.bus.bus import Bus, merged
+from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.hub_events import Noticed, QuitRequested
@@ -27,6 +26,7 @@ from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_protocol import CALLS, WindowOpening, may_publish, plain_error
 from gshtui.commands.declaration import Question
 from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT
+from gshtui.hub.face_outbox import FaceOutbox
 from gshtui.hub.hub import Hub
 from gshtui.hub.surroundings import difference
 from gshtui.hub.window_history import WindowHistory
@@ -45,10 +45,6 @@ from gshtui.system.process_tree import is_of_agent
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, end_all, report, start_job
 
-QUEUE = 5_000
-"""Events that may wait for a window; then they are merged."""
-_MOST = 50_000
-"""Events that may wait for it in the end."""
 _encoder = msgspec.json.Encoder()
 
 
@@ -160,59 +156,12 @@ class AskedWindows(NoHost):
             return ""  # which its hub says
 
 
-class _Outbox:
-    """What waits to be sent to a window, in its order: nothing here waits for a window that does not read."""
-
-    def __init__(self, connection: HubConnection) -> None:
-        self._connection = connection
-        self._waiting: list[Event | bytes] = []
-        self._came = asyncio.Event()
-        self._sending = start_job(self._send(), "what is sent to a window")
-
-    def put(self, *items: Event | bytes) -> None:
-        """Send events and whole lines, once the window has read what was sent before."""
-        self._waiting += items
-        self._came.set()
-        if len(self._waiting) > QUEUE:
-            self._waiting = _folded(self._waiting)
-            if len(self._waiting) > _MOST:
-                self._connection.close()  # it has not read for hours
-
-    async def close(self) -> None:
-        """Send what waits, and no more."""
-        if self._waiting:
-            self._connection.send(self._lines())
-        await cancel_and_wait(self._sending)
-
-    async def _send(self) -> None:
-        while True:
-            await self._came.wait()
-            self._came.clear()
-            self._connection.send(self._lines())
-            await self._connection.sent()
-
-    def _lines(self) -> bytes:
-        waiting, self._waiting = self._waiting, []
-        return b"".join(
-            item if isinstance(item, bytes) else b'{"event":%b}\n' % wire.encode(item).rstrip(b"\n") for item in waiting
-        )
-
-
-def _folded(items: list[Event | bytes]) -> list[Event | bytes]:
-    """The same with the events between two lines merged."""
-    out: list[Event | bytes] = []
-    for is_event, run in groupby(items, lambda item: isinstance(item, Event)):
-        held = list(run)
-        out += merged(item for item in held if isinstance(item, Event)) if is_event else held
-    return out
-
-
 class _Face:
     """A window at the other end of a connection."""
 
     def __init__(self, connection: HubConnection) -> None:
         self.window: _HostedWindow | None = None
-        self.outbox = _Outbox(connection)
+        self.outbox = FaceOutbox(connection)
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._answers: dict[int, asyncio.Future[bool]] = {}
         self._asked = 0

@@ -1,6 +1,6 @@
-"""The part for a native agent in its own process: its one conversation, its permitted tools, its budget and its mail.
+"""The part for a native agent: its one conversation, its permitted tools, its budget and its mail.
 
-Needs store, guard and providers, and refuses to start without. Started by the hub of `agent run`.
+Needs store, guard and providers, and refuses to start without. Started by the agent's own hub (`native_run`).
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ PROMPT = "prompt"
 COMMAND = "command"
 TURN = "turn"
 WINDOW = "window"
+PANE = "pane"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,7 @@ KINDS: dict[str, VisitorKind] = {
         VisitorKind(COMMAND, (), asks=True, max_line=8 * 1024 * 1024),
         VisitorKind(TURN, (), asks=True, max_line=8 * 1024 * 1024),
         VisitorKind(WINDOW, (), asks=True, max_line=64 * 1024 * 1024),
+        VisitorKind(PANE, (), asks=True, max_line=8 * 1024 * 1024),
     )
 }
 """`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin. `hub`:
@@ -135,7 +137,7 @@ user that is about to read the record; it is answered `{"synced": true}` once wh
 (`shell/log/suggestions.py`); what it asks is kept nowhere. `command`: a command of this user, `gsh-tui agent ls`, which
 the keeper runs for it (`hub/asked_commands.py`). `turn`: a face without a window, `gsh WORDS`, for which the keeper
 takes a turn (`hub/asked_turns.py`); it answers the questions of that turn alone. `window`: a window, whose hub is here
-(`hub/asked_windows.py`).
+(`hub/asked_windows.py`). `pane`: the pane in the terminal of an agent that runs here (`hub/asked_agents.py`).
 
 A shell's plugin is connected while its prompt waits and hangs up before a command runs (zsh cannot keep a program from
 inheriting the descriptor): the end of its connection does not mean that the shell is gone, its process's end does. Its

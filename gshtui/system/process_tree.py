@@ -42,16 +42,19 @@ def above(pid: int) -> list[Identity]:
     return found
 
 
-def is_of_agent(pid: int) -> bool:
+def is_of_agent(pid: int, itself: str = "") -> bool:
     """Whether a process is an agent's, or a command's of one, or below this process; true where that cannot be told.
 
     A process that has left its parents and its variables behind is not recognised.
+
+    Args:
+        itself: an agent in whose own terminal the process may be.
     """
     import psutil
 
     try:
         one = psutil.Process(pid)
-        if _has_mark(one.environ()):
+        if _has_mark(one.environ(), itself):
             return True
         above = one.parents()
     except psutil.Error:
@@ -60,13 +63,13 @@ def is_of_agent(pid: int) -> bool:
         if each.pid == os.getpid():
             return True
         with suppress(psutil.Error):  # another user's, such as the terminal's
-            if _has_mark(each.environ()):
+            if _has_mark(each.environ(), itself):
                 return True
     return False
 
 
-def _has_mark(environ: Mapping[str, str]) -> bool:
-    return AGENT in environ or MARK in environ
+def _has_mark(environ: Mapping[str, str], itself: str) -> bool:
+    return environ.get(AGENT, itself) != itself or MARK in environ
 
 
 def tree(pid: int, start: float) -> list[Identity]:

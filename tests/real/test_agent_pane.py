@@ -12,11 +12,12 @@ from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import command, environment
 from tests.kit.native_agents import AGENT, prepare_spec, relay_window
+from tests.kit.resident import beside
 from tests.kit.tmux import eventually, tmux
 
 COVERS = ("gshtui.headless.agent_pane.pane_screen",)
 
-__all__ = ["tmux"]
+__all__ = ["beside", "tmux"]
 pytestmark = pytest.mark.tmux
 
 
@@ -36,7 +37,7 @@ async def shown(tmux: TmuxServer, pane: str, *words: str) -> str:
     return await eventually(look)
 
 
-async def test_a_person_prompts_answers_and_leaves_in_the_pane(tmux: TmuxServer, tmp_path: Path) -> None:
+async def test_a_person_prompts_answers_and_leaves_in_the_pane(tmux: TmuxServer, tmp_path: Path, beside: str) -> None:
     """Without any window: a typed prompt, a question and a typed yes, a slash command, the end."""
     _, file = prepare_spec(tmp_path)
     pane = (await start(tmux, file, tmp_path)).pane

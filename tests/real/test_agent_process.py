@@ -38,8 +38,10 @@ from tests.kit.native_agents import (
     relay_window,
     wait_for_exit,
 )
+from tests.kit.resident import beside
 from tests.kit.warm_program import run_gsh
 
+__all__ = ["beside"]
 COVERS = (
     "gshtui.fleet.native.outcome",
     "gshtui.fleet.native.relay",
@@ -50,7 +52,7 @@ COVERS = (
 )
 
 
-async def test_from_spawn_to_report(tmp_path: Path) -> None:
+async def test_from_spawn_to_report(tmp_path: Path, beside: str) -> None:
     """Status events, words and a tool over the link; a question relayed, answered, and the report."""
     async with relay_window(tmp_path) as hub:
         _, file = prepare_spec(tmp_path, "run command echo over-there", hub=hub.relay.socket, background=True)
@@ -87,7 +89,7 @@ async def test_from_spawn_to_report(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_the_person_speaks_to_it_and_stops_it(tmp_path: Path) -> None:
+async def test_the_person_speaks_to_it_and_stops_it(tmp_path: Path, beside: str) -> None:
     """An agent that a person started stays: prompts, an interrupt and another model go over the link."""
     async with relay_window(tmp_path) as hub:
         _, file = prepare_spec(tmp_path, hub=hub.relay.socket)

@@ -331,7 +331,7 @@ async def test_nothing_runs_unasked_in_an_agents_pane(tmp_path: Path, capsys: py
         said: list[Event] = []
         bus.subscribe(said.extend, ApprovalAnswered, PromptSubmitted, name="test")
         story = IntentOracle()
-        pane = WatchedPane(spec, bus, cast("Any", None), leave=lambda: None, rested=lambda: None, clock=clock)
+        pane = WatchedPane(spec, bus, cast("Any", None), leave=lambda: None, typed=lambda something: None, clock=clock)
         waiting: list[ApprovalRequested] = []
         pane.story, pane.clock, pane.waiting = story, clock, waiting
         asked = 0

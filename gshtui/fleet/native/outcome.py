@@ -1,6 +1,6 @@
 """How a native agent's work ended, as a status, an exit status and a reason. Pure.
 
-The exit statuses are those of the scripting interface. Called by `agent_runner`.
+The exit statuses are those of the scripting interface. Called by `native_run`.
 """
 
 from __future__ import annotations

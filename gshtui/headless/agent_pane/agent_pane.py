@@ -35,7 +35,6 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
 )
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
-from gshtui.commands.declaration import CommandError
 from gshtui.fleet.native.spec import Spec
 from gshtui.guard.approval.answer_keys import (
     ANSWERS,
@@ -69,6 +68,7 @@ from gshtui.headless.agent_pane.pane_lines import (
 from gshtui.headless.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
 from gshtui.headless.agent_pane.pane_screen import PaneScreen
 from gshtui.programs.acp.acp_commands import program_name
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.face_mark import mark_face
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
@@ -97,14 +97,14 @@ class AgentPane:
         run_line: Callable[[str], Awaitable[str]],
         *,
         leave: Callable[[], None],
-        rested: Callable[[], None],
+        typed: Callable[[bool], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
         Args:
-            run_line: runs a command and gives its text. Raises `CommandError`.
+            run_line: runs a command and gives its text. Raises `ExpectedError`.
             leave: the person wants the agent to end.
-            rested: nothing is typed any more.
+            typed: told whether something is typed, after each piece of input.
             clock: seconds that never go back.
         """
         self._agent = spec.agent
@@ -112,7 +112,7 @@ class AgentPane:
         self._run_line = run_line
         self._leave = leave
         self._clock = clock
-        self._rested = rested
+        self._typed = typed
         self._screen = PaneScreen()
         self._keys = AnswerKeys()
         self._input = InputLine(self._keys)
@@ -354,8 +354,7 @@ class AgentPane:
         """Handle the bytes that the terminal sent."""
         for wish in self._input.feed(data, self._clock()):
             self._perform(wish)
-        if not self.typed:
-            self._rested()
+        self._typed(self.typed)
         self._schedule_draw()
 
     def _perform(self, wish: InputAction) -> None:
@@ -450,7 +449,7 @@ class AgentPane:
         self._lines.append(styled(one_line(line), BOLD))
         try:
             self._lines += await self._laid_out(await self._run_line(line))
-        except CommandError as error:
+        except ExpectedError as error:
             self._lines.append(styled(one_line(str(error), 500), YELLOW))
         except Exception as error:  # a fault of ours costs only this command
             fault = self._bus.report("the command", error, shown=True)

@@ -1,0 +1,226 @@
+"""Native agents that run in this process, for panes in terminals: each has a hub of its own here, on the host's record.
+
+Its terminal's process is a thin pane, which hands over its environment, shows what the agent does, and says what the
+person types. The agent ends with it, as a process does with its terminal. When this process is about to end, its agents
+stop between turns, and their panes go on with them in the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gshtui import __version__
+from gshtui.bus import wire
+from gshtui.bus.event import Event
+from gshtui.client.pane_protocol import INTENTS, PaneOpening
+from gshtui.client.window_protocol import plain_error
+from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
+from gshtui.hub.face_outbox import FaceOutbox
+from gshtui.hub.hub import Hub
+from gshtui.hub.native_run import NativeRun
+from gshtui.hub.surroundings import difference
+from gshtui.settings.loader import load
+from gshtui.shell.hub_listener import HubConnection, NoHost
+from gshtui.shell.line_stream import BadLine
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.system import process_limits
+from gshtui.system.caller_environment import working_for
+from gshtui.system.expected_error import ExpectedError
+from gshtui.system.installation import INSTALLED_AT
+from gshtui.system.peer import sees_the_same
+from gshtui.system.process_tree import is_of_agent
+from gshtui.system.struct_types import learned
+from gshtui.system.tasks import cancel_and_wait, report, start_job
+
+_encoder = msgspec.json.Encoder()
+
+
+class AskedAgents(NoHost):
+    """Handles connections of the kind `pane`.
+
+    Attributes:
+        comes_again: whether another process like this one follows it.
+    """
+
+    def __init__(self, host: Hub) -> None:
+        self.comes_again = False
+        self._host = host
+        self._umask = process_limits.umask()
+        self._panes: dict[HubConnection, _Pane] = {}
+        self._serving: set[asyncio.Task[None]] = set()
+
+    @property
+    def open(self) -> bool:
+        """Whether there are agents."""
+        return bool(self._serving)
+
+    def admit(self, connection: HubConnection) -> dict[str, Any]:
+        """Say which version this is."""
+        return {"serves": __version__, "installed": INSTALLED_AT}
+
+    def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
+        """Start an agent, or handle what its pane says."""
+        pane = self._panes.get(connection)
+        if pane is not None:
+            pane.handle_message(fields)
+            return
+        try:
+            opening = msgspec.convert(fields, learned(PaneOpening))
+        except msgspec.ValidationError as error:
+            raise BadLine(str(error)) from error
+        pane = self._panes[connection] = _Pane(connection, opening)
+        task = start_job(self._serve(connection, pane), "an agent")
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+
+    def disconnected(self, connection: HubConnection) -> None:
+        """Its terminal is gone, and so is the agent."""
+        if (pane := self._panes.pop(connection, None)) is not None:
+            pane.hang_up()
+
+    async def rest(self) -> None:
+        """Wait until no turn is in progress."""
+        while working := [pane for pane in self._panes.values() if pane.run is not None and pane.run.working]:
+            await working[0].turned()
+
+    async def close(self) -> None:
+        """Stop all agents, to go on elsewhere, and wait until they have recorded what they have."""
+        for pane in self._panes.values():
+            if pane.run is not None:
+                pane.run.detach()
+        while self._serving:
+            await asyncio.wait(self._serving)
+
+    async def _serve(self, connection: HubConnection, pane: _Pane) -> None:
+        try:
+            spec = await self._spec_of(connection, pane.opening)
+            if isinstance(spec, str):
+                pane.send(declined=spec)
+            elif connection in self._panes:
+                with working_for(pane.opening.environ):
+                    await pane.serve(spec, self._host)
+                if pane.end is None:
+                    pane.send(detached=self.comes_again)
+                else:
+                    pane.send(ended=pane.end)
+        finally:
+            await pane.outbox.close()
+
+    async def _spec_of(self, connection: HubConnection, opening: PaneOpening) -> Spec | str:
+        """What the agent was started with, or why it is not to run here."""
+        if not sees_the_same(connection.peer):
+            return "it is in other namespaces"
+        if await asyncio.to_thread(is_of_agent, connection.peer.pid, opening.agent):
+            return "an agent asks for another one"
+        try:
+            spec = await asyncio.to_thread(
+                lambda: read_spec(spec_path(self._host.settings.general.session_dir, opening.agent))
+            )
+        except SpecError as error:
+            return error.message
+        if any(other.run is not None and other.opening.agent == opening.agent for other in self._panes.values()):
+            return "it runs already"
+        loaded = await asyncio.to_thread(load, Path(opening.cwd), environ=opening.environ)
+        if why := difference(self._host, self._umask, opening, loaded):
+            return why
+        session = await self._session_of(opening)
+        return msgspec.structs.replace(spec, session=session) if session else spec
+
+    async def _session_of(self, opening: PaneOpening) -> str:
+        """The conversation that the agent goes on with, if it is one of its own; empty: none."""
+        if not opening.session or self._host.store is None:
+            return ""
+        try:
+            found = await self._host.store.sessions.find(opening.session)
+        except StoreError:
+            return ""
+        return found.id if found.agent == opening.agent else ""
+
+
+class _Pane:
+    """An agent here, and its pane at the other end of the connection.
+
+    Attributes:
+        end: the agent's exit status; `None`: it has not ended.
+    """
+
+    def __init__(self, connection: HubConnection, opening: PaneOpening) -> None:
+        self.opening = opening
+        self.outbox = FaceOutbox(connection)
+        self.run: NativeRun | None = None
+        self.end: int | None = None
+        self._lines: set[asyncio.Task[None]] = set()
+
+    def send(self, **fields: Any) -> None:
+        """Send one line."""
+        self.outbox.put(_encoder.encode(fields) + b"\n")
+
+    async def serve(self, spec: Spec, host: Hub) -> None:
+        """Be the agent until its end."""
+        run = self.run = NativeRun(spec, lambda linked: self.send(linked=linked), host)
+        self.send(begins=True)
+        run.bus.subscribe(self._pass_on, name="pane")
+        try:
+            end = await run.live()
+        finally:
+            self.run = None
+            await cancel_and_wait(*self._lines)
+        self.end = None if end is None else end.exit
+
+    def handle_message(self, fields: dict[str, Any]) -> None:
+        """What the pane says. Raises `BadLine`."""
+        run = self.run
+        if run is None:
+            return  # it is on its way to its end
+        try:
+            match fields:
+                case {"event": event}:
+                    self._publish(run, wire.from_plain(msgspec.convert(event, dict[str, Any])))
+                case {"id": int() as number, "run": str() as line}:
+                    task = start_job(self._run_line(run, number, line), "a command of an agent's pane")
+                    self._lines.add(task)
+                    task.add_done_callback(self._lines.discard)
+                case {"typed": bool() as something}:
+                    run.typed(something)
+                case {"leave": True}:
+                    run.leave()
+                case {"signal": int() as number} if number in signal.valid_signals():
+                    run.end_by_signal(number)
+                case _:
+                    raise BadLine("a pane sends events, lines, and how its agent is to end")
+        except (wire.WireError, msgspec.ValidationError) as error:
+            raise BadLine(str(error)) from error
+
+    def hang_up(self) -> None:
+        """There is no terminal any more."""
+        if self.run is not None:
+            self.run.end_by_signal(signal.SIGHUP)
+
+    async def turned(self) -> None:
+        """Wait for the end of a turn, or of all."""
+        if self.run is not None:
+            await self.run.turned()
+
+    def _publish(self, run: NativeRun, event: Event) -> None:
+        if not isinstance(event, INTENTS) or getattr(event, "agent", self.opening.agent) != self.opening.agent:
+            raise BadLine(f"a pane may not send {type(event).__name__}")
+        run.bus.publish(event)
+
+    async def _run_line(self, run: NativeRun, number: int, line: str) -> None:
+        try:
+            with working_for(self.opening.environ):
+                self.send(id=number, value=await run.run_line(line))
+        except ExpectedError as error:
+            self.send(id=number, failed=plain_error(error))
+        except Exception as error:
+            report("a command of an agent's pane", error)
+            self.send(id=number, fault=f"{type(error).__name__}: {error}")
+
+    def _pass_on(self, batch: Sequence[Event]) -> None:
+        self.outbox.put(*batch)

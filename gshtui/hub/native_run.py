@@ -1,0 +1,326 @@
+"""One native agent's life, from its spec to its outcome: in the hub's process, or in that of its own terminal.
+
+Links it to the hubs, and tells each new one what the agent is doing. What draws its pane, and gets the signals of its
+terminal, is elsewhere (`headless/agent_runner.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from signal import SIGINT, Signals
+from typing import TYPE_CHECKING
+
+from gshtui.agents.agent_snapshot import AgentSnapshot
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import (
+    AgentAdded,
+    AgentStatusChanged,
+    InterruptRequested,
+    PromptSubmitted,
+    PromptWithdrawn,
+    QueueReleaseRequested,
+    TurnFinished,
+)
+from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed
+from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed
+from gshtui.bus.events.server_events import ToolServerChanged
+from gshtui.bus.loop_faults import LoopFaults
+from gshtui.fleet.native.outcome import DONE, FAILED, INTERRUPTED, AgentOutcome, outcome_of, outcome_of_failure
+from gshtui.fleet.native.spec import TERMINAL, Spec, spec_path
+from gshtui.shell import hub_registry, plugin_files
+from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
+from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
+from gshtui.system.caller_environment import caller_environ
+from gshtui.system.expected_error import ExpectedError
+from gshtui.system.tasks import cancel_and_wait, end_all
+from gshtui.system.time_limit import time_limit
+
+if TYPE_CHECKING:
+    from gshtui.hub.hub import Hub
+    from gshtui.hub.native_agent import NativeAgent, RunningAgent
+
+_OF_OTHERS = (AgentSpawned, AgentSpawnFailed, AgentEnded)
+
+
+class NativeRun:
+    """Made inside a running loop."""
+
+    def __init__(self, spec: Spec, connected: Callable[[bool], None], host: Hub | None = None) -> None:
+        """
+        Args:
+            connected: told whether a window's hub is linked, whenever that changes.
+            host: the hub of this process, whose record it works on; `None`: the process is this agent's alone.
+        """
+        self.bus = Bus()
+        self._spec = spec
+        self._connected = connected
+        self._host = host
+        self._snapshot = AgentSnapshot()
+        self._end: asyncio.Future[AgentOutcome | None] = asyncio.get_running_loop().create_future()
+        self._last: AgentOutcome | None = None
+        """How its last turn ended; `None`: nothing has, or the person interrupted it."""
+        self._typed = False
+        self._early: list[Event] | None = []
+        """What a hub said before the agent could listen; `None` once it does."""
+        self._link = self._make_link()
+        self._hub: Hub | None = None
+        self._native: NativeAgent | None = None
+
+    @property
+    def working(self) -> bool:
+        """Whether a turn is in progress, or it is about to start."""
+        agent = self._agent
+        return agent.working if agent is not None else not self._end.done()
+
+    async def turned(self) -> None:
+        """Wait for the end of a turn, or of all."""
+        turned = self.bus.wait_for(TurnFinished)
+        try:
+            await asyncio.wait((turned, self._end), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            turned.cancel()
+
+    async def live(self) -> AgentOutcome | None:
+        """From the first word to the last; `None`: it goes on in another process."""
+        spec, bus = self._spec, self.bus
+        faults = None if self._host is not None else LoopFaults(bus)
+        if faults is not None:
+            faults.install()
+        bus.subscribe(_Relay(spec.agent, self._link, self._snapshot), name="link")
+        bus.subscribe(self._watch_turns, TurnFinished, PromptWithdrawn, AgentStatusChanged, name="life")
+        bus.publish(
+            AgentAdded(
+                agent=spec.agent,
+                name=spec.name or spec.agent,
+                kind="acp" if spec.request.acp else "native",
+                runtime="tmux",
+                session=spec.session,
+                parent=spec.request.parent,
+                cwd=spec.cwd,
+            )
+        )
+        bus.publish(AgentStatusChanged(agent=spec.agent, status="starting", doing="loading"))
+        self._link.start()
+        try:
+            return await self._work()
+        finally:
+            await self._close()
+            if faults is not None:
+                faults.remove()
+
+    async def run_line(self, line: str) -> str:
+        """Run a command that a person typed in the agent's pane; gives its text. Raises `CommandError`."""
+        from gshtui.commands.declaration import CommandError
+
+        if self._hub is None:
+            raise CommandError("The agent is still starting; try again in a moment.")
+        return (await self._hub.run(line)).text
+
+    def typed(self, something: bool) -> None:
+        """Whether the person has typed something in its pane that they have not sent."""
+        self._typed = something
+        if not something:
+            self._end_if_done()
+
+    def leave(self) -> None:
+        """The person in its terminal wants it to end."""
+        self._end_with(AgentOutcome("done", DONE))
+
+    def end_by_signal(self, number: int) -> None:
+        """Its terminal's process got this signal."""
+        exit = INTERRUPTED if number == SIGINT else 128 + number
+        self._end_with(AgentOutcome("failed", exit, f"ended by {Signals(number).name}"))
+
+    def detach(self) -> None:
+        """Stop here, so that another process goes on with it: it has not ended."""
+        self._end_with(None)
+
+    def _end_with(self, end: AgentOutcome | None) -> None:
+        if not self._end.done():
+            if self._hub is not None:
+                self._hub.cease()  # nothing starts from now on
+            self._end.set_result(end)
+
+    async def _work(self) -> AgentOutcome | None:
+        """Do the agent's work; everything slow is done in threads, so that the link speaks meanwhile."""
+        spec, bus = self._spec, self.bus
+        await asyncio.to_thread(_load)
+        from gshtui.hub.composition import build_hub
+        from gshtui.hub.native_agent import NativeAgent
+        from gshtui.hub.native_part import native_options
+        from gshtui.settings.loader import load
+
+        if not await asyncio.to_thread(Path(spec.cwd).is_dir):
+            why, hint = f"The folder {spec.cwd} no longer exists.", "Start another agent in a different folder."
+            return self._give_up(PartFailed(part="folder", why=why, hint=hint))
+        loaded = await asyncio.to_thread(load, Path(spec.cwd), environ=caller_environ())
+        native = self._native = NativeAgent(spec, lambda: bool(self._link.hub))
+        hub = self._hub = build_hub(native_options(native, loaded), bus, self._host)
+        if spec.place and not spec.request.acp:
+            from gshtui.hub.remote_part import connect_tools
+
+            if failed := await self._connected_to(partial(connect_tools, hub, native), "tools"):
+                return self._give_up(failed)
+            if self._end.done():
+                return self._end.result()
+        await hub.start()
+        if failed := next(iter(hub.failed.values()), None):
+            return self._give_up(failed)
+        if native.connect is not None and (failed := await self._connected_to(native.connect)):
+            return self._give_up(failed)
+        early, self._early = self._early or [], None
+        if spec.request.prompt.strip() and not native.resumed:
+            source = f"agent {spec.request.parent}" if spec.request.parent else "person"
+            bus.publish(PromptSubmitted(prompt=spec.prompt, agent=spec.agent, text=spec.request.prompt, source=source))
+            bus.publish(QueueReleaseRequested(agent=spec.agent, prompt=spec.prompt))  # who starts it again wants that
+        for event in early:
+            bus.publish(event)
+        end = await self._end
+        if (agent := self._agent) is not None and agent.working:
+            await agent.stop()
+        if end is not None:
+            self._publish_end(end)
+            self._leave_notice(end)
+        return end
+
+    def _leave_notice(self, end: AgentOutcome) -> None:
+        """Have the shell that started it say how it ended."""
+        spec = self._spec
+        if spec.notice and spec.request.background:
+            name = caller_environ().get(TERMINAL) or spec.name or spec.agent
+            plugin_files.leave_notice(
+                Path(spec.notice), plugin_files.announce_end(name, spec.agent, end.status == "done")
+            )
+
+    async def _connected_to(self, connect: Callable[[], Awaitable[None]], part: str = "program") -> PartFailed | None:
+        """Connect the agent to its program, or its tools, unless its end comes first; why that failed."""
+        connecting = asyncio.ensure_future(connect())
+        await asyncio.wait((connecting, self._end), return_when=asyncio.FIRST_COMPLETED)
+        if not connecting.done():
+            await cancel_and_wait(connecting, within=5.0)
+            return None
+        try:
+            connecting.result()
+        except ExpectedError as error:
+            return PartFailed(part=part, why=error.message, hint=error.hint)
+        return None
+
+    def _give_up(self, failed: PartFailed) -> AgentOutcome:
+        end = outcome_of_failure(failed)
+        self.bus.publish(Noticed(level="error", text=failed.why, hint=failed.hint, about=self._spec.agent))
+        self._publish_end(end)
+        return end
+
+    @property
+    def _agent(self) -> RunningAgent | None:
+        return self._native.agent if self._native is not None else None
+
+    def _make_link(self) -> HubLink:
+        spec = self._spec
+        spill = spec_path(Path(spec.data), spec.agent).with_suffix(".waiting")
+        return HubLink(
+            LinkIdentity(AGENT, spec.agent, spec.token),
+            LineOutbox(spill),
+            self._hubs,
+            self._handle_hub_event,
+            takes=TO_AGENT,
+            greet=self._snapshot.undelivered_events,
+            on_change=self._connected,
+        )
+
+    def _handle_hub_event(self, event: Event) -> None:
+        """What a hub says: intents for this agent, answers to its questions, news of agents that it started."""
+        if not isinstance(event, _OF_OTHERS) and getattr(event, "agent", self._spec.agent) != self._spec.agent:
+            return
+        if self._early is None:
+            self.bus.publish(event)
+        elif isinstance(event, InterruptRequested):
+            self._early = [early for early in self._early if not isinstance(early, PromptSubmitted)]
+        else:
+            self._early.append(event)
+
+    def _hubs(self) -> Sequence[Path]:
+        """Sockets to try: the hub that started it, then those of its folder where a person can answer."""
+        spec = self._spec
+        found = [Path(spec.hub)] if spec.hub and Path(spec.hub).exists() else []
+        where = Path(spec.runtime) if spec.runtime else Path(spec.hub).parent if spec.hub else None
+        if where is None:
+            with contextlib.suppress(hub_registry.HubRegistryError):
+                where = hub_registry.folder()
+        for entry in hub_registry.hubs(where) if where else ():
+            if entry.answers and spec.home in (entry.cwd, entry.project) and Path(entry.socket) not in found:
+                found.append(Path(entry.socket))
+        return found
+
+    def _watch_turns(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if getattr(event, "agent", "") != self._spec.agent:
+                continue
+            if isinstance(event, TurnFinished):
+                self._last = outcome_of(event) if event.stop != "interrupted" else None
+            elif isinstance(event, PromptWithdrawn) and event.why:
+                self._last = AgentOutcome("failed", FAILED, event.why)
+            elif isinstance(event, AgentStatusChanged) and event.status in ("idle", "failed"):
+                self._end_if_done()
+
+    def _end_if_done(self) -> None:
+        """An agent that was started for one task ends when it is done, unless somebody goes on with it."""
+        request, last = self._spec.request, self._last
+        for_one_task = request.background or bool(request.parent)
+        if not for_one_task or last is None or self._end.done():
+            return
+        agent = self._agent
+        if agent is None or agent.working or agent.waiting or self._typed:
+            return
+        self._end.set_result(last)
+
+    def _publish_end(self, end: AgentOutcome) -> None:
+        self.bus.publish(AgentStatusChanged(agent=self._spec.agent, status=end.status, doing=end.why[:500]))
+
+    async def _close(self) -> None:
+        async def drained() -> None:
+            with contextlib.suppress(TimeoutError):
+                async with time_limit(5.0):
+                    await self.bus.drained()
+
+        hub = [self._hub.stop] if self._hub is not None else []
+        await end_all("the end of the agent", *hub, drained, self._link.stop, partial(self.bus.close, timeout=2.0))
+
+
+class _Relay:
+    """Hands the agent's own events to the link, and remembers what a new hub must know."""
+
+    def __init__(self, agent: str, link: HubLink, snapshot: AgentSnapshot) -> None:
+        self._agent = agent
+        self._link = link
+        self._snapshot = snapshot
+        self._types = KINDS[AGENT].publishes
+
+    def __call__(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, self._types) and self._is_relayed(event):
+                self._snapshot.note(self._link.publish(event), event)
+
+    def _is_relayed(self, event: Event) -> bool:
+        if isinstance(event, InterruptRequested):
+            return event.agent != self._agent  # of an agent that it started itself
+        if isinstance(event, FaultReported | ToolServerChanged):
+            return True  # they are about this process
+        if isinstance(event, Noticed):
+            return event.about in ("", self._agent)
+        return getattr(event, "agent", self._agent) == self._agent
+
+
+def _load() -> None:
+    """Import what the agent needs, which takes long."""
+    for name in ("gshtui.hub.composition", "gshtui.hub.native_part"):
+        import_module(name)
+    from gshtui.hub.command_offers import load_rooms
+
+    load_rooms()

@@ -1,0 +1,158 @@
+"""Native agents in the resident process, with a thin pane in their terminal: whichever of the two dies."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gshtui.bus.events.agent_events import AgentStatusChanged, ToolStarted, TurnFinished
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.session_events import SessionOpened
+from gshtui.client.hub_dial import dial, pane_opening
+from gshtui.fleet.keeper.keeper import running_keeper
+from gshtui.settings import paths
+from gshtui.system.environment import MARK
+from tests.kit.command import environment
+from tests.kit.native_agents import AGENT, RelayWindow, agent_process, prepare_spec, relay_window, wait_for_exit
+from tests.kit.resident import resident
+from tests.kit.tmux import eventually
+from tests.kit.warm_program import run_gsh
+
+COVERS = (
+    "gshtui.hub.native_run",
+    "gshtui.client.agent_link",
+    "gshtui.client.linked_bus",
+    "gshtui.client.pane_protocol",
+    "gshtui.hub.face_outbox",
+)
+__all__ = ["resident"]
+pytestmark = pytest.mark.usefixtures("resident")
+
+
+def hub() -> int:
+    """The pid of the resident process; 0: none."""
+    found = running_keeper(paths.data_dir())
+    return 0 if found is None or not found.ready else found.process.pid
+
+
+def holder() -> int:
+    """The process that has the agent's conversation open; 0: none."""
+    with closing(sqlite3.connect(paths.data_dir() / "gsh.db")) as record:
+        row = record.execute("SELECT pid FROM holds").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+async def sleeping(window: RelayWindow) -> psutil.Process:
+    """Have the agent run a command that goes on; its process."""
+    window.send_prompt("run command sleep 300")
+    asked = await window.heard.wait_for(ApprovalRequested)
+    window.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
+    await window.heard.wait_for(AgentStatusChanged, agent=AGENT, status="tool")
+
+    def find() -> psutil.Process | None:
+        below = psutil.Process(hub()).children(recursive=True)
+        return next((one for one in below if one.name() == "sleep"), None)
+
+    found = await eventually(lambda: asyncio.to_thread(find))
+    assert found is not None
+    return found
+
+
+async def gone(process: psutil.Process) -> None:
+    await eventually(lambda: asyncio.to_thread(lambda: not process.is_running()))
+
+
+async def test_the_agent_is_in_the_hub_and_its_terminal_loads_nothing_of_one(tmp_path: Path) -> None:
+    async with relay_window(tmp_path) as window:
+        _, file = prepare_spec(tmp_path, hub=window.relay.socket)
+        with agent_process(file, tmp_path) as process:
+            await window.heard.wait_for(AgentStatusChanged, agent=AGENT, status="idle")
+            assert holder() == hub()
+            window.send_prompt("what failed?")
+            await window.heard.wait_for(TurnFinished)
+            process.send_signal(signal.SIGTERM)
+            assert (await wait_for_exit(process))[0] == 128 + signal.SIGTERM
+        assert holder() == 0
+
+
+def test_the_terminals_process_loads_no_hub_no_record_and_no_sdk() -> None:
+    heavy = {"pydantic", "sqlite3", "apsw", "click", "anthropic", "openai", "textual", "psutil", "gshtui.hub.hub"}
+    code = f"import sys, gshtui.headless.agent_runner; print(*({heavy!r} & sys.modules.keys()))"
+    ran = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == []
+
+
+async def test_a_killed_terminal_ends_the_agent_and_its_tools(tmp_path: Path) -> None:
+    async with relay_window(tmp_path) as window:
+        _, file = prepare_spec(tmp_path, hub=window.relay.socket)
+        with agent_process(file, tmp_path) as process:
+            await window.heard.wait_for(AgentStatusChanged, agent=AGENT, status="idle")
+            tool = await sleeping(window)
+            process.send_signal(signal.SIGKILL)
+            await gone(tool)
+            last = await window.heard.wait_for(AgentStatusChanged, agent=AGENT, status="failed")
+            assert last.doing == "ended by SIGHUP"
+        await eventually(lambda: asyncio.to_thread(lambda: holder() == 0))
+
+
+async def test_a_killed_hub_is_started_again_and_nothing_runs_twice(tmp_path: Path) -> None:
+    """Its tool ends with it; the agent rests, and works on in the next one, which is not below the terminal."""
+    async with relay_window(tmp_path) as window:
+        _, file = prepare_spec(tmp_path, hub=window.relay.socket)
+        with agent_process(file, tmp_path) as process:
+            await window.heard.wait_for(AgentStatusChanged, agent=AGENT, status="idle")
+            tool, before = await sleeping(window), hub()
+            os.kill(before, signal.SIGKILL)
+            await gone(tool)
+            await eventually(lambda: asyncio.to_thread(lambda: hub() not in (0, before)))
+            after = hub()
+            await eventually(lambda: asyncio.to_thread(lambda: holder() == after))
+            assert process.pid not in [above.pid for above in psutil.Process(after).parents()]
+            window.send_prompt("what failed?")
+            await window.heard.wait_for(TurnFinished)
+            assert len(window.heard.of(ToolStarted, agent=AGENT)) == 1
+            assert len({event.session for event in window.heard.of(SessionOpened, agent=AGENT)}) == 1
+            process.send_signal(signal.SIGTERM)
+            assert (await wait_for_exit(process))[0] == 128 + signal.SIGTERM
+    assert run_gsh("hub", "stop").code == 0
+
+
+async def test_a_stopped_hub_gives_the_agent_back_to_its_terminal(tmp_path: Path) -> None:
+    async with relay_window(tmp_path) as window:
+        _, file = prepare_spec(tmp_path, hub=window.relay.socket)
+        with agent_process(file, tmp_path) as process:
+            await window.heard.wait_for(AgentStatusChanged, agent=AGENT, status="idle")
+            os.kill(hub(), signal.SIGTERM)
+            await eventually(lambda: asyncio.to_thread(lambda: holder() == process.pid))
+            window.send_prompt("what failed?")
+            await window.heard.wait_for(TurnFinished)
+            assert not window.heard.of(AgentStatusChanged, agent=AGENT, status="failed")
+            assert len({event.session for event in window.heard.of(SessionOpened, agent=AGENT)}) == 1
+            process.send_signal(signal.SIGTERM)
+            assert (await wait_for_exit(process))[0] == 128 + signal.SIGTERM
+
+
+async def test_only_the_agents_own_terminal_is_its_pane(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither another agent's terminal nor a command of an agent gets one, nor does anybody one that runs."""
+    _, file = prepare_spec(tmp_path)
+    code = "import os, sys; from gshtui.client.hub_dial import dial, pane_opening\n"
+    code += f"opening = pane_opening({AGENT!r}, session='', cwd=os.getcwd(), environ=os.environ)\n"
+    code += "sys.exit(dial(opening) is not None)"
+    for marks in ({"GSH_AGENT": "0099"}, {MARK: "call", "GSH_AGENT": AGENT}):
+        child = await asyncio.create_subprocess_exec(sys.executable, "-c", code, cwd=tmp_path, env=environment(marks))
+        assert await child.wait() == 0, marks
+    with agent_process(file, tmp_path) as process:
+        await eventually(lambda: asyncio.to_thread(lambda: holder() == hub() != 0))
+        another = pane_opening(AGENT, session="", cwd=str(tmp_path), environ=os.environ)
+        assert await asyncio.to_thread(dial, another) is None
+        process.send_signal(signal.SIGTERM)
+        await wait_for_exit(process)
