@@ -43,7 +43,7 @@ from gshtui.system.tasks import end_all
 if TYPE_CHECKING:
     from gshtui.hub.native_run import NativeRun
 
-_COMES_WITHIN = 10.0
+_COMES_WITHIN = 30.0
 """Seconds for a hub to come that is started in place of one that crashed."""
 _LOOK_EVERY = 0.05
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
