@@ -12,7 +12,7 @@ from rich.style import Style
 from textual.app import App
 from textual.color import Color
 
-from gshtui.ui.kit.contrast import READABLE, contrast
+from gshtui.ui.kit.drawing.contrast import READABLE, contrast
 from gshtui.ui.terminal.terminal_view import TerminalView
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from textual.color import Color
 
-from gshtui.ui.kit.highlighter import Highlighter
-from gshtui.ui.kit.page import Page, make_palette
-from gshtui.ui.kit.styled_lines import StyledLine
-from gshtui.ui.kit.themes import GSH_DARK
+from gshtui.ui.kit.drawing.highlighter import Highlighter
+from gshtui.ui.kit.drawing.page import Page, make_palette
+from gshtui.ui.kit.drawing.styled_lines import StyledLine
+from gshtui.ui.kit.drawing.themes import GSH_DARK
 from gshtui.ui.kit.transcript.markdown_renderer import chunk_lines
 from gshtui.ui.kit.transcript.markdown_splitter import MarkdownChunk, MarkdownSplitter
 

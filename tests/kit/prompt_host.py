@@ -15,9 +15,9 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.ui.kit.bridge import EventConsumer
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.drawing.themes import ThemedApp
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.driver import ReadingDriver
-from gshtui.ui.kit.themes import ThemedApp
 from gshtui.ui.kit.widget_messages import CommandLine, Intent
 from gshtui.ui.window.main_area import PromptArea
 

@@ -9,7 +9,7 @@ from typing import Any
 from textual.app import ComposeResult
 from textual.pilot import Pilot
 
-from gshtui.ui.kit.themes import ThemedApp
+from gshtui.ui.kit.drawing.themes import ThemedApp
 from gshtui.ui.kit.transcript.entries import Entry
 from gshtui.ui.kit.transcript.transcript import Transcript
 

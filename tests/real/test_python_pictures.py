@@ -22,7 +22,7 @@ from tests.kit.png import END, SIGNATURE, chunk, header, pixels, png
 from tests.kit.pty_child import PtyChild
 from tests.kit.python_interpreters import PythonHarness
 
-COVERS = ("gshtui.python.worker.drawn_figures", "gshtui.ui.kit.terminal_graphics")
+COVERS = ("gshtui.python.worker.drawn_figures", "gshtui.ui.kit.drawing.terminal_graphics")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.kit.terminal_agents import TerminalAgents, TerminalWindow, wait_for_t
 from tests.kit.tmux import end_server, tmux
 
 COVERS = (
-    "gshtui.ui.kit.tabs",
+    "gshtui.ui.kit.widgets.tabs",
     "gshtui.ui.terminal.terminal_connection",
     "gshtui.ui.terminal.terminal_feature",
 )

@@ -16,8 +16,8 @@ from gshtui.fleet.core import agent_calls as calls
 from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.agents_state import AgentView
-from gshtui.ui.kit.dialogs import ConfirmScreen, InputScreen, Picker
 from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.kit.widgets.dialogs import ConfirmScreen, InputScreen, Picker
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard
@@ -27,7 +27,7 @@ from tests.kit.window import Window
 COVERS = (
     "gshtui.ui.agents.agents_feature",
     "gshtui.ui.approvals.approvals_feature",
-    "gshtui.ui.kit.dialogs",
+    "gshtui.ui.kit.widgets.dialogs",
     "gshtui.ui.kit.row_actions",
 )
 

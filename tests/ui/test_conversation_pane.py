@@ -22,7 +22,7 @@ from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
 from gshtui.bus.shell_data import Ran, ShellRecord
 from gshtui.ui.conversation.conversation_pane import PAGE, ConversationPane
 from gshtui.ui.kit.bridge import EventConsumer
-from gshtui.ui.kit.themes import ThemedApp
+from gshtui.ui.kit.drawing.themes import ThemedApp
 from gshtui.ui.kit.widget_messages import ForContext
 from tests.kit.transcript_host import STYLES, screen_rows, wait_until_drawn
 

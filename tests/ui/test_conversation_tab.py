@@ -27,7 +27,7 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Message, Text, ToolCall
 from gshtui.fleet.core.agent_calls import SendToAgent
 from gshtui.ui.conversation.conversation_tab import ConversationTab
-from gshtui.ui.kit.key_bar import KeyBar
+from gshtui.ui.kit.keys.key_bar import KeyBar
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import OpenConversation, OpenTerminal
 from gshtui.ui.prompt.prompt_input import PromptInput
@@ -39,7 +39,7 @@ from tests.kit.window import NOW, Window
 from tests.ui.test_conversation_pane import Row, record
 
 __all__ = ["snap"]
-COVERS = ("gshtui.ui.kit.agent_line",)
+COVERS = ("gshtui.ui.kit.widgets.agent_line",)
 FOUND = "## The fault\n\n`add` **subtracts**:\n\n```python\ndef add(a, b):\n    return a - b\n```\n\nI'll "
 FIX, SESSION = "0001", "s-fix"
 

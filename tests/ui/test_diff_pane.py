@@ -15,10 +15,10 @@ from gshtui.tools.git.worktree import Worktree
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
 from gshtui.ui.approvals.question_change import QuestionChange
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
-from gshtui.ui.kit.dialogs import ConfirmScreen
-from gshtui.ui.kit.diff_lines import is_split
+from gshtui.ui.kit.drawing.diff_lines import is_split
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import OpenChanges
+from gshtui.ui.kit.widgets.dialogs import ConfirmScreen
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard
@@ -29,8 +29,8 @@ from tests.ui.test_agents_pane import ran, settled
 COVERS = (
     "gshtui.ui.changes.changes_feature",
     "gshtui.ui.changes.diff_view",
-    "gshtui.ui.kit.diff_lines",
-    "gshtui.ui.kit.language_loader",
+    "gshtui.ui.kit.drawing.diff_lines",
+    "gshtui.ui.kit.drawing.language_loader",
 )
 
 PATH = "/src/aurora-lexer"

@@ -6,11 +6,11 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from gshtui.ui.kit.dialogs import Picker, PickerChoice
-from gshtui.ui.kit.themes import ThemedApp
+from gshtui.ui.kit.drawing.themes import ThemedApp
+from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 from tests.kit.transcript_host import STYLES
 
-COVERS = ("gshtui.ui.kit.line_field",)
+COVERS = ("gshtui.ui.kit.widgets.line_field",)
 
 MODELS = [
     PickerChoice("a", "Sonnet", columns=("anthropic", "200k", "$3 / $15")),

@@ -9,7 +9,7 @@ import pytest
 from gshtui.bus.events.agent_events import ModelChangeRequested
 from gshtui.commands.config_calls import SetSetting, ShownSettings
 from gshtui.settings.loader import load
-from gshtui.ui.kit.dialogs import Picker
+from gshtui.ui.kit.widgets.dialogs import Picker
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from tests.kit.fake_hub import Answer
 from tests.kit.home import Home

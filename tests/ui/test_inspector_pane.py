@@ -15,9 +15,9 @@ from gshtui.ui.context.inspector_lines import SectionLine
 from gshtui.ui.context.inspector_pane import InspectorPane
 from gshtui.ui.context.receipt_screen import ReceiptScreen
 from gshtui.ui.context.tune_dialog import TuneScreen
-from gshtui.ui.kit.dialogs import Picker
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.kit.widgets.dialogs import Picker
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_contexts import AGENTS, FAILED, PROMPT, RecordedContexts
@@ -31,7 +31,7 @@ COVERS = (
     "gshtui.ui.context.inspector_loader",
     "gshtui.ui.context.outline_view",
     "gshtui.ui.context.tune_dialog",
-    "gshtui.ui.kit.search_line",
+    "gshtui.ui.kit.widgets.search_line",
 )
 
 

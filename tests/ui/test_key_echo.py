@@ -14,10 +14,10 @@ from textual import events
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from gshtui.ui.kit import folding_area
 from gshtui.ui.kit.textual import letter_echo
 from gshtui.ui.kit.textual.letter_echo import LetterEcho
 from gshtui.ui.kit.textual.painting import echo_now
+from gshtui.ui.kit.widgets import folding_area
 from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit.cells import Cells
 from tests.kit.seen_window import Seen, rested, whole

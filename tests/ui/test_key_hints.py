@@ -7,9 +7,9 @@ from typing import Any
 from textual.pilot import Pilot
 
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
-from gshtui.ui.kit.bound_keys import printed_key
-from gshtui.ui.kit.key_bar import KeyBar
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.keys.bound_keys import printed_key
+from gshtui.ui.kit.keys.key_bar import KeyBar
+from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.prompt.key_hints import shown_key
 from gshtui.ui.prompt.prompt_completion import CompletionItem
 from gshtui.ui.prompt.prompt_status import PromptStatus

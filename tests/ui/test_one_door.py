@@ -49,10 +49,10 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.context.context_feature import ContextFeature
-from gshtui.ui.kit.dialogs import ConfirmScreen, Picker
-from gshtui.ui.kit.key_table import KEYS, Key
+from gshtui.ui.kit.keys.key_table import KEYS, Key
 from gshtui.ui.kit.row_actions import RowActions
 from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.kit.widgets.dialogs import ConfirmScreen, Picker
 from gshtui.ui.shell.shell_feature import ShellFeature
 from gshtui.ui.window.features import FEATURES
 from gshtui.ui.window.palette_entries import command_entries

@@ -10,7 +10,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from gshtui.bus.events.agent_events import PromptBegun, PromptSubmitted
-from gshtui.ui.kit.dialogs import FoldScreen
+from gshtui.ui.kit.widgets.dialogs import FoldScreen
 from gshtui.ui.prompt.addressee import Addressee
 from tests.kit.home import Home
 from tests.kit.prompt_host import PromptHost

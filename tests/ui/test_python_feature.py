@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.python.python_feature import PythonFeature
 from gshtui.ui.window.features import FEATURES, own_keys
 

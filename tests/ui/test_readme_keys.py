@@ -80,13 +80,13 @@ from gshtui.ui.context.timeline_pane import TimelinePane
 from gshtui.ui.context.tune_dialog import TuneScreen
 from gshtui.ui.conversation.conversation_tab import ConversationTab
 from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen, SessionsScreen
-from gshtui.ui.kit.dialogs import ConfirmScreen, InputScreen, Picker
-from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.hub_port import OpenRequest
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.transcript.entries import ToolEntry
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.kit.widgets.dialogs import ConfirmScreen, InputScreen, Picker
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.servers.servers_tab import ServersTab
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.settings.settings_screen import SettingsScreen

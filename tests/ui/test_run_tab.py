@@ -14,7 +14,7 @@ from gshtui.bus.events.workflow_events import (
     WorkflowStepStarted,
 )
 from gshtui.bus.workflow_data import StepHead, StepResult, WorkflowRunRow
-from gshtui.ui.kit.dialogs import Picker
+from gshtui.ui.kit.widgets.dialogs import Picker
 from gshtui.ui.workflows.run_state import RunView, loaded, reduce_run
 from gshtui.ui.workflows.run_tab import RunTab
 from gshtui.workflows import workflow_calls as calls

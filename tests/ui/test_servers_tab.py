@@ -15,7 +15,7 @@ from gshtui.mcp_client.server_definition import ServerDefinition
 from gshtui.mcp_client.tool_pins import PromptPin, ServerPins, ToolPin
 from gshtui.settings.loader import load
 from gshtui.settings.settings_tables import McpServer
-from gshtui.ui.kit.dialogs import InputScreen, Picker
+from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker
 from gshtui.ui.servers.servers_tab import ServersTab
 from tests.kit.fake_hub import FakeHub, declared_keys
 from tests.kit.snapshots import Snap, screens, snap
@@ -23,7 +23,7 @@ from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window
 
 __all__ = ["snap"]
-COVERS = ("gshtui.ui.servers.servers_feature", "gshtui.ui.kit.list_tab", "gshtui.bus.events.server_events")
+COVERS = ("gshtui.ui.servers.servers_feature", "gshtui.ui.kit.widgets.list_tab", "gshtui.bus.events.server_events")
 
 
 def row(

@@ -23,7 +23,7 @@ from gshtui.settings.keys import flat
 from gshtui.settings.loader import load
 from gshtui.settings.user_config import set_value
 from gshtui.ui.kit import terminal_handoff
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.settings.definition_files import persona_file, profile_file
 from gshtui.ui.settings.setting_names import MOST_USED, ORDER
 from gshtui.ui.settings.setting_rows import setting_rows

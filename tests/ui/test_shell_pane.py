@@ -16,8 +16,8 @@ from gshtui.bus.messages import Message, Text
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
 from gshtui.store.engine.store_errors import StoreError
-from gshtui.ui.kit.dialogs import InputScreen, Picker
-from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.shell.shell_record import RecordScreen
 from tests.kit import recorded, recorded_shell

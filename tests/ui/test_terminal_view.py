@@ -18,9 +18,9 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptSubmitted
 from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled, AgentSpawned
 from gshtui.fleet.core.agent_calls import MarkAgentRead, SendToAgent
-from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.textual import letter_echo
 from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.terminal.terminal_pane import TerminalPane
 from gshtui.ui.terminal.terminal_view import TerminalView
 from tests.kit.cells import Cells

@@ -15,7 +15,7 @@ from textual.selection import SELECT_ALL
 from textual.widgets import Static
 
 from gshtui.bus.messages import Picture
-from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.drawing.styled_lines import StyledLine
 from gshtui.ui.kit.textual.kept_lines import FastScrollBar
 from gshtui.ui.kit.transcript.entries import (
     AnswerEntry,
@@ -36,7 +36,7 @@ from gshtui.ui.kit.transcript.transcript import Transcript
 from tests.kit.transcript_host import TranscriptHost, screen_rows, wait_until_drawn
 
 COVERS = (
-    "gshtui.ui.kit.highlights",
+    "gshtui.ui.kit.drawing.highlights",
     "gshtui.ui.kit.textual.typed_app",
     "gshtui.ui.kit.transcript.call_results",
     "gshtui.ui.kit.transcript.cursor_parts",
@@ -573,7 +573,7 @@ async def test_what_cannot_be_drawn_is_shown_plain(monkeypatch: pytest.MonkeyPat
 
     app = TranscriptHost([AnswerEntry("a", "before\n\n```python\nx = [1\n```\n\nafter")])
     async with app.run_test(size=(60, 10)) as pilot:
-        monkeypatch.setattr("gshtui.ui.kit.highlighter.Highlighter.lines", broken)
+        monkeypatch.setattr("gshtui.ui.kit.drawing.highlighter.Highlighter.lines", broken)
         await wait_until_drawn(pilot, app.transcript)
         assert [row for row in screen_rows(app.transcript) if row] == [
             "before",

@@ -30,7 +30,7 @@ from gshtui.commands.registry import Registry
 from gshtui.fleet.core.agent_calls import ListAgents
 from gshtui.providers.model_command import ChangeModel, ListedModel, ModelList
 from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen, SessionsScreen
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.prompt.prompt_status import PromptStatus
@@ -49,7 +49,7 @@ COVERS = (
     "gshtui.ui.window.palette",
     "gshtui.ui.conversation.conversation_feature",
     "gshtui.ui.conversation.pickers",
-    "gshtui.ui.kit.fitted_text",
+    "gshtui.ui.kit.widgets.fitted_text",
     "gshtui.ui.kit.transcript.text_screen",
     "gshtui.ui.kit.widget_messages",
     "gshtui.ui.window.app",

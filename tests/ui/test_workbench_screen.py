@@ -16,11 +16,11 @@ from tests.kit.window import Window
 
 COVERS = (
     "gshtui.ui.window.pane_strip",
-    "gshtui.ui.kit.bound_keys",
-    "gshtui.ui.kit.draggable_edges",
+    "gshtui.ui.kit.keys.bound_keys",
+    "gshtui.ui.kit.widgets.draggable_edges",
     "gshtui.ui.kit.feature",
-    "gshtui.ui.kit.key_bar",
-    "gshtui.ui.kit.side_pane",
+    "gshtui.ui.kit.keys.key_bar",
+    "gshtui.ui.kit.widgets.side_pane",
     "gshtui.ui.window.pane_frame",
 )
 

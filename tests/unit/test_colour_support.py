@@ -15,8 +15,8 @@ from textual.app import App, ComposeResult
 from textual.color import Color
 from textual.widgets import OptionList
 
+from gshtui.ui.kit.drawing.themes import DARK, LIGHT, TERMINAL, ThemedApp
 from gshtui.ui.kit.textual.colour_support import Colourless, has_few_colours, has_no_colours
-from gshtui.ui.kit.themes import DARK, LIGHT, TERMINAL, ThemedApp
 
 STYLES = st.builds(
     Style,

@@ -10,9 +10,9 @@ from textual.color import BLACK, WHITE, Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 from gshtui.text.styled_text import Style as Look
-from gshtui.ui.kit.contrast import CHOSEN, READABLE, contrast, readable
-from gshtui.ui.kit.program_colours import program_colours
-from gshtui.ui.kit.themes import OURS, with_readable_quiet
+from gshtui.ui.kit.drawing.contrast import CHOSEN, READABLE, contrast, readable
+from gshtui.ui.kit.drawing.program_colours import program_colours
+from gshtui.ui.kit.drawing.themes import OURS, with_readable_quiet
 
 COLOURS = st.builds(Color, st.integers(0, 255), st.integers(0, 255), st.integers(0, 255))
 SHADES = [theme for theme in (*OURS, *BUILTIN_THEMES.values()) if not theme.ansi]

@@ -21,9 +21,9 @@ from gshtui.text.diff_rows import (
     side_by_side,
     without_names,
 )
-from gshtui.ui.kit.diff_lines import SIDE_BY_SIDE, DiffBody, diff_lines, is_split
-from gshtui.ui.kit.highlighter import Highlighter
-from gshtui.ui.kit.page import Page, make_palette
+from gshtui.ui.kit.drawing.diff_lines import SIDE_BY_SIDE, DiffBody, diff_lines, is_split
+from gshtui.ui.kit.drawing.highlighter import Highlighter
+from gshtui.ui.kit.drawing.page import Page, make_palette
 
 LINES = st.lists(st.text("ab +-@\t", max_size=6), max_size=12)
 LONG_LINES = st.lists(st.integers(0, 90).map(lambda length: ("word 字 " * 20)[:length]), max_size=4)

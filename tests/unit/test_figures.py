@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.text import units
-from gshtui.ui.kit import figures
+from gshtui.ui.kit.drawing import figures
 
 
 @pytest.mark.parametrize(

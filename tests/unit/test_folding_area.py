@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.ui.kit.folding_area import Folds, byte_size, newlines, wants_fold
+from gshtui.ui.kit.widgets.folding_area import Folds, byte_size, newlines, wants_fold
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from gshtui.ui.context.inspector_lines import (
 from gshtui.ui.context.inspector_search import BlockSearch, ordered
 from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.context.outline import Outline, OutlineEntry, TextRows, displayed
-from gshtui.ui.kit.figures import context_meter, meter_level, meter_sign
+from gshtui.ui.kit.drawing.figures import context_meter, meter_level, meter_sign
 from tests.kit.recorded import NOW, S
 from tests.kit.recorded_contexts import RecordedContexts
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.ui.kit.key_table import KEYS, bind
-from gshtui.ui.kit.keymap import effective_keymap, normalised_key, why_impossible
+from gshtui.ui.kit.keys.key_table import KEYS, bind
+from gshtui.ui.kit.keys.keymap import effective_keymap, normalised_key, why_impossible
 
-COVERS = ("gshtui.ui.kit.key_table",)
+COVERS = ("gshtui.ui.kit.keys.key_table",)
 
 
 @pytest.mark.parametrize(

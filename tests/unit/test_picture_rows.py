@@ -14,7 +14,7 @@ from gshtui.ui.context import inspector_state as states
 from gshtui.ui.context.inspector_lines import PictureLine, inspector_entries
 from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.conversation.conversation_entries import entries_of
-from gshtui.ui.kit.picture_rows import thumbnail_size
+from gshtui.ui.kit.drawing.picture_rows import thumbnail_size
 from gshtui.ui.kit.transcript.entries import PromptEntry
 from gshtui.ui.kit.transcript.picture_blocks import prompt_pictures
 from tests.kit.markdown_page import make_page

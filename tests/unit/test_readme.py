@@ -44,7 +44,7 @@ from gshtui.settings.loader import load
 from gshtui.settings.model import DEFAULT_KEYS, Settings
 from gshtui.settings.settings_tables import ProviderSettings
 from gshtui.tools.git import worktree_create
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.workflows.workflow_library import read_library
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home

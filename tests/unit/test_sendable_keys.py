@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.ui.kit.key_table import KEYS
-from gshtui.ui.kit.sendable_keys import is_sent, sent_first
+from gshtui.ui.kit.keys.key_table import KEYS
+from gshtui.ui.kit.keys.sendable_keys import is_sent, sent_first
 
 
 @pytest.mark.parametrize(

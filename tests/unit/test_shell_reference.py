@@ -8,7 +8,7 @@ import pytest
 from gshtui.bus.messages import Message, Text
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.context.pin_mark import pinned_blocks
-from gshtui.ui.kit.folding_area import Folds
+from gshtui.ui.kit.widgets.folding_area import Folds
 from gshtui.ui.shell import shell_format as words
 from gshtui.ui.shell.shell_record import fenced, record_words
 from gshtui.ui.shell.shell_reference import MOST, MOST_LINES, bounded, reference

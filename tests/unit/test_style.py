@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.settings.setting_names import ORDER
 from tests.kit import source
 

@@ -10,12 +10,12 @@ from rich.style import Style
 
 from gshtui.text.sanitise import RISKY
 from gshtui.text.styled_text import styled
-from gshtui.ui.kit.program_colours import ProgramColours, program_colours
+from gshtui.ui.kit.drawing.program_colours import ProgramColours, program_colours
 from gshtui.ui.terminal.terminal_picture import OVERLAP, PAGE, TORN, Scrollback
 from gshtui.ui.terminal.terminal_reader import ScrollbackSearch
 from gshtui.ui.terminal.terminal_rows import RowParser, spans, text_of
 
-COVERS = ("gshtui.ui.kit.program_colours", "gshtui.ui.terminal.terminal_reader")
+COVERS = ("gshtui.ui.kit.drawing.program_colours", "gshtui.ui.terminal.terminal_reader")
 
 BASE = Style.parse("#d0d0d0 on #101010")
 

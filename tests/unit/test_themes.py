@@ -6,7 +6,7 @@ import pytest
 from textual.color import Color
 from textual.theme import Theme
 
-from gshtui.ui.kit.themes import OURS
+from gshtui.ui.kit.drawing.themes import OURS
 
 SURFACES = ("background", "surface", "panel")
 SHADES = [theme for theme in OURS if not theme.ansi]

@@ -13,7 +13,7 @@ from typing import LiteralString
 from gshtui.text import cells
 from gshtui.text.sanitise import CleanText, clean_lines, clean_text, plain
 from gshtui.text.terminal_markdown import Colouring, load_parser, markdown_lines
-from gshtui.ui.kit.highlighter import Highlighter
+from gshtui.ui.kit.drawing.highlighter import Highlighter
 from gshtui.ui.kit.transcript.markdown_splitter import MarkdownChunk, MarkdownSplitter
 
 _WIDEST = 120

@@ -14,9 +14,9 @@ from typing import Any
 from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.agents_state import AgentView
-from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
+from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.row_actions import RowAction, RowActions
 from gshtui.ui.kit.widget_messages import AgentSeen, ForContext, OpenChanges, OpenTerminal, ShowQuestion, open_agent
 from gshtui.ui.kit.workbench_port import WorkbenchPort
@@ -155,7 +155,7 @@ class AgentsFeature(Feature):
             self.window.show_chat()
             return
         from gshtui.fleet.core.agent_calls import SendToAgent
-        from gshtui.ui.kit.dialogs import InputScreen
+        from gshtui.ui.kit.widgets.dialogs import InputScreen
 
         def send(words: str | None) -> None:
             if words:
@@ -168,7 +168,7 @@ class AgentsFeature(Feature):
         """Let the person choose a value of one of its program's options."""
         from gshtui.fleet.core.agent_calls import SetAgentOption
         from gshtui.text.sanitise import literal, one_line
-        from gshtui.ui.kit.dialogs import Picker, PickerChoice
+        from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
         offered = [(option, value) for option in agent.row.options for value in option.values]
         choices = [
@@ -192,7 +192,7 @@ class AgentsFeature(Feature):
 
     def _rename(self, agent: AgentView) -> None:
         from gshtui.fleet.core.agent_calls import RenameAgent
-        from gshtui.ui.kit.dialogs import InputScreen
+        from gshtui.ui.kit.widgets.dialogs import InputScreen
 
         def rename(name: str | None) -> None:
             if name and name != agent.row.name:

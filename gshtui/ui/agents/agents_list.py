@@ -16,8 +16,8 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
-from gshtui.ui.kit import figures
-from gshtui.ui.kit.themes import STATUS_SIGNS
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
 
 ENDED_SHOWN = 4
 """How many ended agents with nothing new to read are listed."""

@@ -20,14 +20,14 @@ from gshtui.bus.event import Event
 from gshtui.ui.agents.agents_list import AgentListing, draw_agents, list_agents
 from gshtui.ui.agents.agents_state import CONSUMED, AgentsState, AgentView, reduce, restored
 from gshtui.ui.agents.call_rows import CALL_EVENTS, PREFIX, calls_after, draw_calls
-from gshtui.ui.kit import figures
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.row_actions import row_bindings
-from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import FeatureMessage, JoinTheCall
+from gshtui.ui.kit.widgets.side_pane import Pane
 
 if TYPE_CHECKING:
-    from gshtui.ui.kit.search_line import SearchLine
+    from gshtui.ui.kit.widgets.search_line import SearchLine
 
 EMPTY = (
     "No agents yet.\n\nThis window's agent appears here once it starts. {agents.spawn} starts another one, "
@@ -204,7 +204,7 @@ class AgentsPane(Pane):
     async def action_filter(self) -> None:
         """Type words that listed agents have."""
         if self.line is None:
-            from gshtui.ui.kit.search_line import SearchLine  # not before the first frame
+            from gshtui.ui.kit.widgets.search_line import SearchLine  # not before the first frame
 
             self.line = SearchLine("name, state, program, task, folder")
             await self.mount(self.line)

@@ -61,7 +61,7 @@ def draw_calls(
 def _details(call: CallInfo, width: int, statuses: Mapping[str, str], now: float) -> list[Content]:
     """Who does something there or was there a while ago, and what is pinned."""
     from gshtui.text.sanitise import one_line  # not before the first frame
-    from gshtui.ui.kit.figures import age
+    from gshtui.ui.kit.drawing.figures import age
 
     lines: list[Content] = []
     for member in call.members:

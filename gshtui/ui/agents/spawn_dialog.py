@@ -19,8 +19,8 @@ from textual.suggester import SuggestFromList
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static, TextArea
 
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.line_field import LineField
+from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.widgets.line_field import LineField
 
 if TYPE_CHECKING:
     from gshtui.agents.personas import Personas

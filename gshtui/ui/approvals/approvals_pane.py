@@ -51,13 +51,13 @@ from gshtui.ui.approvals.approvals_state import (
 from gshtui.ui.approvals.question_view import Answers, QuestionView, wrapped_question
 from gshtui.ui.approvals.rule_form import VOID as RULE_VOID
 from gshtui.ui.approvals.rule_form import RuleForm
-from gshtui.ui.kit.bound_keys import BoundKeys, key_of
-from gshtui.ui.kit.fitted_text import fit
-from gshtui.ui.kit.folding_area import FoldingArea
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.painting import always_draws_cursor
 from gshtui.ui.kit.textual.typed_app import app_of, pressed_at
 from gshtui.ui.kit.widget_messages import FeatureMessage, Intent, OpenTerminal
+from gshtui.ui.kit.widgets.fitted_text import fit
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
 
 REASON_LIMIT = 2_000
 _ROOMY = 30

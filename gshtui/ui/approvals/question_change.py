@@ -10,10 +10,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.text.diff_rows import DiffRow, diff_rows, without_names
-from gshtui.ui.kit.diff_lines import DiffBody
-from gshtui.ui.kit.highlighter import Highlighter
-from gshtui.ui.kit.language_loader import LanguageLoader
-from gshtui.ui.kit.page import Page, ThemePalette, wants_columns
+from gshtui.ui.kit.drawing.diff_lines import DiffBody
+from gshtui.ui.kit.drawing.highlighter import Highlighter
+from gshtui.ui.kit.drawing.language_loader import LanguageLoader
+from gshtui.ui.kit.drawing.page import Page, ThemePalette, wants_columns
 
 
 class QuestionChange:

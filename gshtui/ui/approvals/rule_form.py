@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from gshtui.bus.events.approval_events import ApprovalRequested
-from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.textual.painting import always_draws_cursor
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
 
 NEW_LINE = frozenset(("ctrl+j", "shift+enter", "alt+enter"))
 _KEYS = "enter to save it and allow · ctrl+j for a new line · esc to go back"

@@ -19,8 +19,8 @@ from gshtui.mcp_client.server_definition import McpError
 from gshtui.mcp_client.server_requests import Elicitation
 from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.approvals.approvals_state import asked_fields
-from gshtui.ui.kit.dialogs import FormScreen
-from gshtui.ui.kit.line_field import LineField
+from gshtui.ui.kit.widgets.dialogs import FormScreen
+from gshtui.ui.kit.widgets.line_field import LineField
 
 _MOST = 40
 """Fields that are shown."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.bus.letter import PERSON
 from gshtui.text.sanitise import one_line
-from gshtui.ui.kit.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
     from gshtui.bus.call_data import CallInfo

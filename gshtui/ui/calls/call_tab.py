@@ -19,12 +19,12 @@ from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRem
 from gshtui.system.tasks import report_unexpected
 from gshtui.text.sanitise import one_line
 from gshtui.ui.calls.call_entries import empty_words, message_entry, title_line
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.tabs import TabPane
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry, Prepend, Put
 from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
 from gshtui.ui.kit.transcript.searched_transcript import SearchedTranscript
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.kit.widgets.tabs import TabPane
 
 if TYPE_CHECKING:
     from gshtui.calls.call_values import CallPage

@@ -9,8 +9,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.call_events import CallOpenRequested
 from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.feature import Feature, FeatureRoute
-from gshtui.ui.kit.tabs import PaneTabs
 from gshtui.ui.kit.widget_messages import JoinTheCall, TypesInCall
+from gshtui.ui.kit.widgets.tabs import PaneTabs
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:

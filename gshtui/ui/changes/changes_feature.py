@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from gshtui.bus.agent_data import ENDED_STATUSES
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.system.ids import new_id
-from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
-from gshtui.ui.kit.tabs import PaneTabs
+from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.widget_messages import OpenChanges
+from gshtui.ui.kit.widgets.tabs import PaneTabs
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class ChangesFeature(Feature):
     async def _edit(self, pane: DiffPane) -> None:
         from gshtui.commands.declaration import CommandError
         from gshtui.tools.git.hunk_commands import EditHunk, ShowHunk
-        from gshtui.ui.kit.dialogs import InputScreen
+        from gshtui.ui.kit.widgets.dialogs import InputScreen
 
         place = pane.hunk_here
         if place is None:
@@ -167,7 +167,7 @@ class ChangesFeature(Feature):
 
     def _comment(self, pane: DiffPane) -> None:
         from gshtui.ui.changes.line_comments import LineComment, commented_rows
-        from gshtui.ui.kit.dialogs import InputScreen
+        from gshtui.ui.kit.widgets.dialogs import InputScreen
 
         here = pane.comment_here
         if here is None:
@@ -196,7 +196,7 @@ class ChangesFeature(Feature):
             return
         from gshtui.commands.declaration import CommandError
         from gshtui.fleet.core.agent_calls import ListAgents
-        from gshtui.ui.kit.dialogs import Picker, PickerChoice
+        from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
         try:
             rows = [one.row for one in (await self.window.bridge.call(ListAgents())).agents if not one.held_by]

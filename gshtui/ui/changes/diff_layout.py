@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gshtui.text.diff_rows import DiffRow, SideBySide, side_by_side
-from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.drawing.styled_lines import StyledLine
 
 
 class ShownComment(NamedTuple):

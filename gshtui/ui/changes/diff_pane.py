@@ -21,13 +21,13 @@ from gshtui.tools.git.hunk_commands import HunkPlace
 from gshtui.ui.changes.diff_document import ChangedFile, DiffDocument, make_document
 from gshtui.ui.changes.diff_view import GUTTER, ChangesView
 from gshtui.ui.changes.line_comments import LineComment, rows_of
-from gshtui.ui.kit.bound_keys import key_of, with_keys
-from gshtui.ui.kit.dialogs import Picker, PickerChoice
-from gshtui.ui.kit.diff_lines import SIDE_BY_SIDE
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.drawing.diff_lines import SIDE_BY_SIDE
+from gshtui.ui.kit.keys.bound_keys import key_of, with_keys
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.row_actions import row_binding, row_bindings
-from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.widgets.tabs import TabPane
 
 if TYPE_CHECKING:
     from gshtui.tools.git.worktree import Worktree

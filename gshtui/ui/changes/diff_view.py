@@ -21,13 +21,13 @@ from textual.strip import Strip
 from gshtui.text.sanitise import literal
 from gshtui.ui.changes.diff_document import DiffDocument
 from gshtui.ui.changes.diff_layout import DiffLayout, ShownComment
-from gshtui.ui.kit.diff_lines import SIDE_BY_SIDE_WHOLE, DiffPainter, half_of, has_two_columns
-from gshtui.ui.kit.highlighter import Highlighter
-from gshtui.ui.kit.highlights import overlay_styles, selected_span
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.language_loader import LanguageLoader
-from gshtui.ui.kit.page import Page, ThemePalette, wants_columns
-from gshtui.ui.kit.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.drawing.diff_lines import SIDE_BY_SIDE_WHOLE, DiffPainter, half_of, has_two_columns
+from gshtui.ui.kit.drawing.highlighter import Highlighter
+from gshtui.ui.kit.drawing.highlights import overlay_styles, selected_span
+from gshtui.ui.kit.drawing.language_loader import LanguageLoader
+from gshtui.ui.kit.drawing.page import Page, ThemePalette, wants_columns
+from gshtui.ui.kit.drawing.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.keys.key_table import bind
 
 GUTTER = 2
 """Cells at the left reserved for the cursor."""

@@ -21,9 +21,9 @@ from gshtui.context.commands.view_calls import ReadIterations, ReadText, ShowRec
 from gshtui.context.commands.view_commands import WhatIfParameters
 from gshtui.ui.context.receipt_screen import ReceiptDecision, ReceiptKind, ReceiptScreen
 from gshtui.ui.context.tune_dialog import TuneScreen, Tuning
-from gshtui.ui.kit import figures
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
     from gshtui.ui.context.context_host import ContextHost, ContextViews

@@ -19,8 +19,8 @@ from gshtui.ui.context.context_rows import ContextRow, ContextWanted
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.row_actions import RowAction, RowActions
-from gshtui.ui.kit.tabs import Deck, PaneTabs
 from gshtui.ui.kit.widget_messages import ForContext
+from gshtui.ui.kit.widgets.tabs import Deck, PaneTabs
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns

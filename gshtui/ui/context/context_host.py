@@ -13,7 +13,7 @@ from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns
-    from gshtui.ui.kit.dialogs import PickerChoice
+    from gshtui.ui.kit.widgets.dialogs import PickerChoice
 
 R = TypeVar("R")
 

@@ -22,12 +22,12 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Usage
 from gshtui.text import units
 from gshtui.ui.context.context_rows import ContextRow, ContextWanted
-from gshtui.ui.kit import figures
-from gshtui.ui.kit.figures import context_meter, meter_sign
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.drawing.figures import context_meter, meter_sign
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.row_actions import row_binding, row_bindings
-from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import ForContext
+from gshtui.ui.kit.widgets.side_pane import Pane
 
 CONSUMED: tuple[type[Event], ...] = (
     ContextAssembled,

@@ -19,9 +19,9 @@ from gshtui.text import units
 from gshtui.text.sanitise import one_line
 from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.context.outline import EntryWords, OutlineEntry, StyledPart, displayed
-from gshtui.ui.kit import figures
-from gshtui.ui.kit.figures import context_meter, meter_sign
-from gshtui.ui.kit.picture_rows import thumbnail_size
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.drawing.figures import context_meter, meter_sign
+from gshtui.ui.kit.drawing.picture_rows import thumbnail_size
 
 MOST_COMPARED = 4_000
 """Up to this many lines, a block's change is shown line by line."""
@@ -163,7 +163,7 @@ def compared_text(one: Difference, texts: dict[str, str]) -> str | None:
 
 def cost_text(carry: Carry | None) -> str:
     """The cost of a source so far, in words."""
-    from gshtui.ui.kit import figures
+    from gshtui.ui.kit.drawing import figures
 
     if carry is None or not carry.times:
         return ""

@@ -34,13 +34,13 @@ from gshtui.ui.context.inspector_search import InspectorSearch
 from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.context.outline import EntryWords, OutlineEntry
 from gshtui.ui.context.outline_view import OutlineView
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.picture_rows import Thumbnails
+from gshtui.ui.kit.drawing.picture_rows import Thumbnails
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.row_actions import row_binding
-from gshtui.ui.kit.search_line import SearchLine
-from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import ForContext
+from gshtui.ui.kit.widgets.search_line import SearchLine
+from gshtui.ui.kit.widgets.tabs import TabPane
 
 
 class InspectorPane(TabPane):

@@ -19,7 +19,7 @@ from gshtui.ui.context.inspector_loader import InspectorLoader
 from gshtui.ui.context.outline import displayed
 from gshtui.ui.context.outline_view import OutlineView
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.search_line import SearchLine
+from gshtui.ui.kit.widgets.search_line import SearchLine
 
 MOST = 10_000
 

@@ -21,9 +21,9 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from gshtui.ui.context.outline import EntryWords, Outline, OutlineEntry, StyledPart, indent_of
-from gshtui.ui.kit.highlights import StyledRange, match_ranges, overlay_styles, selected_span
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.page import Palette, ThemePalette
+from gshtui.ui.kit.drawing.highlights import StyledRange, match_ranges, overlay_styles, selected_span
+from gshtui.ui.kit.drawing.page import Palette, ThemePalette
+from gshtui.ui.kit.keys.key_table import bind
 
 GUTTER = 2
 """Cells at the left reserved for the cursor."""

@@ -27,9 +27,9 @@ from gshtui.text import units
 from gshtui.text.sanitise import one_line
 from gshtui.ui.context.outline import EntryWords, OutlineEntry, StyledPart, displayed
 from gshtui.ui.context.outline_view import OutlineView
-from gshtui.ui.kit import figures
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
 
 KINDS = {

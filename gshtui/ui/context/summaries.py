@@ -24,9 +24,9 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.context_events import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
 from gshtui.guard.approval.answer_keys import AnswerKeys, Choice, KeyChosen, Passed
 from gshtui.text.sanitise import literal, one_line
-from gshtui.ui.kit import figures
-from gshtui.ui.kit.bound_keys import BoundKeys, key_of
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
 
 CONSUMED: tuple[type[Event], ...] = (ContextCut, CutFailed, SummaryAnswered, SummaryProposed)

@@ -30,12 +30,12 @@ from gshtui.ui.context.timeline_state import (
     TimelineState,
     reduce,
 )
-from gshtui.ui.kit import figures
-from gshtui.ui.kit.figures import meter_level
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.drawing.figures import meter_level
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.row_actions import row_binding, row_bindings
-from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import ForContext
+from gshtui.ui.kit.widgets.side_pane import Pane
 
 FARTHEST = -6
 

@@ -16,8 +16,8 @@ from textual.widgets import Button, Input, Static
 
 from gshtui.text.sanitise import one_line
 from gshtui.text.units import percent
-from gshtui.ui.kit.dialogs import FormScreen
-from gshtui.ui.kit.line_field import LineField
+from gshtui.ui.kit.widgets.dialogs import FormScreen
+from gshtui.ui.kit.widgets.line_field import LineField
 
 _STRATEGY = re.compile(r"summari[sz]e|last [1-9]\d*|budget [1-9]\d*")
 

@@ -21,8 +21,8 @@ from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
-from gshtui.ui.kit.tabs import PaneTabs
 from gshtui.ui.kit.widget_messages import EditPrompt, ForkAt, OpenConversation, SendPrompt, ShowQuestion
+from gshtui.ui.kit.widgets.tabs import PaneTabs
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class ConversationFeature(Feature):
     def _fork(self, message: ForkAt) -> None:
         """Go on from a message in a new conversation, which may have a worktree of its own; ask about that first."""
         from gshtui.agents.rewind_commands import ForkConversation
-        from gshtui.ui.kit.dialogs import InputScreen
+        from gshtui.ui.kit.widgets.dialogs import InputScreen
 
         def forked(branch: str) -> None:
             if message.prompt and not branch:
@@ -199,7 +199,7 @@ class ConversationFeature(Feature):
 
     async def _open(self, row: AgentRow) -> None:
         """Bring the tab with an agent's conversation to the front, creating it if needed."""
-        from gshtui.ui.kit.agent_line import tab_title  # not needed for the first screen
+        from gshtui.ui.kit.widgets.agent_line import tab_title  # not needed for the first screen
 
         if (opened := self._tabs.find_tab(row.id)) is not None:
             opened.show_row(row)

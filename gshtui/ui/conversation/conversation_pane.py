@@ -31,7 +31,7 @@ from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import EditPrompt, ForContext, ForkAt
 
 if TYPE_CHECKING:
-    from gshtui.ui.kit.terminal_graphics import LoadOutput
+    from gshtui.ui.kit.drawing.terminal_graphics import LoadOutput
 
 LoadOlder = Callable[[str, int | None, int], Awaitable[Sequence[Stored]]]
 """(session, before this number or `None`, limit) → the newest messages, in order."""

@@ -20,11 +20,11 @@ from gshtui.bus.agent_data import AT_WORK, AgentRow
 from gshtui.bus.event import Event
 from gshtui.text.sanitise import one_line
 from gshtui.ui.conversation.conversation_pane import ConversationPane
-from gshtui.ui.kit.agent_line import AGENT_EVENTS, after_event, tab_agent, title_line
 from gshtui.ui.kit.hub_port import Stored
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.tabs import TabPane
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.widget_messages import AgentSeen, OpenTerminal
+from gshtui.ui.kit.widgets.agent_line import AGENT_EVENTS, after_event, tab_agent, title_line
+from gshtui.ui.kit.widgets.tabs import TabPane
 
 _EVERY = 1.0
 """Seconds between updates of ages, and between two looks at the record of an agent that does not report here."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gshtui.ui.kit import figures
-from gshtui.ui.kit.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
     from gshtui.agents.rewind import EarlierPrompt

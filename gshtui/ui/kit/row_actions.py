@@ -12,8 +12,8 @@ from typing import Generic, TypeVar
 import msgspec
 from textual.binding import BindingType
 
-from gshtui.ui.kit.bound_keys import key_of
-from gshtui.ui.kit.key_table import KEYS, bind
+from gshtui.ui.kit.keys.bound_keys import key_of
+from gshtui.ui.kit.keys.key_table import KEYS, bind
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 Row = TypeVar("Row")
@@ -87,7 +87,7 @@ class RowActions(Generic[Row]):
         self._window.bring(self._show_menu(title, row), group="pick", exclusive=True)
 
     async def _show_menu(self, title: str, row: Row) -> None:
-        from gshtui.ui.kit.dialogs import Picker, PickerChoice
+        from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
         choices = [
             PickerChoice(key, KEYS[key].label, f"{KEYS[key].help} · {key_of(self._window.input_line, key)}")

@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from gshtui.bus.event import Event
 from gshtui.ui.kit.bridge import Bridge
-from gshtui.ui.kit.tabs import Deck
+from gshtui.ui.kit.widgets.tabs import Deck
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns

@@ -20,7 +20,7 @@ from gshtui.system import private_files
 from gshtui.system.file_lock import try_lock
 from gshtui.system.open_descriptor import open_reader
 from gshtui.system.tasks import start_job
-from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
 
 SLOTS = 32
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from textual.widgets.text_area import Location
 
-from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.prompt.kill_ring import KillRing
 
 LineEdit = Literal[

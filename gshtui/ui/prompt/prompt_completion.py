@@ -22,8 +22,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.system.tasks import report_unexpected, start_job
-from gshtui.ui.kit.fitted_text import fit, fit_left
-from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.widgets.fitted_text import fit, fit_left
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
 
 SLOW = 2.0
 """Seconds after which the others' candidates are shown without those of a slow source."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.prompt.drafts import Drafts
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup
 from gshtui.ui.prompt.sent_history import SentHistory

@@ -19,12 +19,12 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Location
 
 from gshtui.bus.events.agent_events import PromptBegun, PromptEditRequested
-from gshtui.ui.kit.bound_keys import key_of
-from gshtui.ui.kit.folding_area import FoldingArea
-from gshtui.ui.kit.front_scroll import FrontScroll, ScrollWish
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.keys.bound_keys import key_of
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import Intent, TypesInCall
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
+from gshtui.ui.kit.widgets.front_scroll import FrontScroll, ScrollWish
 from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.drafts import DraftKeeper, Drafts
 from gshtui.ui.prompt.key_hints import KeyUse

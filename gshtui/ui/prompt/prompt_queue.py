@@ -29,10 +29,10 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
 )
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.ui.kit.bound_keys import BoundKeys
-from gshtui.ui.kit.fitted_text import fit
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.keys.bound_keys import BoundKeys
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.widget_messages import Intent
+from gshtui.ui.kit.widgets.fitted_text import fit
 
 QUEUE_EVENTS: tuple[type[Event], ...] = (
     PromptQueued,

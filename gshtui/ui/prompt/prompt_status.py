@@ -33,9 +33,9 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
-from gshtui.ui.kit.bound_keys import key_of
-from gshtui.ui.kit.fitted_text import fit
+from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.fitted_text import fit
 from gshtui.ui.prompt.key_hints import Hint, input_hints, pane_hints, shown_key
 
 if TYPE_CHECKING:

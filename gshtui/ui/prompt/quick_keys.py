@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 
-from gshtui.ui.kit.fitted_text import fit
-from gshtui.ui.kit.key_bar import shown_keys
+from gshtui.ui.kit.keys.key_bar import shown_keys
+from gshtui.ui.kit.widgets.fitted_text import fit
 
 SIGNS = (
     ("/", "Commands"),
@@ -90,7 +90,7 @@ def _first(keys: str) -> str:
 
 
 def _label(id: str) -> str:
-    from gshtui.ui.kit.key_table import KEYS
+    from gshtui.ui.kit.keys.key_table import KEYS
 
     return _SAYS.get(id) or KEYS[id].label
 

@@ -21,7 +21,7 @@ from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.ui.kit.fitted_text import fit
+from gshtui.ui.kit.widgets.fitted_text import fit
 
 TASK_EVENTS: tuple[type[Event], ...] = (TasksChanged, SessionOpened)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from msgspec.structs import replace
 from textual import events
 
-from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.textual.edit_history import join_undo_steps, undo_steps
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.prompt.vi_keys import Buffer, Register, Step, ViState, press
 
 _NAMED = frozenset(("ctrl+r", "left", "right", "backspace", "enter"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.ui.kit.feature import Feature
 from gshtui.ui.kit.row_actions import RowActions
-from gshtui.ui.kit.tabs import PaneTabs
+from gshtui.ui.kit.widgets.tabs import PaneTabs
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class ServersFeature(Feature):
             self.rows.perform(key, row, lambda: self.window.notify(words, markup=False, timeout=4))
 
     def _add(self) -> None:
-        from gshtui.ui.kit.dialogs import InputScreen
+        from gshtui.ui.kit.widgets.dialogs import InputScreen
 
         def add(words: str | None) -> None:
             if words and words.strip():

@@ -15,9 +15,9 @@ from textual.content import Content
 from gshtui.bus.event import Event
 from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.text.sanitise import literal, one_line, visible
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.list_tab import ListTab
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.row_actions import row_bindings
+from gshtui.ui.kit.widgets.list_tab import ListTab
 
 if TYPE_CHECKING:
     from gshtui.mcp_client.mcp_calls import ServerRow

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gshtui.ui.kit.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
     from gshtui.ui.settings.settings_host import SettingsHost

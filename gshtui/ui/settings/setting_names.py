@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.keys.key_table import KEYS
 
 MOST_USED = "Most used"
 _FIRST: dict[str, str] = {

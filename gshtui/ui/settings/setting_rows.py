@@ -15,7 +15,7 @@ from gshtui.settings.keys import TEXT_TABLES, field_of, flat
 from gshtui.settings.loader import Loaded
 from gshtui.settings.model import DEFAULT_KEYS, Settings
 from gshtui.settings.toml_file import Origin
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.settings.setting_names import group_of, label_of
 
 Kind = Literal["switch", "choice", "theme", "text", "list", "key", "shell key", "persona", "profile", "new persona"]

@@ -154,7 +154,7 @@ class SettingsFeature(Feature):
                 self._write(row)
 
     def _write(self, row: SettingRow) -> None:
-        from gshtui.ui.kit.dialogs import InputScreen
+        from gshtui.ui.kit.widgets.dialogs import InputScreen
 
         hint = "a list as JSON" if row.kind == "list" else ""
 
@@ -165,7 +165,7 @@ class SettingsFeature(Feature):
         self.window.push_screen(InputScreen(row.id, text=row.value, hint=hint, exact=True), written)
 
     def _choose(self, row: SettingRow) -> None:
-        from gshtui.ui.kit.dialogs import Picker, PickerChoice
+        from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
         host, is_theme = self._host, row.kind == "theme"
         before = host.theme
@@ -187,7 +187,7 @@ class SettingsFeature(Feature):
 
     def _press_key(self, row: SettingRow) -> None:
         from gshtui.settings.model import DEFAULT_KEYS
-        from gshtui.ui.kit.keymap import effective_keymap
+        from gshtui.ui.kit.keys.keymap import effective_keymap
         from gshtui.ui.settings.settings_screen import KeyScreen
 
         id = row.id.partition(".")[2]
@@ -265,7 +265,7 @@ class SettingsFeature(Feature):
 
     def _name_persona(self) -> None:
         from gshtui.agents.personas import Persona
-        from gshtui.ui.kit.dialogs import InputScreen
+        from gshtui.ui.kit.widgets.dialogs import InputScreen
 
         def named(name: str | None) -> None:
             if name:

@@ -16,10 +16,10 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from gshtui.text.sanitise import literal, one_line
-from gshtui.ui.kit.bound_keys import with_keys
-from gshtui.ui.kit.filtered_list import FilteredList
-from gshtui.ui.kit.fitted_text import fit
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.keys.bound_keys import with_keys
+from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.widgets.filtered_list import FilteredList
+from gshtui.ui.kit.widgets.fitted_text import fit
 from gshtui.ui.settings.setting_names import ORDER, rank
 from gshtui.ui.settings.setting_rows import SettingRow
 

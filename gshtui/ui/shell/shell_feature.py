@@ -14,13 +14,13 @@ from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Row
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import report_unexpected
-from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
-from gshtui.ui.kit.fitted_text import fit
-from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.row_actions import RowAction, RowActions
 from gshtui.ui.kit.widget_messages import Note
+from gshtui.ui.kit.widgets.fitted_text import fit
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 from gshtui.ui.shell.shell_format import ended
 from gshtui.ui.shell.shell_pane import ShellPane
@@ -154,7 +154,7 @@ class ShellFeature(Feature):
     # Notes
 
     def _ask_for_note(self, row: Row | None) -> None:
-        from gshtui.ui.kit.dialogs import InputScreen
+        from gshtui.ui.kit.widgets.dialogs import InputScreen
 
         cwd = row.cwd if isinstance(row, ShellRecord) else ""
 

@@ -15,10 +15,10 @@ from rich.style import Style
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Row
-from gshtui.ui.kit.fitted_text import escape_lines, fit
-from gshtui.ui.kit.highlighter import Highlighter
-from gshtui.ui.kit.highlights import match_ranges, overlay_styles
-from gshtui.ui.kit.page import Palette
+from gshtui.ui.kit.drawing.highlighter import Highlighter
+from gshtui.ui.kit.drawing.highlights import match_ranges, overlay_styles
+from gshtui.ui.kit.drawing.page import Palette
+from gshtui.ui.kit.widgets.fitted_text import escape_lines, fit
 from gshtui.ui.shell import shell_format as words
 
 LANGUAGE = "bash"

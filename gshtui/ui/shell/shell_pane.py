@@ -20,11 +20,11 @@ from textual.timer import Timer
 from gshtui.bus.event import Event
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
-from gshtui.ui.kit.fitted_text import fit
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.row_actions import row_bindings
-from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import FeatureMessage
+from gshtui.ui.kit.widgets.fitted_text import fit
+from gshtui.ui.kit.widgets.side_pane import Pane
 from gshtui.ui.shell import shell_format
 from gshtui.ui.shell.shell_feed import ShellFeed
 from gshtui.ui.shell.shell_format import terminal
@@ -33,7 +33,7 @@ from gshtui.ui.shell.shell_state import CONSUMED, LogState
 if TYPE_CHECKING:
     from textual.widget import AwaitMount
 
-    from gshtui.ui.kit.search_line import SearchLine
+    from gshtui.ui.kit.widgets.search_line import SearchLine
     from gshtui.ui.shell.shell_view import ShellLogBody, ShellLogView
 
 EMPTY = (

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Row
-from gshtui.ui.kit.fitted_text import escape_lines, fit
 from gshtui.ui.kit.transcript.text_screen import TextScreen
+from gshtui.ui.kit.widgets.fitted_text import escape_lines, fit
 from gshtui.ui.shell import shell_format as words
 
 _TITLES = {"note": "Note", "folder": "Folder changed", "file": "Files changed"}

@@ -22,12 +22,12 @@ from textual.widgets import Input, Static
 
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Row
-from gshtui.ui.kit.fitted_text import fit
-from gshtui.ui.kit.highlighter import Highlighter
-from gshtui.ui.kit.page import ThemePalette
-from gshtui.ui.kit.search_line import SearchLine
+from gshtui.ui.kit.drawing.highlighter import Highlighter
+from gshtui.ui.kit.drawing.page import ThemePalette
 from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.fitted_text import fit
+from gshtui.ui.kit.widgets.search_line import SearchLine
 from gshtui.ui.shell import shell_format as words
 from gshtui.ui.shell.log_position import LogPosition
 from gshtui.ui.shell.shell_lines import LANGUAGE, RowColours, RowContext, heading, row_segments

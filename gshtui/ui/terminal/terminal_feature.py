@@ -14,12 +14,12 @@ from textual.app import SuspendNotSupported
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
-from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
-from gshtui.ui.kit.tabs import PaneTabs
+from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.kit.widgets.tabs import PaneTabs
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 from gshtui.ui.terminal.terminals import TerminalError, TerminalRegistry
 
@@ -169,7 +169,7 @@ class TerminalFeature(Feature):
 
     async def _open(self, agent: str) -> TerminalPane:
         """Bring an agent's tab to the front, creating it if needed."""
-        from gshtui.ui.kit.agent_line import tab_title  # neither is needed for the first screen
+        from gshtui.ui.kit.widgets.agent_line import tab_title  # neither is needed for the first screen
         from gshtui.ui.terminal.terminal_pane import TerminalPane
 
         shared = agent == OpenTerminal.SHARED

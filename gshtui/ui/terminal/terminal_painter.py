@@ -14,8 +14,8 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from gshtui.ui.kit.highlights import StyledRange, overlay_styles, selected_span
-from gshtui.ui.kit.page import ThemePalette
+from gshtui.ui.kit.drawing.highlights import StyledRange, overlay_styles, selected_span
+from gshtui.ui.kit.drawing.page import ThemePalette
 from gshtui.ui.terminal.terminal_picture import TerminalPicture
 from gshtui.ui.terminal.terminal_reader import ScrollbackReader
 from gshtui.ui.terminal.terminal_rows import RowParser

@@ -19,13 +19,13 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
 from gshtui.text.sanitise import one_line
 from gshtui.tmux.tmux_errors import TmuxError
-from gshtui.ui.kit.agent_line import AGENT_EVENTS, TabAgent, after_event, both_ends, tab_agent, title_line
-from gshtui.ui.kit.key_bar import key_name
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.search_line import SearchLine
-from gshtui.ui.kit.tabs import TabPane
+from gshtui.ui.kit.keys.key_bar import key_name
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import AgentSeen, OpenConversation, OpenTerminal
+from gshtui.ui.kit.widgets.agent_line import AGENT_EVENTS, TabAgent, after_event, both_ends, tab_agent, title_line
+from gshtui.ui.kit.widgets.search_line import SearchLine
+from gshtui.ui.kit.widgets.tabs import TabPane
 from gshtui.ui.terminal.terminal_connection import TerminalChanged
 from gshtui.ui.terminal.terminal_reader import TerminalSearched
 from gshtui.ui.terminal.terminal_view import TerminalView

@@ -9,8 +9,8 @@ from __future__ import annotations
 from textual.message import Message
 
 from gshtui.tmux.tmux_errors import TmuxError
-from gshtui.ui.kit.highlights import StyledRange, match_ranges
-from gshtui.ui.kit.page import Palette
+from gshtui.ui.kit.drawing.highlights import StyledRange, match_ranges
+from gshtui.ui.kit.drawing.page import Palette
 from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.terminal.terminal_connection import TerminalChanged, TerminalConnection
 from gshtui.ui.terminal.terminal_picture import Scrollback, TerminalPicture

@@ -16,7 +16,7 @@ from rich.segment import Segment
 from gshtui.text.sanitise import RISKY
 from gshtui.text.styled_text import Style as Look
 from gshtui.text.styled_text import StyledSpan, sgr, styled
-from gshtui.ui.kit.program_colours import PLAIN, ProgramColours
+from gshtui.ui.kit.drawing.program_colours import PLAIN, ProgramColours
 
 _COLOUR = re.compile(r"\x1b\[([0-9;:]*)m")
 _KEPT = 1_024

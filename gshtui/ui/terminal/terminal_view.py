@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.selection import Selection
 from textual.strip import Strip
 
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.kit.textual.typed_app import app_of, copy_text
 from gshtui.ui.terminal.terminal_connection import TerminalChanged, TerminalConnection

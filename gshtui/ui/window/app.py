@@ -29,19 +29,19 @@ from gshtui.settings import git_info, paths
 from gshtui.system.faults import Fault
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.bridge import Bridge, EventConsumer, NotReady
+from gshtui.ui.kit.drawing.themes import ThemedApp
 from gshtui.ui.kit.feature import Feature
-from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.hub_port import MakeHub, OpenRequest
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.tabs import Deck
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input, sends_every_key
 from gshtui.ui.kit.textual.input_parser import DrawsSixel
 from gshtui.ui.kit.textual.key_order import Typed
 from gshtui.ui.kit.textual.letter_echo import LetterEcho
 from gshtui.ui.kit.textual.typed_app import KeyTaker, takes_every_key
-from gshtui.ui.kit.themes import ThemedApp
 from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
+from gshtui.ui.kit.widgets.tabs import Deck
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.window import lazy_imports
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns
     from gshtui.settings.model import Settings
     from gshtui.ui.conversation.conversation_pane import ConversationPane
-    from gshtui.ui.kit.dialogs import PickerChoice
+    from gshtui.ui.kit.widgets.dialogs import PickerChoice
     from gshtui.ui.prompt.prompt_input import PromptInput
     from gshtui.ui.window.command_runner import CommandRunner
     from gshtui.ui.window.first_frame import FirstFrame

@@ -29,8 +29,8 @@ from gshtui.commands.declaration import (
 )
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.dialogs import ConfirmScreen
 from gshtui.ui.kit.widget_messages import OpenTerminal, SendPrompt, open_agent
+from gshtui.ui.kit.widgets.dialogs import ConfirmScreen
 from gshtui.ui.window.features import action_of, opening_key
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gshtui.ui.agents.agents_state import AgentView
-from gshtui.ui.kit import figures
+from gshtui.ui.kit.drawing import figures
 
 
 def farewell(agent: AgentView | None, *, goes_on: bool = False) -> str:

@@ -19,8 +19,8 @@ from textual.widget import Widget
 
 from gshtui.settings.paths import state_dir
 from gshtui.system import private_files
-from gshtui.ui.kit.tabs import TabBar
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.tabs import TabBar
 from gshtui.ui.window.first_frame import FORMAT, snapshot_name
 from gshtui.ui.window.header import HeaderState
 from gshtui.ui.window.main_area import SessionOffer

@@ -23,9 +23,9 @@ from gshtui.guard.approval import open_approvals
 from gshtui.text import units
 from gshtui.ui.agents import agents_state
 from gshtui.ui.agents.agents_state import AgentView
-from gshtui.ui.kit import figures
-from gshtui.ui.kit import figures as context_meter
-from gshtui.ui.kit.themes import STATUS_SIGNS
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.drawing import figures as context_meter
+from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
 from gshtui.ui.kit.widget_messages import ForContext, ShowQuestion
 
 CONSUMED: tuple[type[Event], ...] = (

@@ -18,13 +18,13 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from gshtui.ui.kit.bound_keys import key_of
-from gshtui.ui.kit.key_bar import key_name, shown_keys
-from gshtui.ui.kit.key_table import KEYS, bind
-from gshtui.ui.kit.line_field import LineField
-from gshtui.ui.kit.sendable_keys import is_sent
+from gshtui.ui.kit.keys.bound_keys import key_of
+from gshtui.ui.kit.keys.key_bar import key_name, shown_keys
+from gshtui.ui.kit.keys.key_table import KEYS, bind
+from gshtui.ui.kit.keys.sendable_keys import is_sent
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.line_field import LineField
 
 WIDEST = 92
 KEYS_WIDTH = 22

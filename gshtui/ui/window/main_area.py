@@ -24,11 +24,11 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptEditRequested, PromptSubmitted, TurnStarted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
-from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.bridge import Bridge, NotReady
-from gshtui.ui.kit.folding_area import FoldingArea
-from gshtui.ui.kit.front_scroll import FrontScroll
+from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
+from gshtui.ui.kit.widgets.front_scroll import FrontScroll
 from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.completion_sources import CommandSource, ProgramCommandSource
 from gshtui.ui.prompt.prompt_completion import CompletionPopup, CompletionSource
@@ -349,7 +349,7 @@ class PromptArea(Vertical):
 
     def on_folding_area_fold_opened(self, message: FoldingArea.FoldOpened) -> None:
         """Show a folded text."""
-        from gshtui.ui.kit.dialogs import FoldScreen
+        from gshtui.ui.kit.widgets.dialogs import FoldScreen
 
         message.stop()
         app_of(self).push_screen(FoldScreen(message.title, message.text))

@@ -14,9 +14,9 @@ from textual.content import Content
 from textual.widgets import Static
 from textual.widgets.option_list import Option
 
-from gshtui.ui.kit.bound_keys import key_of, with_keys
-from gshtui.ui.kit.filtered_list import FilteredList
-from gshtui.ui.kit.fitted_text import fit
+from gshtui.ui.kit.keys.bound_keys import key_of, with_keys
+from gshtui.ui.kit.widgets.filtered_list import FilteredList
+from gshtui.ui.kit.widgets.fitted_text import fit
 from gshtui.ui.window.palette_entries import (
     PaletteEntry,
     PaletteHost,

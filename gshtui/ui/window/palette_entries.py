@@ -16,8 +16,8 @@ from textual.widget import Widget
 from gshtui.text.sanitise import one_line
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.key_bar import shown_keys
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.keys.key_bar import shown_keys
+from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import open_agent
 from gshtui.ui.kit.workbench_port import WorkbenchPort

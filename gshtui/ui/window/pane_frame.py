@@ -11,8 +11,8 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.widget import Widget
 
-from gshtui.ui.kit.draggable_edges import Dragged, Splitter
-from gshtui.ui.kit.side_pane import Pane
+from gshtui.ui.kit.widgets.draggable_edges import Dragged, Splitter
+from gshtui.ui.kit.widgets.side_pane import Pane
 from gshtui.ui.window.pane_layout import LEFT, RIGHT, Arrangement, PaneLayout, arrange
 
 

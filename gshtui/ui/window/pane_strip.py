@@ -11,7 +11,7 @@ from textual import events
 from textual.content import Content
 from textual.widgets import Static
 
-from gshtui.ui.kit.side_pane import Pane
+from gshtui.ui.kit.widgets.side_pane import Pane
 
 _BETWEEN = " │ "
 _LEAST = 16

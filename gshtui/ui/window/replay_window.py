@@ -14,8 +14,8 @@ from textual.widgets import Static, TextArea
 
 from gshtui.text.cells import width as cell_width
 from gshtui.ui.kit.hub_port import HubPort, OpenRequest
-from gshtui.ui.kit.key_bar import shown_keys
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.keys.key_bar import shown_keys
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.window.app import Workbench, run
 
 if TYPE_CHECKING:

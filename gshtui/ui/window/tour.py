@@ -17,8 +17,8 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
 from gshtui.hub.replay_player import Recording, recording
 from gshtui.store.tables.session_table import SessionInfo
-from gshtui.ui.kit.bound_keys import printed_key
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.keys.bound_keys import printed_key
+from gshtui.ui.kit.keys.key_table import KEYS
 
 TOUR = "tour"
 """Its name in place of a conversation's."""

@@ -20,7 +20,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.settings.paths import FolderError, state_dir
 from gshtui.system import private_files
 from gshtui.ui.kit.bridge import Bridge
-from gshtui.ui.kit.themes import DARK, ThemedApp
+from gshtui.ui.kit.drawing.themes import DARK, ThemedApp
 from gshtui.ui.window.notifications import Attention
 from gshtui.ui.window.pane_layout import PANES, RIGHT, PaneLayout
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
@@ -164,7 +164,7 @@ class UiStateStore:
     def apply(self, settings: Settings, bridge: Bridge, watchers: Iterable[object]) -> None:
         """The hub is up: apply the settings for the window."""
         from gshtui.hub.person_notifier import PersonNotifier
-        from gshtui.ui.kit.page import ONE_COLUMN
+        from gshtui.ui.kit.drawing.page import ONE_COLUMN
 
         self.settings_say(settings.ui.theme)
         self._app.set_class(settings.ui.diff_columns == "one", ONE_COLUMN)
@@ -174,7 +174,7 @@ class UiStateStore:
                 watcher.ways = tuple(settings.ui.notifications)
                 watcher.notifier = PersonNotifier(bridge.publish, settings, os.environ)
         from gshtui.settings.model import DEFAULT_KEYS
-        from gshtui.ui.kit.keymap import effective_keymap
+        from gshtui.ui.kit.keys.keymap import effective_keymap
 
         keymap, problems = effective_keymap(settings.keybindings, elsewhere=DEFAULT_KEYS)
         self._app.set_keymap(keymap)

@@ -8,8 +8,8 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.feature import Feature
+from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 from gshtui.ui.prompt.prompt_input import PromptInput
 
@@ -89,7 +89,7 @@ class WindowFeature(Feature):
             )
 
     def _pick_theme(self) -> None:
-        from gshtui.ui.kit.dialogs import Picker, PickerChoice
+        from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
         before = self._host.theme
         choices = [PickerChoice(name, name, current=name == before) for name in self._host.themes()]

@@ -18,15 +18,15 @@ from textual.widget import Widget
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.context.context_pane import ContextPane
 from gshtui.ui.context.timeline_pane import TimelinePane
-from gshtui.ui.kit.draggable_edges import Dragged
-from gshtui.ui.kit.front_scroll import FrontScroll, PromptWalker
-from gshtui.ui.kit.key_bar import KeyBar
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.side_pane import Pane
-from gshtui.ui.kit.tabs import Deck
+from gshtui.ui.kit.keys.key_bar import KeyBar
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.painting import focused_waits, paint_now
 from gshtui.ui.kit.textual.typed_app import app_of, takes_every_key
+from gshtui.ui.kit.widgets.draggable_edges import Dragged
+from gshtui.ui.kit.widgets.front_scroll import FrontScroll, PromptWalker
+from gshtui.ui.kit.widgets.side_pane import Pane
+from gshtui.ui.kit.widgets.tabs import Deck
 from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.window.banner import Banner

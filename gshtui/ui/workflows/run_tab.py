@@ -15,11 +15,11 @@ from gshtui.bus.event import Event
 from gshtui.bus.workflow_data import StepResult, StepState, WorkflowRunRow
 from gshtui.system.process_identity import this_process
 from gshtui.text.sanitise import one_line, plain
-from gshtui.ui.kit import figures
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.list_tab import ListTab
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.row_actions import row_bindings
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.list_tab import ListTab
 from gshtui.ui.workflows.run_state import RUN_EVENTS, RunStep, RunView, loaded, reduce_run
 
 if TYPE_CHECKING:

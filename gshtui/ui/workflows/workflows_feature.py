@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from gshtui.bus.workflow_data import WorkflowRunRow
 from gshtui.ui.kit.feature import Feature
 from gshtui.ui.kit.row_actions import RowActions
-from gshtui.ui.kit.tabs import PaneTabs
+from gshtui.ui.kit.widgets.tabs import PaneTabs
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
-    from gshtui.ui.kit.dialogs import PickerChoice
+    from gshtui.ui.kit.widgets.dialogs import PickerChoice
     from gshtui.ui.workflows.run_tab import RunTab
     from gshtui.workflows.workflow_calls import ShownWorkflow, WorkflowRuns
     from gshtui.workflows.workflow_library import WorkflowLibrary
@@ -36,7 +36,7 @@ class WorkflowsFeature(Feature):
         self.window.bring(self._pick(), group="pick", exclusive=True)
 
     async def _pick(self) -> None:
-        from gshtui.ui.kit.dialogs import Picker
+        from gshtui.ui.kit.widgets.dialogs import Picker
         from gshtui.workflows.workflow_calls import ListRuns, ListWorkflows
 
         runs = await self.window.result_of(ListRuns())
@@ -80,8 +80,8 @@ class WorkflowsFeature(Feature):
 def choices_of(runs: WorkflowRuns | None, library: WorkflowLibrary | None, now: float) -> Sequence[PickerChoice]:
     """The newest runs, those that go on first, and then the workflows to start."""
     from gshtui.text.sanitise import one_line
-    from gshtui.ui.kit.dialogs import PickerChoice
-    from gshtui.ui.kit.figures import age
+    from gshtui.ui.kit.drawing.figures import age
+    from gshtui.ui.kit.widgets.dialogs import PickerChoice
 
     found: list[PickerChoice] = []
     rows = sorted(runs.rows if runs is not None else (), key=lambda row: row.state != "running")

@@ -14,9 +14,9 @@ from rich.style import Style
 from gshtui.text.diff_rows import compact_rows, diff_path
 from gshtui.text.sanitise import plain
 from gshtui.text.styled_text import styled
-from gshtui.ui.kit.diff_lines import diff_lines
-from gshtui.ui.kit.page import Page, Palette
-from gshtui.ui.kit.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.drawing.diff_lines import diff_lines
+from gshtui.ui.kit.drawing.page import Page, Palette
+from gshtui.ui.kit.drawing.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.transcript.entries import ToolEntry, ToolGroup, ToolStatus, only_looks
 
 _PRINTED = 12

@@ -13,8 +13,8 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from gshtui.text.sanitise import plain
-from gshtui.ui.kit.page import Page
-from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.drawing.page import Page
+from gshtui.ui.kit.drawing.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.entries import Entry, NoticeEntry, ToolEntry, ToolGroup, group_of, joined
 from gshtui.ui.kit.transcript.entry_blocks import BlockCache, EntryBlock
 from gshtui.ui.kit.transcript.sheet import RowHeights, Sheet

@@ -15,8 +15,8 @@ from rich.style import Style
 
 from gshtui.text.marked_words import marked_parts
 from gshtui.text.sanitise import plain
-from gshtui.ui.kit.page import Page
-from gshtui.ui.kit.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.drawing.page import Page
+from gshtui.ui.kit.drawing.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.transcript.entries import CutEntry, NoticeEntry, PromptEntry
 from gshtui.ui.kit.transcript.markdown_renderer import chunk_lines
 from gshtui.ui.kit.transcript.markdown_splitter import LINE_LIMIT, ROWS, SIZE_LIMIT, MarkdownChunk

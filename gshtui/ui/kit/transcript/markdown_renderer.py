@@ -16,8 +16,8 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from gshtui.ui.kit.page import Page, Palette
-from gshtui.ui.kit.styled_lines import StyledLine, blank_line, visible, wrapped
+from gshtui.ui.kit.drawing.page import Page, Palette
+from gshtui.ui.kit.drawing.styled_lines import StyledLine, blank_line, visible, wrapped
 from gshtui.ui.kit.transcript.markdown_splitter import MarkdownChunk
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from functools import partial
 from rich.segment import Segment
 
 from gshtui.bus.messages import Image, Picture
-from gshtui.ui.kit.page import Page
-from gshtui.ui.kit.picture_rows import about_picture, attached_picture, page_picture
-from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.drawing.page import Page
+from gshtui.ui.kit.drawing.picture_rows import about_picture, attached_picture, page_picture
+from gshtui.ui.kit.drawing.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.entries import ToolEntry
 from gshtui.ui.kit.transcript.entry_blocks import EntryBlock
 

@@ -11,10 +11,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.search_line import SearchLine
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
+from gshtui.ui.kit.widgets.search_line import SearchLine
 
 
 class SearchedTranscript(Vertical):

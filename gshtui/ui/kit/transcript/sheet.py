@@ -12,8 +12,8 @@ from functools import partial
 
 from rich.segment import Segment
 
-from gshtui.ui.kit.page import Page
-from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.drawing.page import Page
+from gshtui.ui.kit.drawing.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.call_results import result_rows
 from gshtui.ui.kit.transcript.entries import (
     AnswerEntry,

@@ -14,8 +14,8 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from gshtui.ui.kit.bound_keys import with_keys
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.keys.bound_keys import with_keys
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.transcript.entries import AnswerEntry, Put
 from gshtui.ui.kit.transcript.transcript import Transcript

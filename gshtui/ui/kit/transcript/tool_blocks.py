@@ -16,9 +16,9 @@ from rich.style import Style
 
 from gshtui.text.diff_rows import DiffRow, diff_counts, diff_path, diff_rows
 from gshtui.text.sanitise import one_line, plain
-from gshtui.ui.kit.diff_lines import diff_lines
-from gshtui.ui.kit.page import Page, Palette
-from gshtui.ui.kit.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.drawing.diff_lines import diff_lines
+from gshtui.ui.kit.drawing.page import Page, Palette
+from gshtui.ui.kit.drawing.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.transcript.call_results import gist_rows, result_lines, sent_of, size, text_runs
 from gshtui.ui.kit.transcript.entries import OutcomeEntry, ThoughtEntry, ToolEntry, ToolGroup, only_looks
 from gshtui.ui.kit.transcript.entry_blocks import EntryBlock, pieces

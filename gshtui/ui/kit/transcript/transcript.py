@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.colour_support import has_few_colours
 from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.kit.textual.typed_app import app_of, copy_text
@@ -29,7 +29,7 @@ from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
 from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, Viewport
 
 if TYPE_CHECKING:
-    from gshtui.ui.kit.terminal_graphics import LoadOutput
+    from gshtui.ui.kit.drawing.terminal_graphics import LoadOutput
 
 _FAR = 4
 """Screens; a longer scroll goes to the row's estimated place, without drawing everything between."""
@@ -109,7 +109,7 @@ class Transcript(KeptLines, can_focus=True):
         app = app_of(self)
         graphics = None
         if self._load_picture is not None and not app.is_headless:
-            from gshtui.ui.kit.terminal_graphics import TerminalGraphics  # after the first frame
+            from gshtui.ui.kit.drawing.terminal_graphics import TerminalGraphics  # after the first frame
 
             graphics = TerminalGraphics(self, self._load_picture)
         self._page.show_pictures(graphics, colours=not has_few_colours(app))

@@ -16,18 +16,18 @@ from textual.color import Color
 from textual.strip import Strip
 from textual.widget import Widget
 
-from gshtui.ui.kit.bound_keys import with_keys
-from gshtui.ui.kit.highlighter import Highlighter
-from gshtui.ui.kit.highlights import StyledRange, overlay_styles, selected_span
-from gshtui.ui.kit.language_loader import LanguageLoader
-from gshtui.ui.kit.page import NARROWEST, WIDEST, Page, Palette, ThemePalette, make_palette, wants_columns
-from gshtui.ui.kit.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.drawing.highlighter import Highlighter
+from gshtui.ui.kit.drawing.highlights import StyledRange, overlay_styles, selected_span
+from gshtui.ui.kit.drawing.language_loader import LanguageLoader
+from gshtui.ui.kit.drawing.page import NARROWEST, WIDEST, Page, Palette, ThemePalette, make_palette, wants_columns
+from gshtui.ui.kit.drawing.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.keys.bound_keys import with_keys
 from gshtui.ui.kit.transcript.document import TranscriptDocument
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
 from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, ScreenRow, Viewport
 
 if TYPE_CHECKING:
-    from gshtui.ui.kit.terminal_graphics import TerminalGraphics
+    from gshtui.ui.kit.drawing.terminal_graphics import TerminalGraphics
 
 _MARGIN = 1
 

@@ -13,8 +13,8 @@ from typing import Protocol
 
 from textual.message import Message
 
-from gshtui.ui.kit.highlights import StyledRange, match_ranges
-from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.drawing.highlights import StyledRange, match_ranges
+from gshtui.ui.kit.drawing.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.document import TranscriptDocument
 from gshtui.ui.kit.transcript.entries import FOLDING, ToolEntry
 from gshtui.ui.kit.transcript.sheet import Sheet

@@ -10,7 +10,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.drawing.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.document import RowPosition, TranscriptDocument
 from gshtui.ui.kit.transcript.entries import FOLDING, PromptEntry
 from gshtui.ui.kit.transcript.sheet import Sheet

@@ -16,8 +16,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled, AgentRestored, AgentSpawned
 from gshtui.text.sanitise import one_line
-from gshtui.ui.kit import figures
-from gshtui.ui.kit.themes import STATUS_SIGNS
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
 
 _TabEvent = AgentChanged | AgentEnded | AgentKilled | AgentRestored | AgentSpawned | AgentStatusChanged
 AGENT_EVENTS: tuple[type[Event], ...] = (

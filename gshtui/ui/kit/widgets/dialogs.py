@@ -22,11 +22,11 @@ from textual.widgets import Button, Input, Log, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from gshtui.guard.approval.answer_keys import AnswerKeys, KeyChosen
-from gshtui.ui.kit.bound_keys import BoundKeys, with_keys
-from gshtui.ui.kit.filtered_list import FilteredList
-from gshtui.ui.kit.fitted_text import fit
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.line_field import LineField
+from gshtui.ui.kit.keys.bound_keys import BoundKeys, with_keys
+from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.widgets.filtered_list import FilteredList
+from gshtui.ui.kit.widgets.fitted_text import fit
+from gshtui.ui.kit.widgets.line_field import LineField
 
 F = TypeVar("F")
 

@@ -13,7 +13,7 @@ from string import punctuation
 
 from textual.keys import Keys
 
-from gshtui.ui.kit.key_table import ANYWHERE, INPUT, KEYS, PANES, TURN, TYPING, Key
+from gshtui.ui.kit.keys.key_table import ANYWHERE, INPUT, KEYS, PANES, TURN, TYPING, Key
 from gshtui.ui.kit.textual.key_bindings import character_key
 
 MODIFIERS = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})

@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import DocumentBase, EditResult, Location
 
-from gshtui.ui.kit.bound_keys import BoundKeys
+from gshtui.ui.kit.keys.bound_keys import BoundKeys
 from gshtui.ui.kit.textual.painting import echo_now
 
 FOLD_LINES = 10

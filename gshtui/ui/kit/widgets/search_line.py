@@ -13,8 +13,8 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.line_field import LineField
+from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.widgets.line_field import LineField
 
 
 class SearchLine(Horizontal):

@@ -25,10 +25,10 @@ from gshtui.text.diff_rows import (
     side_by_side,
 )
 from gshtui.text.sanitise import literal
-from gshtui.ui.kit.contrast import readable
-from gshtui.ui.kit.highlights import StyledRange, overlay_styles
-from gshtui.ui.kit.page import Page
-from gshtui.ui.kit.styled_lines import StyledLine, line_breaks, visible, wrapped
+from gshtui.ui.kit.drawing.contrast import readable
+from gshtui.ui.kit.drawing.highlights import StyledRange, overlay_styles
+from gshtui.ui.kit.drawing.page import Page
+from gshtui.ui.kit.drawing.styled_lines import StyledLine, line_breaks, visible, wrapped
 
 SIDE_BY_SIDE = 132
 """Cells from which a change is in two columns: a window of 140, less its frame and margins."""

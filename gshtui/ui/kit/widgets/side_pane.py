@@ -14,10 +14,10 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 
-from gshtui.ui.kit.bound_keys import with_keys
-from gshtui.ui.kit.draggable_edges import Drag
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.keys.bound_keys import with_keys
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.pane_body import PaneBody
+from gshtui.ui.kit.widgets.draggable_edges import Drag
 
 
 class Pane(VerticalScroll):

@@ -13,7 +13,7 @@ from textual.color import Color as Shade
 
 from gshtui.text.styled_text import Colour
 from gshtui.text.styled_text import Style as Look
-from gshtui.ui.kit.contrast import readable
+from gshtui.ui.kit.drawing.contrast import readable
 
 PLAIN = Look()
 _DARK = (

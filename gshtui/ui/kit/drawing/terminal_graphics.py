@@ -24,7 +24,7 @@ from gshtui.bus.messages import PNG_TEXT, Picture
 from gshtui.system.tasks import report_unexpected
 from gshtui.text.png_picture import PictureError, read_png
 from gshtui.text.sanitise import CleanText, clean_text, plain
-from gshtui.ui.kit.sixel import PLACEHOLDER, PixelPicture, SixelWriter
+from gshtui.ui.kit.drawing.sixel import PLACEHOLDER, PixelPicture, SixelWriter
 from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.driver import drawn_by, sixel_cell, write_sequence
 from gshtui.ui.kit.textual.typed_app import app_of

@@ -11,7 +11,7 @@ from typing import Literal, Protocol, runtime_checkable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from gshtui.ui.kit.tabs import Deck
+from gshtui.ui.kit.widgets.tabs import Deck
 
 ScrollWish = Literal["page_up", "page_down", "home", "end", "previous_prompt", "next_prompt"]
 _ELSEWHERE = {"previous_prompt": "up", "next_prompt": "down"}

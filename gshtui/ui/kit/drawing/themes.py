@@ -16,7 +16,7 @@ from textual.app import App
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-from gshtui.ui.kit.contrast import CHOSEN, readable
+from gshtui.ui.kit.drawing.contrast import CHOSEN, readable
 from gshtui.ui.kit.textual.colour_support import has_few_colours, has_no_colours, take_colours
 
 _R = TypeVar("_R")

@@ -7,7 +7,7 @@ from functools import partial
 
 from textual.widget import Widget
 
-from gshtui.ui.kit.highlighter import Highlighter
+from gshtui.ui.kit.drawing.highlighter import Highlighter
 from gshtui.ui.kit.textual.typed_app import app_of
 
 

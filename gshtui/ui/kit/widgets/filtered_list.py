@@ -15,9 +15,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from gshtui.ui.kit.bound_keys import with_keys
-from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.line_field import LineField
+from gshtui.ui.kit.keys.bound_keys import with_keys
+from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.widgets.line_field import LineField
 
 _R = TypeVar("_R")
 

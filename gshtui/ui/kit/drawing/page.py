@@ -16,13 +16,13 @@ from rich.style import Style
 from textual.color import Color, ColorParseError
 from textual.widget import Widget
 
-from gshtui.ui.kit.contrast import CHOSEN, luminance, readable
-from gshtui.ui.kit.highlighter import Highlighter
-from gshtui.ui.kit.program_colours import ProgramColours, program_colours
+from gshtui.ui.kit.drawing.contrast import CHOSEN, luminance, readable
+from gshtui.ui.kit.drawing.highlighter import Highlighter
+from gshtui.ui.kit.drawing.program_colours import ProgramColours, program_colours
 from gshtui.ui.kit.textual.typed_app import app_of
 
 if TYPE_CHECKING:
-    from gshtui.ui.kit.terminal_graphics import TerminalGraphics
+    from gshtui.ui.kit.drawing.terminal_graphics import TerminalGraphics
 
 _AS_IS, _BOLD, _ITALIC, _UNDERLINE = Style(), Style(bold=True), Style(italic=True), Style(underline=True)
 

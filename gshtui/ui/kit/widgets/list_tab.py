@@ -18,7 +18,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from gshtui.system.tasks import report_unexpected
-from gshtui.ui.kit.tabs import TabPane
+from gshtui.ui.kit.widgets.tabs import TabPane
 
 Row = TypeVar("Row")
 _WIDE = 100

@@ -18,8 +18,8 @@ from textual.widget import Widget
 from gshtui.bus.messages import Image, Picture
 from gshtui.media import media_files
 from gshtui.text.sanitise import literal, one_line
-from gshtui.ui.kit.page import Page
-from gshtui.ui.kit.terminal_graphics import ATTACHED, WIDEST, TerminalGraphics, placeholder_row
+from gshtui.ui.kit.drawing.page import Page
+from gshtui.ui.kit.drawing.terminal_graphics import ATTACHED, WIDEST, TerminalGraphics, placeholder_row
 from gshtui.ui.kit.textual.colour_support import has_few_colours
 from gshtui.ui.kit.textual.typed_app import app_of
 

@@ -12,8 +12,8 @@ from string import punctuation
 from textual.keys import format_key
 from textual.widget import Widget
 
-from gshtui.ui.kit.key_table import KEYS
-from gshtui.ui.kit.sendable_keys import sent_first
+from gshtui.ui.kit.keys.key_table import KEYS
+from gshtui.ui.kit.keys.sendable_keys import sent_first
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.key_bindings import bound_actions, keymap_of
 from gshtui.ui.kit.textual.typed_app import app_of

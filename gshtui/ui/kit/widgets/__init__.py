@@ -1,0 +1,1 @@
+"""Widgets that more than one feature uses: dialogs, lists, tabs, side panes and lines of input."""
