@@ -30,8 +30,8 @@ from gshtui.bus.events.context_events import CutRequested
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.messages import Message, Stop, ToolCall, ToolResult
+from gshtui.context.assembly.requests import CutRequest
 from gshtui.context.engine import ContextDraft, ContextEngine
-from gshtui.context.requests import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
 from gshtui.store.engine.store_errors import PASSING, StoreError

@@ -14,9 +14,9 @@ from gshtui.agents.ports import Record
 from gshtui.agents.toolbox import PrepareTools, ReadMentions, Toolbox, WorkDirs
 from gshtui.bus.bus import Bus
 from gshtui.commands.registry import Registry
-from gshtui.context.ports import ContextStore, Contribute, Contribution
-from gshtui.context.requests import CutRequest
-from gshtui.context.summary import SummaryWriter
+from gshtui.context.assembly.requests import CutRequest
+from gshtui.context.cuts.summary import SummaryWriter
+from gshtui.context.log.ports import ContextStore, Contribute, Contribution
 from gshtui.guard.approval.gate import Gate
 from gshtui.python.python_blocks import SECTION
 from gshtui.settings.model import Settings

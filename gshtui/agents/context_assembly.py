@@ -15,16 +15,16 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message
-from gshtui.context.blocks import Passage
+from gshtui.context.assembly.instruction_files import InstructionSection
+from gshtui.context.assembly.limits import ContextSettings
+from gshtui.context.assembly.system_section import system_source
 from gshtui.context.commands.context_router import ContextRouter
 from gshtui.context.context_editor import ContextEditor
+from gshtui.context.cuts.summary import SummaryReviewer
 from gshtui.context.engine import ContextEngine
-from gshtui.context.instruction_files import InstructionSection
-from gshtui.context.limits import ContextSettings
-from gshtui.context.ports import ContextStore, Contribute, MemoryContextStore
+from gshtui.context.log.blocks import Passage
+from gshtui.context.log.ports import ContextStore, Contribute, MemoryContextStore
 from gshtui.context.queries import ContextEnvironment, ContextQueries, ContextSubject
-from gshtui.context.summary import SummaryReviewer
-from gshtui.context.system_section import system_source
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Capabilities, Provider
 from gshtui.providers.selection import OFFLINE

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gshtui.bus.call_data import CallInfo, CallMessage, CallWindow, Pin
-from gshtui.context.tokens import text_tokens
+from gshtui.context.log.tokens import text_tokens
 from gshtui.text.sanitise import one_line, plain
 
 ALL = "all"

@@ -41,9 +41,9 @@ from gshtui.calls.call_letter import call_section, unknown_names
 from gshtui.calls.call_summary import MOST_AT_ONCE, summary_prompt
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Caller, CommandError
-from gshtui.context.blocks import Passage
-from gshtui.context.ports import Contribution
-from gshtui.context.tokens import text_tokens
+from gshtui.context.log.blocks import Passage
+from gshtui.context.log.ports import Contribution
+from gshtui.context.log.tokens import text_tokens
 from gshtui.guard.modes import inherited, strictest
 from gshtui.store.engine.store_errors import PASSING, StoreError
 from gshtui.store.record.store import Store

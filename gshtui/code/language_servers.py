@@ -20,7 +20,7 @@ from gshtui.code.language_table import LanguageServerEntry, find_program, is_ins
 from gshtui.code.lsp_client import LanguageServerError
 from gshtui.code.problems import MOST_TOLD, CodeProblem, counted, listed, new_problems
 from gshtui.code.source_files import files_with, source_files
-from gshtui.context.instruction_files import trust_state, trusted_base
+from gshtui.context.assembly.instruction_files import trust_state, trusted_base
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.guard.sandbox.stdio_server import FindSandbox

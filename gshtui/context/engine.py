@@ -18,21 +18,21 @@ from gshtui.bus.events.agent_events import ContextAssembled
 from gshtui.bus.events.context_events import CutFailed
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message, Usage
-from gshtui.context.assembly import Assembly, Inputs
-from gshtui.context.blocks import Passage
-from gshtui.context.conversation_log import ConversationLog
-from gshtui.context.cutter import BeforeCompaction, Cutter, Review
-from gshtui.context.history import SPOKEN
-from gshtui.context.limits import ContextSettings, Limits, capture_bytes, limits
-from gshtui.context.overlays import ContextPlan, OverlayLog, SideNote, Tuned
-from gshtui.context.ports import ContextStore, Contribute, Contribution, SideText
-from gshtui.context.request_record import RequestRecorder, restored_outputs
-from gshtui.context.requests import CutRequest, RequestInputs
-from gshtui.context.summary import ChooseSmall
-from gshtui.context.tokens import Correction
-from gshtui.context.tool_budget import ToolOffer, worded
+from gshtui.context.assembly.assembly import Assembly, Inputs
+from gshtui.context.assembly.limits import ContextSettings, Limits, capture_bytes, limits
+from gshtui.context.assembly.request_record import RequestRecorder, restored_outputs
+from gshtui.context.assembly.requests import CutRequest, RequestInputs
+from gshtui.context.cuts.cutter import BeforeCompaction, Cutter, Review
+from gshtui.context.cuts.summary import ChooseSmall
+from gshtui.context.cuts.window_fit import CutPace, Shrinker, refusal, with_room
+from gshtui.context.log.blocks import Passage
+from gshtui.context.log.conversation_log import ConversationLog
+from gshtui.context.log.history import SPOKEN
+from gshtui.context.log.overlays import ContextPlan, OverlayLog, SideNote, Tuned
+from gshtui.context.log.ports import ContextStore, Contribute, Contribution, SideText
+from gshtui.context.log.tokens import Correction
+from gshtui.context.log.tool_budget import ToolOffer, worded
 from gshtui.context.views import ContextError
-from gshtui.context.window_fit import CutPace, Shrinker, refusal, with_room
 from gshtui.providers.learnt_windows import LearntWindows
 from gshtui.providers.media_notes import media_rule
 from gshtui.providers.port import Provider, ProviderError, Request, ToolSpec

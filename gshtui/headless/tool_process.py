@@ -35,7 +35,7 @@ from gshtui.system.file_lock import try_lock
 from gshtui.system.peer import peer_of
 
 if TYPE_CHECKING:
-    from gshtui.context.instruction_files import InstructionSection
+    from gshtui.context.assembly.instruction_files import InstructionSection
     from gshtui.hub.hub import Hub
     from gshtui.tools.remote.remote_calls import Answer, Facts, FromTools, Hello, Order, ToTools
 
@@ -46,7 +46,7 @@ _AWAY = 86_400.0
 _START_WITHIN = 30.0
 TOOL_ROOMS = (
     *("gshtui.tools.commands", "gshtui.tools.code.python_commands", "gshtui.tools.code.code_commands"),
-    *("gshtui.guard.sandbox.sandboxes", "gshtui.agents.skills.commands", "gshtui.context.instruction_files"),
+    *("gshtui.guard.sandbox.sandboxes", "gshtui.agents.skills.commands", "gshtui.context.assembly.instruction_files"),
     *("gshtui.code.code_outline", "gshtui.tools.remote.remote_calls", "gshtui.agents.toolbox"),
 )
 _UNSENT = 200_000
@@ -155,7 +155,7 @@ class ToolProcess:
         writer.write(to_line(Welcome(__version__, self._instance, await self._facts())))
 
     async def _start_hub(self, hello: Hello) -> Hub:
-        from gshtui.context.instruction_files import InstructionSection
+        from gshtui.context.assembly.instruction_files import InstructionSection
         from gshtui.hub.composition import build_hub
         from gshtui.hub.hub_options import HubOptions
         from gshtui.settings.loader import load

@@ -9,7 +9,7 @@ import asyncio
 from pathlib import Path
 
 from gshtui.agents.sessions import OpenSessions
-from gshtui.context.task_list import TaskStore
+from gshtui.context.tasks.task_list import TaskStore
 from gshtui.fleet.acp.acp_agent import AcpAgent
 from gshtui.fleet.acp.acp_files import AcpFiles, AcpTerminals, program_invocation
 from gshtui.fleet.acp.acp_questions import AcpQuestions

@@ -24,9 +24,9 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentAdded, PromptBegun, PromptSubmitted
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.registry import AnyCommand, Registry
-from gshtui.context.ports import Contribute, Contribution
+from gshtui.context.assembly.system_section import mode_section, system_sections
+from gshtui.context.log.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
-from gshtui.context.system_section import mode_section, system_sections
 from gshtui.hub.hook_part import agent_hooks, watch_hooks
 from gshtui.hub.hub import Hub
 from gshtui.hub.named_texts import named_texts

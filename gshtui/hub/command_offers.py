@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gshtui.code.language_servers import LanguageServers
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
-    from gshtui.context.task_list import TaskStore
+    from gshtui.context.tasks.task_list import TaskStore
     from gshtui.fleet.core.agent_states import AgentStates
     from gshtui.fleet.lifecycle.fleet import Fleet
     from gshtui.fleet.mail.commands import Courier
@@ -97,7 +97,7 @@ _ROOMS = (
     "gshtui.commands.line_commands",
     "gshtui.commands.tool_search",
     "gshtui.agents.commands",
-    "gshtui.context.task_list",
+    "gshtui.context.tasks.task_list",
     "gshtui.context.retrieval.log_commands",
     "gshtui.providers.model_command",
     "gshtui.context.commands.context_commands",
@@ -411,7 +411,7 @@ class CommandOffers:
         self._offer("echo env diff pipe exec vim", lines)
 
         def think() -> list[AnyCommand]:
-            from gshtui.context.scratchpad import commands
+            from gshtui.context.log.scratchpad import commands
 
             return commands()
 
@@ -520,17 +520,17 @@ class CommandOffers:
         @functools.cache
         def lists() -> tuple[TaskStore, Callable[[str], Awaitable[str]]]:
             from gshtui.agents.sessions import session_lookup
-            from gshtui.context.task_list import TaskStore
+            from gshtui.context.tasks.task_list import TaskStore
 
             return TaskStore(self._bus, store.contexts), session_lookup(store, session_of, str(self._cwd))
 
         def tasks() -> list[AnyCommand]:
-            from gshtui.context.task_list import task_commands
+            from gshtui.context.tasks.task_list import task_commands
 
             return task_commands(*lists())
 
         def plans() -> list[AnyCommand]:
-            from gshtui.context.plan_command import plan_command
+            from gshtui.context.tasks.plan_command import plan_command
             from gshtui.guard.mode_commands import ChangeMode
 
             async def leave_plan_mode(

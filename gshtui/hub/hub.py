@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gshtui.code.language_servers import LanguageServers
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
-    from gshtui.context.ports import Contribution
+    from gshtui.context.log.ports import Contribution
     from gshtui.fleet.lifecycle.fleet import Fleet
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.native.relay import Relay
@@ -322,7 +322,7 @@ class Hub:
 
     async def call_section(self, agent: str) -> Contribution:
         """What an agent's requests say of the call that it is in. Raises nothing."""
-        from gshtui.context.ports import Contribution
+        from gshtui.context.log.ports import Contribution
 
         return Contribution() if self.make_calls is None else await self.make_calls().section(agent)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode, Respondent
-    from gshtui.context.ports import Contribute
+    from gshtui.context.log.ports import Contribute
     from gshtui.hub.native_agent import NativeAgent
     from gshtui.settings.loader import Loaded
 

@@ -18,9 +18,9 @@ from gshtui.bus.events.agent_events import UsageReported
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.calls.call_service import CallService, person_name
-from gshtui.context.ports import Contribute, Contribution
+from gshtui.context.assembly.system_section import mode_section, system_sections
+from gshtui.context.log.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
-from gshtui.context.system_section import mode_section, system_sections
 from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.call_post import CallMail
 from gshtui.fleet.mail.delivery_state import no_call

@@ -10,8 +10,8 @@ from functools import partial
 
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.context.blocks import Passage
-from gshtui.context.ports import Contribute, Contribution
+from gshtui.context.log.blocks import Passage
+from gshtui.context.log.ports import Contribute, Contribution
 from gshtui.hosts.host_errors import HostError
 from gshtui.hub.hub import Hub
 from gshtui.hub.native_agent import NativeAgent

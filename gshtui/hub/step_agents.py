@@ -33,7 +33,7 @@ from gshtui.bus.messages import Stop
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller
 from gshtui.commands.registry import Registry
-from gshtui.context.system_section import system_sections
+from gshtui.context.assembly.system_section import system_sections
 from gshtui.fleet.commands.spawn_command import SpawnAgent
 from gshtui.fleet.core.agent_calls import InterruptAgent, ShowAgent, WaitForAgent
 from gshtui.fleet.native.commands import spawn_assessment

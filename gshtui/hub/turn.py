@@ -14,7 +14,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted, PromptWithdrawn, TurnFinished, TurnStarted
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.context.ports import Contribute, Contribution
+from gshtui.context.log.ports import Contribute, Contribution
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.large_input import PART, read_in_parts, summarise

@@ -11,8 +11,8 @@ from gshtui.hub.hub import Hub
 from gshtui.vfs.mount import Mount, as_file_error
 
 if TYPE_CHECKING:
+    from gshtui.context.commands.context_mount import ContextMount
     from gshtui.context.commands.context_router import ContextRouter
-    from gshtui.context.context_mount import ContextMount
     from gshtui.fleet.commands.agents_mount import PersonHere
     from gshtui.store.record.store import Store
 
@@ -64,7 +64,7 @@ def _contexts(hub: Hub, store: Store) -> ContextMount | None:
 
 def _context_mount(hub: Hub, store: Store, contexts: ContextRouter) -> ContextMount:
     from gshtui.context.commands.access import ContextAccess
-    from gshtui.context.context_mount import ContextMount
+    from gshtui.context.commands.context_mount import ContextMount
 
     async def names() -> list[str]:
         return [row.name for row in await agent_rows(hub, store)]

@@ -11,7 +11,7 @@ import gc
 import statistics
 import time
 
-from gshtui.context.limits import ContextSettings
+from gshtui.context.assembly.limits import ContextSettings
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
 from tests.bench.figures import Report

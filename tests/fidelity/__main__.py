@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from gshtui.bus.messages import Message, Text
-from gshtui.context.limits import ContextSettings
-from gshtui.context.overlays import Pinned
-from gshtui.context.requests import CutRequest
+from gshtui.context.assembly.limits import ContextSettings
+from gshtui.context.assembly.requests import CutRequest
+from gshtui.context.log.overlays import Pinned
 from gshtui.providers.port import Completed, Provider, ProviderError, Request
 from gshtui.providers.selection import choose_model
 from gshtui.settings.model import Settings

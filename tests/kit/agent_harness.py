@@ -23,10 +23,10 @@ from gshtui.commands.declaration import (
     RuleScope,
 )
 from gshtui.commands.registry import Registry
+from gshtui.context.assembly.limits import ContextSettings
+from gshtui.context.assembly.system_section import system_source
 from gshtui.context.engine import ContextEngine
-from gshtui.context.limits import ContextSettings
-from gshtui.context.ports import ContextStore, MemoryContextStore
-from gshtui.context.system_section import system_source
+from gshtui.context.log.ports import ContextStore, MemoryContextStore
 from gshtui.guard.approval.gate import Gate
 from gshtui.system.ids import new_id
 from tests.kit.memory_rules import MemoryRules

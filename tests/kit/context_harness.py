@@ -13,10 +13,10 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.events.context_events import ContextCut, CutFailed
 from gshtui.bus.messages import Block, Message, Text, ToolCall, ToolResult, Usage
+from gshtui.context.assembly.limits import ContextSettings
+from gshtui.context.assembly.system_section import system_source
 from gshtui.context.engine import ContextDraft, ContextEngine, Prepared
-from gshtui.context.limits import ContextSettings
-from gshtui.context.ports import ContextStore, Contribution, MemoryContextStore, SideText
-from gshtui.context.system_section import system_source
+from gshtui.context.log.ports import ContextStore, Contribution, MemoryContextStore, SideText
 from gshtui.providers.port import Capabilities, Completed, Delta, ProviderError, Request, ToolSpec
 from tests.kit.scripted_provider import Recorder
 

@@ -12,7 +12,7 @@ import msgspec
 
 from gshtui.bus.context_data import Block, CutKind, Item, Iteration, Receipt
 from gshtui.bus.messages import Usage
-from gshtui.context.limits import ContextSettings
+from gshtui.context.assembly.limits import ContextSettings
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 
 TEXTS = {"h0": "You are an agent.", "h1": "12 passed\n1 failed", "h2": "Why does it fail?", "h3": "[output pruned]"}

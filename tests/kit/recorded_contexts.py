@@ -27,8 +27,8 @@ from gshtui.bus.context_data import (
 from gshtui.bus.event import Event
 from gshtui.bus.events.context_events import BlockPinned, BlockRestored, CutUndone
 from gshtui.bus.messages import Usage
-from gshtui.context.forecast import CarryBy
-from gshtui.context.limits import ContextSettings
+from gshtui.context.assembly.limits import ContextSettings
+from gshtui.context.cuts.forecast import CarryBy
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from tests.kit.recorded import NOW, S
 

@@ -30,7 +30,7 @@ COVERS = (
     "gshtui.bus.events.context_events",
     "gshtui.agents.context_assembly",
     "gshtui.context.context_editor",
-    "gshtui.context.system_section",
+    "gshtui.context.assembly.system_section",
 )
 
 PARTS = frozenset({"store", "guard", "providers", "agents"})

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gshtui.context.blocks import tool_text
-from gshtui.context.tokens import text_tokens
+from gshtui.context.log.blocks import tool_text
+from gshtui.context.log.tokens import text_tokens
 from gshtui.providers.port import ToolSpec
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home

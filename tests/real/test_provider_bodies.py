@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
-from gshtui.context.system_section import system_sections
+from gshtui.context.assembly.system_section import system_sections
 from gshtui.providers.offline import OfflineProvider
 from gshtui.providers.ollama import Ollama
 from gshtui.providers.port import Request

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gshtui.context.summary import HEADINGS
+from gshtui.context.cuts.summary import HEADINGS
 from gshtui.settings import trust
 from tests.kit.configuration import made_project
 from tests.kit.home import Home

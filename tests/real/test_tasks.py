@@ -16,13 +16,13 @@ from gshtui.bus.events.context_events import PlanEditRequested, TasksChanged
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, ToastView, UsageError
 from gshtui.commands.language import validate
-from gshtui.context import task_list
-from gshtui.context.plan_command import EditPlan, RewritePlan, StartPlan, plan_command
-from gshtui.context.task_list import TaskStore, task_commands
+from gshtui.context.tasks import task_list
+from gshtui.context.tasks.plan_command import EditPlan, RewritePlan, StartPlan, plan_command
+from gshtui.context.tasks.task_list import TaskStore, task_commands
 from gshtui.store.record.store import Store
 from tests.kit.record import open_record
 
-COVERS = ("gshtui.context.plan_command",)
+COVERS = ("gshtui.context.tasks.plan_command",)
 
 
 class TaskTools:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gshtui.context.tool_budget import TOOLS
+from gshtui.context.log.tool_budget import TOOLS
 from gshtui.text.truncation import least
 from tests.kit.command import CommandResult
 from tests.kit.configuration import made_project

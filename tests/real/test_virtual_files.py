@@ -29,7 +29,7 @@ from tests.real.test_context_service import Here
 
 COVERS = (
     "gshtui.agents.memory.memory_mount",
-    "gshtui.context.context_mount",
+    "gshtui.context.commands.context_mount",
     "gshtui.fleet.commands.agents_mount",
     "gshtui.tools.files.file_changes",
     "gshtui.tools.files.file_views",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.context_data import SECTIONS, Block, Difference, SectionName
-from gshtui.context.block_diff import differences
+from gshtui.context.log.block_diff import differences
 
 
 def block(id: str, text: str = "", section: SectionName = "history", tokens: int = 10) -> Block:

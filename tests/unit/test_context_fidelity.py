@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gshtui.bus.context_data import CutKind
-from gshtui.context.limits import ContextSettings
-from gshtui.context.overlays import Pinned
-from gshtui.context.requests import CutRequest
+from gshtui.context.assembly.limits import ContextSettings
+from gshtui.context.assembly.requests import CutRequest
+from gshtui.context.log.overlays import Pinned
 from gshtui.providers.port import ProviderError
 from tests.fidelity.planted import FILES, PIN, RULES, plant
 from tests.kit.context_harness import SUMMARY, ContextHarness, SummaryModel, request_text

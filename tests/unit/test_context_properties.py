@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
-from gshtui.context.assembly import Assembler, Inputs, assemble
-from gshtui.context.call_pairing import missing_results
-from gshtui.context.conversation_log import ConversationLog
-from gshtui.context.limits import ContextSettings
-from gshtui.context.overlays import Overlay, Pinned, Restored, Undone, Unpinned, decode, encode, fold_overlays
-from gshtui.context.ports import MemoryContextStore
-from gshtui.context.requests import CutRequest
+from gshtui.context.assembly.assembly import Assembler, Inputs, assemble
+from gshtui.context.assembly.limits import ContextSettings
+from gshtui.context.assembly.requests import CutRequest
+from gshtui.context.log.call_pairing import missing_results
+from gshtui.context.log.conversation_log import ConversationLog
+from gshtui.context.log.overlays import Overlay, Pinned, Restored, Undone, Unpinned, decode, encode, fold_overlays
+from gshtui.context.log.ports import MemoryContextStore
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Request
 from tests.kit.context_harness import ContextHarness, SummaryModel, request_text
@@ -29,10 +29,10 @@ from tests.kit.pairing import paired
 from tests.kit.storms import examples
 
 COVERS = (
-    "gshtui.context.assembly",
-    "gshtui.context.blocks",
-    "gshtui.context.conversation_log",
-    "gshtui.context.tokens",
+    "gshtui.context.assembly.assembly",
+    "gshtui.context.log.blocks",
+    "gshtui.context.log.conversation_log",
+    "gshtui.context.log.tokens",
 )
 
 WINDOW = 6_000
@@ -156,7 +156,7 @@ class World:
         await here.report_usage(prepared)
 
     def _inputs(self, request: Request) -> Inputs:
-        from gshtui.context.blocks import Passage
+        from gshtui.context.log.blocks import Passage
 
         here = self.here
         passages = tuple(Passage("system", "x", text) for text in request.system)

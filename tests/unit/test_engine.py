@@ -10,29 +10,29 @@ import pytest
 from gshtui.bus.context_data import Task
 from gshtui.bus.events.agent_events import ContextAssembled
 from gshtui.bus.messages import Message, Text, Thinking, ToolCall, ToolResult, Usage
-from gshtui.context.assembly import assemble
+from gshtui.context.assembly.assembly import assemble
+from gshtui.context.assembly.limits import ContextSettings
+from gshtui.context.assembly.request_record import recorded_texts
+from gshtui.context.assembly.requests import CutRequest
+from gshtui.context.cuts.summary import SummaryWriter
 from gshtui.context.engine import Prepared
-from gshtui.context.limits import ContextSettings
-from gshtui.context.overlays import Pinned, Restored, SideNote, Tasks, Undone
-from gshtui.context.ports import MemoryContextStore, SideText
-from gshtui.context.request_record import recorded_texts
-from gshtui.context.requests import CutRequest
-from gshtui.context.summary import SummaryWriter
+from gshtui.context.log.overlays import Pinned, Restored, SideNote, Tasks, Undone
+from gshtui.context.log.ports import MemoryContextStore, SideText
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Capabilities, ProviderError, ToolSpec
 from gshtui.store.engine.store_errors import StoreError
 from tests.kit.context_harness import SUMMARY, TOO_LONG, ContextHarness, SummaryModel, request_text
 
 COVERS = (
-    "gshtui.context.cut_rules",
-    "gshtui.context.cutter",
-    "gshtui.context.history",
-    "gshtui.context.overlays",
-    "gshtui.context.ports",
-    "gshtui.context.receipts",
-    "gshtui.context.requests",
-    "gshtui.context.summary",
-    "gshtui.context.window_fit",
+    "gshtui.context.cuts.cut_rules",
+    "gshtui.context.cuts.cutter",
+    "gshtui.context.log.history",
+    "gshtui.context.log.overlays",
+    "gshtui.context.log.ports",
+    "gshtui.context.cuts.receipts",
+    "gshtui.context.assembly.requests",
+    "gshtui.context.cuts.summary",
+    "gshtui.context.cuts.window_fit",
 )
 
 LONG = "data " * 2_000
@@ -596,8 +596,8 @@ async def test_what_a_long_conversation_has_on_record_is_kept_under_its_hash_aft
                 raise StoreError("full", "The disk is full.")
             await super().keep_texts(session, texts)
 
-    monkeypatch.setattr("gshtui.context.request_record._MANY", 5)
-    monkeypatch.setattr("gshtui.context.request_record._TOGETHER", 3)
+    monkeypatch.setattr("gshtui.context.assembly.request_record._MANY", 5)
+    monkeypatch.setattr("gshtui.context.assembly.request_record._TOGETHER", 3)
     store = Fails()
     here = harness(200_000, store=store)
     for number in range(8):

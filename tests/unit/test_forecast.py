@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.context_data import Block, Iteration
-from gshtui.context.forecast import WhatIfTarget, carry_costs, forecast, growth, suppose
+from gshtui.context.cuts.forecast import WhatIfTarget, carry_costs, forecast, growth, suppose
 from gshtui.context.views import ContextError, ContextView
 from gshtui.providers.port import Capabilities
 

@@ -12,7 +12,7 @@ from gshtui.bus.context_data import Block, Difference
 from gshtui.bus.events.agent_events import IterationStarted, MessageAppended, TextDelta
 from gshtui.bus.events.context_events import BlockPinned
 from gshtui.bus.messages import Message, Text
-from gshtui.context.block_diff import differences
+from gshtui.context.log.block_diff import differences
 from gshtui.ui.context import inspector_state as states
 from gshtui.ui.context.inspector_lines import (
     SectionLine,

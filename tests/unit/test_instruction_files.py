@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.context import instruction_files
-from gshtui.context.instruction_files import (
+from gshtui.context.assembly import instruction_files
+from gshtui.context.assembly.instruction_files import (
     MAX_FILE,
     MAX_TOTAL,
     InstructionFile,

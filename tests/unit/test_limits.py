@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.context.limits import ContextSettings, limits
+from gshtui.context.assembly.limits import ContextSettings, limits
 from gshtui.providers.port import Capabilities
 from gshtui.settings.settings_tables import Context
 

@@ -21,7 +21,7 @@ from gshtui.bus.messages import Usage
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Unconfirmed, UsageError
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import Registry, may_run
-from gshtui.context.system_section import mode_section, system_sections
+from gshtui.context.assembly.system_section import mode_section, system_sections
 from gshtui.fleet.core.ports import LaunchTerms
 from gshtui.fleet.native.spawn_requests import held_to_rights
 from gshtui.fleet.native.spec import Spec, make_spec, read_spec, spec_path, with_mode, write_spec

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.messages import Usage
-from gshtui.context.block_diff import differences
+from gshtui.context.log.block_diff import differences
 from gshtui.context.views import ContextError
 from gshtui.programs.transcripts import (
     aider_transcript,

@@ -8,8 +8,17 @@ from hypothesis import strategies as st
 
 from gshtui.bus.context_data import Block, BlockKind, Iteration, SectionName
 from gshtui.bus.messages import Usage
+from gshtui.context.assembly.prompt_cache import (
+    CacheEntry,
+    as_read,
+    broken_by,
+    cache_entry,
+    foreseen,
+    in_common,
+    ledger,
+    marked,
+)
 from gshtui.context.commands.tables import timeline
-from gshtui.context.prompt_cache import CacheEntry, as_read, broken_by, cache_entry, foreseen, in_common, ledger, marked
 from gshtui.context.views import Forecast
 
 

@@ -29,8 +29,9 @@ from gshtui.cli.entry import is_command
 from gshtui.cli.familiar_words import our_words
 from gshtui.cli.opening import read_opening
 from gshtui.cli.root import root
-from gshtui.context import context_mount, instruction_files
-from gshtui.context.context_mount import ASSEMBLY
+from gshtui.context.assembly import instruction_files
+from gshtui.context.commands import context_mount
+from gshtui.context.commands.context_mount import ASSEMBLY
 from gshtui.guard.rules.rule_book import RuleFiles
 from gshtui.headless import exits
 from gshtui.hosts import host_package

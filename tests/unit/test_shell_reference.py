@@ -7,13 +7,13 @@ import pytest
 
 from gshtui.bus.messages import Message, Text
 from gshtui.bus.shell_data import ShellRecord
-from gshtui.context.pin_mark import pinned_blocks
+from gshtui.context.tasks.pin_mark import pinned_blocks
 from gshtui.ui.kit.widgets.folding_area import Folds
 from gshtui.ui.shell import shell_format as words
 from gshtui.ui.shell.shell_record import fenced, record_words
 from gshtui.ui.shell.shell_reference import MOST, MOST_LINES, bounded, reference
 
-COVERS = ("gshtui.context.pin_mark", "gshtui.ui.shell.shell_format")
+COVERS = ("gshtui.context.tasks.pin_mark", "gshtui.ui.shell.shell_format")
 
 NOW = 1_800_000_000.0
 RAN = ShellRecord(

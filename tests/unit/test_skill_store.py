@@ -19,7 +19,7 @@ from gshtui.agents.skills.skill_store import (
 )
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome
 from gshtui.commands.language import validate
-from gshtui.context.system_section import system_sections
+from gshtui.context.assembly.system_section import system_sections
 from gshtui.settings import trust
 from gshtui.text.front_matter import FrontMatterError, parse
 from tests.kit.configuration import made_project, project_file

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.context_data import Task
-from gshtui.context import task_list
-from gshtui.context.plan_command import Plan, plan_text, read_plan
-from gshtui.context.task_list import TaskError
+from gshtui.context.tasks import task_list
+from gshtui.context.tasks.plan_command import Plan, plan_text, read_plan
+from gshtui.context.tasks.task_list import TaskError
 
 STATES = st.sampled_from(["open", "active", "done", "dropped"])
 IDS = st.sampled_from(["1", "2", "3", "#2", "7", "", "x", "²", "99999999999999999999"])

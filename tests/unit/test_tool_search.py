@@ -15,7 +15,7 @@ from gshtui.commands.declaration import Caller, Command, CommandError, Invocatio
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.commands.schema import RARE, ToolParameters
 from gshtui.commands.tool_search import FIND_TOOL, find_tool_command, find_tools, found_tools, index_of
-from gshtui.context.tool_budget import ToolOffer
+from gshtui.context.log.tool_budget import ToolOffer
 from gshtui.fleet.native.permissions import permitted_registry
 from gshtui.fleet.native.spec import ToolLimit
 

@@ -20,7 +20,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptWithdrawn, TurnFinished
 from gshtui.bus.messages import ToolCall, ToolResult
 from gshtui.context.engine import ContextEngine
-from gshtui.context.ports import MemoryContextStore
+from gshtui.context.log.ports import MemoryContextStore
 from gshtui.guard.approval.gate import Gate
 from tests.kit.agent_harness import AgentHarness
 from tests.kit.home import Home

@@ -16,7 +16,7 @@ from gshtui.agents.hooks.hook_transcript import HookTranscripts
 from gshtui.agents.hooks.tool_names import claude_name, our_arguments, their_arguments
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.context.ports import Contribution, SideText
+from gshtui.context.log.ports import Contribution, SideText
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import literal, one_line, plain
 

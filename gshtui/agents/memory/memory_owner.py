@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.context.instruction_files import main_repository
+from gshtui.context.assembly.instruction_files import main_repository
 from gshtui.store.engine.store_errors import StoreError
 
 FindAgent = Callable[[str], Awaitable[AgentRow]]

@@ -1,0 +1,1 @@
+"""The `context` commands and the folder `/context`."""

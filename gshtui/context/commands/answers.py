@@ -26,7 +26,7 @@ from gshtui.commands.declaration import (
     Where,
     as_data,
 )
-from gshtui.context.prompt_cache import CacheEntry
+from gshtui.context.assembly.prompt_cache import CacheEntry
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from gshtui.store.engine.store_errors import StoreError
 

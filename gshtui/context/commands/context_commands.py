@@ -22,7 +22,7 @@ from gshtui.context.commands.view_commands import (
     ViewCommands,
     WhatIfParameters,
 )
-from gshtui.context.scratchpad import THINKING
+from gshtui.context.log.scratchpad import THINKING
 
 if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter

@@ -14,12 +14,12 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.context_data import CutKind, Iteration, Receipt
 from gshtui.bus.messages import Usage
 from gshtui.context.commands.access import Row
-from gshtui.context.forecast import CarryBy, WhatIfTarget, carry_costs, forecast, suppose
+from gshtui.context.cuts.forecast import CarryBy, WhatIfTarget, carry_costs, forecast, suppose
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from gshtui.store.engine.store_errors import StoreError
 
 if TYPE_CHECKING:
-    from gshtui.context.limits import ContextSettings
+    from gshtui.context.assembly.limits import ContextSettings
     from gshtui.providers.port import Capabilities
 
 

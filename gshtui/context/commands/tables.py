@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from gshtui.bus.context_data import SECTIONS, Block, Difference, Iteration, Receipt
-from gshtui.context.prompt_cache import CacheEntry, ledger
+from gshtui.context.assembly.prompt_cache import CacheEntry, ledger
 from gshtui.context.views import Carry, ContextView, Forecast, WhatIf
 from gshtui.text import units
 from gshtui.text.sanitise import literal, one_line, visible

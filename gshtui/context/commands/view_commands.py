@@ -18,13 +18,13 @@ from gshtui.commands.declaration import Invocation, Parameters, Returns, UsageEr
 from gshtui.commands.family import Family
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.commands.shell_form import ShellForm, ShellOption
-from gshtui.context.block_diff import differences
 from gshtui.context.commands import lookup, view_outcomes
 from gshtui.context.commands import view_calls as calls
 from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.answers import action, context_errors
-from gshtui.context.forecast import CarryBy
-from gshtui.context.scratchpad import THINKING, thoughts
+from gshtui.context.cuts.forecast import CarryBy
+from gshtui.context.log.block_diff import differences
+from gshtui.context.log.scratchpad import THINKING, thoughts
 from gshtui.context.views import ContextError, ContextView, Forecast, RequestText
 from gshtui.text.similar_names import known_names
 

@@ -9,9 +9,9 @@ import msgspec
 
 from gshtui.bus.context_data import Receipt
 from gshtui.commands.declaration import Invocation, Outcome, short_json
+from gshtui.context.assembly.prompt_cache import ledger
 from gshtui.context.commands import answers, tables
 from gshtui.context.commands import view_calls as calls
-from gshtui.context.prompt_cache import ledger
 from gshtui.context.views import ContextView, Forecast, RequestText
 
 AGENTS_ITEMS = 40

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
-from gshtui.context.ports import Contribute, Contribution, SideText
+from gshtui.context.log.ports import Contribute, Contribution, SideText
+from gshtui.context.log.tool_budget import SEARCH_MORE
 from gshtui.context.retrieval.result_text import command_line, note_line
-from gshtui.context.tool_budget import SEARCH_MORE
 from gshtui.settings.settings_tables import Context
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.tables.command_history import HistoryQuery

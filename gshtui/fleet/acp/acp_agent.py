@@ -37,7 +37,7 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Document, Image, Medium, Message, ResultStatus, Stop, Usage, user_message
-from gshtui.context.task_list import TaskError, TaskStore, written
+from gshtui.context.tasks.task_list import TaskError, TaskStore, written
 from gshtui.fleet.acp.acp_files import AcpFiles, AcpTerminals
 from gshtui.fleet.acp.acp_options import AcpProgramOptions
 from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import Caller
 from gshtui.context.commands.access import ContextAccess
-from gshtui.context.context_mount import ContextMount, read_right
+from gshtui.context.commands.context_mount import ContextMount, read_right
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
 from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right, is_file, is_folder, missing

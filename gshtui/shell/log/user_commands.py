@@ -23,7 +23,7 @@ from gshtui.bus.shell_data import Ran, ShellRecord
 from gshtui.commands.declaration import CommandError, Invocation, Outcome
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import Parsed
-from gshtui.context.ports import Contribution, SideText
+from gshtui.context.log.ports import Contribution, SideText
 from gshtui.context.retrieval.result_text import command_line, when
 from gshtui.settings.paths import FolderError
 from gshtui.shell import plugin_files

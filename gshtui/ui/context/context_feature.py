@@ -265,7 +265,7 @@ class ContextFeature(Feature):
 
     async def _pin(self, event: MessageAppended) -> None:
         """Pin what came from the shell log for that, now that it is in the conversation."""
-        from gshtui.context.pin_mark import pinned_blocks
+        from gshtui.context.tasks.pin_mark import pinned_blocks
 
         if blocks := pinned_blocks(event.message):
             await self._pin_blocks(event.agent, blocks)

@@ -48,7 +48,7 @@ class PlanFeature(Feature):
                     pass
 
     async def _edit(self, wanted: PlanEditRequested) -> None:
-        from gshtui.context.plan_command import RewritePlan
+        from gshtui.context.tasks.plan_command import RewritePlan
         from gshtui.system.editor_command import EditorError
         from gshtui.ui.kit.terminal_handoff import edit_text
         from gshtui.ui.kit.textual.typed_app import app_of

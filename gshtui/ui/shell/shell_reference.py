@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from gshtui.bus.shell_data import ShellRecord
-from gshtui.context.pin_mark import TAG
+from gshtui.context.tasks.pin_mark import TAG
 from gshtui.ui.shell import shell_format as words
 
 MOST_LINES = 400

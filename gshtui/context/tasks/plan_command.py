@@ -32,7 +32,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
-from gshtui.context.task_list import State, TaskError, TaskStore, tasks_text, written
+from gshtui.context.tasks.task_list import State, TaskError, TaskStore, tasks_text, written
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line

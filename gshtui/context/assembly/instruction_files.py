@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gshtui.context.blocks import Passage
-from gshtui.context.ports import Contribution
+from gshtui.context.log.blocks import Passage
+from gshtui.context.log.ports import Contribution
 from gshtui.settings import paths, trust
 from gshtui.settings.instruction_imports import imported_files
 from gshtui.settings.toml_file import read_bytes

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gshtui.bus.messages import Message
-from gshtui.context.assembly import Inputs
-from gshtui.context.limits import ContextSettings, Limits
+from gshtui.context.assembly.assembly import Inputs
+from gshtui.context.assembly.limits import ContextSettings, Limits
 from gshtui.providers.port import Capabilities, Provider
 
 

@@ -14,9 +14,9 @@ from gshtui.bus.context_data import SECTIONS, Block, SectionName
 from gshtui.bus.events.agent_events import SectionSize
 from gshtui.bus.messages import Block as Part
 from gshtui.bus.messages import Message
-from gshtui.context.blocks import Passage, passage_block, text_of, tool_block, tool_text
-from gshtui.context.history import HistorySection
-from gshtui.context.overlays import ContextPlan
+from gshtui.context.log.blocks import Passage, passage_block, text_of, tool_block, tool_text
+from gshtui.context.log.history import HistorySection
+from gshtui.context.log.overlays import ContextPlan
 from gshtui.media.media_tokens import ANY_MODEL, MediaRule
 from gshtui.providers.port import Request, ToolSpec
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gshtui.bus.agent_data import EffortChoice
-from gshtui.context.overlays import Tuned
+from gshtui.context.log.overlays import Tuned
 from gshtui.providers.port import Capabilities
 from gshtui.settings.settings_tables import Context
 

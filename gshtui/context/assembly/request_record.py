@@ -16,14 +16,14 @@ import msgspec
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Block as Part
 from gshtui.bus.messages import Message, Text, ToolResult
-from gshtui.context.assembly import Assembly
-from gshtui.context.blocks import Passage, hash_of, text_of
-from gshtui.context.conversation_log import ConversationLog
-from gshtui.context.history import HistorySection
-from gshtui.context.overlays import ContextPlan
-from gshtui.context.ports import ContextStore
-from gshtui.context.prompt_cache import broken_by
-from gshtui.context.requests import RequestInputs
+from gshtui.context.assembly.assembly import Assembly
+from gshtui.context.assembly.prompt_cache import broken_by
+from gshtui.context.assembly.requests import RequestInputs
+from gshtui.context.log.blocks import Passage, hash_of, text_of
+from gshtui.context.log.conversation_log import ConversationLog
+from gshtui.context.log.history import HistorySection
+from gshtui.context.log.overlays import ContextPlan
+from gshtui.context.log.ports import ContextStore
 from gshtui.providers.port import Request, ToolSpec
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.ids import new_id

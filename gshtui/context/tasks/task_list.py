@@ -33,7 +33,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN, RARE
-from gshtui.context import overlays
+from gshtui.context.log import overlays
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import one_line
 

@@ -14,7 +14,7 @@ import msgspec
 
 from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.context_data import Receipt, Task
-from gshtui.context.ports import ContextStore
+from gshtui.context.log.ports import ContextStore
 from gshtui.system.ids import new_id
 from gshtui.system.struct_types import learned
 

@@ -13,8 +13,8 @@ import msgspec
 
 from gshtui.bus.context_data import Block, CacheState, Iteration
 from gshtui.bus.messages import Usage
-from gshtui.context.ports import ContextStore
-from gshtui.context.requests import RequestInputs
+from gshtui.context.assembly.requests import RequestInputs
+from gshtui.context.log.ports import ContextStore
 
 FORGOTTEN_AFTER = 300.0
 """Seconds after which a provider may have dropped an unused cache entry."""

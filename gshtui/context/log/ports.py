@@ -14,7 +14,7 @@ import msgspec
 
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Usage
-from gshtui.context.blocks import Passage
+from gshtui.context.log.blocks import Passage
 from gshtui.store.engine.store_errors import StoreError
 
 

@@ -13,8 +13,8 @@ import msgspec
 
 from gshtui.bus.messages import ToolResult
 from gshtui.commands.tool_search import FIND_TOOL
-from gshtui.context.blocks import Passage, tool_text
-from gshtui.context.tokens import text_tokens
+from gshtui.context.log.blocks import Passage, tool_text
+from gshtui.context.log.tokens import text_tokens
 from gshtui.providers.port import ToolSpec
 from gshtui.text.truncation import way_back
 

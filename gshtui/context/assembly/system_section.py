@@ -12,8 +12,8 @@ from datetime import date
 from pathlib import Path
 
 from gshtui.bus.agent_data import GuardMode
-from gshtui.context.blocks import Passage
-from gshtui.context.ports import Contribute, Contribution, SideText
+from gshtui.context.log.blocks import Passage
+from gshtui.context.log.ports import Contribute, Contribution, SideText
 
 SKILLS = "Skills"
 """The first line of the part that lists the skills."""

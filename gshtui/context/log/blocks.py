@@ -16,7 +16,7 @@ import msgspec
 from gshtui.bus.context_data import Block, BlockKind, Change, SectionName
 from gshtui.bus.messages import Audio, Document, Image, Medium, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.bus.messages import Block as Part
-from gshtui.context.tokens import MESSAGE_TOKENS, block_tokens, text_tokens
+from gshtui.context.log.tokens import MESSAGE_TOKENS, block_tokens, text_tokens
 from gshtui.media import media_files
 from gshtui.media.media_tokens import ANY_MODEL, MediaRule
 from gshtui.providers.port import ToolSpec, estimate

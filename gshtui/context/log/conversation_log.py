@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from gshtui.bus.context_data import Block
 from gshtui.bus.messages import Audio, Document, Image, Message, ToolCall, ToolResult
-from gshtui.context.blocks import message_blocks
-from gshtui.context.call_pairing import LOST, distinct, without_doubles
+from gshtui.context.log.blocks import message_blocks
+from gshtui.context.log.call_pairing import LOST, distinct, without_doubles
 from gshtui.media.media_tokens import ANY_MODEL, MediaRule
 
 

@@ -9,7 +9,7 @@ from gshtui.bus.context_data import SECTIONS, Block
 from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.context_router import ContextRouter
-from gshtui.context.scratchpad import THINKING, thoughts
+from gshtui.context.log.scratchpad import THINKING, thoughts
 from gshtui.context.views import ContextError, ContextView
 from gshtui.text.sanitise import literal, one_line
 from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right, as_file_error, is_folder, missing

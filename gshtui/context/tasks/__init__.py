@@ -1,0 +1,1 @@
+"""The agent's task list, its plan, and the mark of what is pinned."""
