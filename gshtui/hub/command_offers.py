@@ -96,7 +96,7 @@ _ROOMS = (
     "gshtui.commands.help_command",
     "gshtui.commands.line_commands",
     "gshtui.commands.tool_search",
-    "gshtui.agents.commands",
+    "gshtui.agents.commands.record_commands",
     "gshtui.context.tasks.task_list",
     "gshtui.context.retrieval.log_commands",
     "gshtui.providers.model_command",
@@ -391,7 +391,7 @@ class CommandOffers:
             return commands(self._registry, lambda invocation, path: paths().real_path(invocation, path))
 
         def prompts() -> list[AnyCommand]:
-            from gshtui.agents.prompt_commands import commands
+            from gshtui.agents.commands.prompt_commands import commands
 
             return commands()
 
@@ -438,7 +438,7 @@ class CommandOffers:
         """`brief`, which shortens output. `ask`: asks the small model."""
 
         def brief() -> list[AnyCommand]:
-            from gshtui.agents.brief_command import commands
+            from gshtui.agents.commands.brief_command import commands
 
             return commands(ask)
 
@@ -448,7 +448,7 @@ class CommandOffers:
         """`provider`, which checks one. `ask`: asks its model for a word."""
 
         def provider() -> list[AnyCommand]:
-            from gshtui.agents.provider_command import commands
+            from gshtui.agents.commands.provider_command import commands
 
             return commands(ask)
 
@@ -508,7 +508,7 @@ class CommandOffers:
             return commands(store, lambda: self._redactor().redact_certain, ask)
 
         def record() -> list[AnyCommand]:
-            from gshtui.agents.commands import commands
+            from gshtui.agents.commands.record_commands import commands
 
             return commands(store, self._settings, sync_shells, sync_programs, self._flush_log)
 
@@ -542,7 +542,7 @@ class CommandOffers:
             return [plan_command(*lists(), leave_plan_mode)]
 
         def approvals() -> list[AnyCommand]:
-            from gshtui.agents.approval_commands import approvals_command
+            from gshtui.agents.commands.approval_commands import approvals_command
 
             return [approvals_command(store, project, self._settings.agent.auto_approve, open_now)]
 
@@ -553,7 +553,7 @@ class CommandOffers:
             return commands(store.memory, owners(), clean)
 
         def rewinds() -> list[AnyCommand]:
-            from gshtui.agents.rewind_commands import commands
+            from gshtui.agents.commands.rewind_commands import commands
             from gshtui.tools.git.worktree_fork import fork_worktree
 
             async def forked(folder: Path, branch: str) -> Path:
@@ -562,7 +562,7 @@ class CommandOffers:
             return commands(store, is_working, settle_agents, forked)
 
         def queue() -> list[AnyCommand]:
-            from gshtui.agents.queue_command import queue_command
+            from gshtui.agents.commands.queue_command import queue_command
 
             return [queue_command(self._bus, store, session_of)]
 

@@ -117,7 +117,7 @@ class PromptTurn:
 
     async def _expanded(self, hub: Hub, text: str) -> PromptSubmitted | TurnEnd:
         """The text and files that `/init` or a kept prompt stands for, or the text as it is."""
-        from gshtui.agents.prompt_commands import PROMPT_COMMANDS
+        from gshtui.agents.commands.prompt_commands import PROMPT_COMMANDS
         from gshtui.agents.prompts.commands import FAMILY
         from gshtui.commands.declaration import CommandError, UsageError
 

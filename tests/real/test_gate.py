@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gshtui.agents.approval_commands import KeepApproval
+from gshtui.agents.commands.approval_commands import KeepApproval
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
@@ -28,9 +28,9 @@ from tests.kit.home import Home
 from tests.kit.native_agents import EventLog
 
 COVERS = (
-    "gshtui.agents.approval_commands",
+    "gshtui.agents.commands.approval_commands",
     "gshtui.guard.rules.rule_file",
-    "gshtui.agents.commands",
+    "gshtui.agents.commands.record_commands",
     "gshtui.store.tables.grant_table",
 )
 

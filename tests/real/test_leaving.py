@@ -59,7 +59,7 @@ from tests.kit.storms import FULL
 
 COVERS = (
     "gshtui.agents.prompt_inbox",
-    "gshtui.agents.queue_command",
+    "gshtui.agents.commands.queue_command",
     "gshtui.store.tables.queue_table",
 )
 __all__ = ["beside"]

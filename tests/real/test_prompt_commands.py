@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.prompt_commands import commands
+from gshtui.agents.commands.prompt_commands import commands
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.commands.declaration import Caller, CommandError, Invocation, UsageError
 from gshtui.commands.evaluation import run_line

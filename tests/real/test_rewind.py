@@ -15,7 +15,7 @@ import pytest
 
 from gshtui.agents import checkpoints as checkpoints_module
 from gshtui.agents.checkpoints import Checkpoints
-from gshtui.agents.rewind import FilePlan, Rewinder
+from gshtui.agents.commands.rewind import FilePlan, Rewinder
 from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
@@ -27,7 +27,7 @@ from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.agents.checkpoints",
-    "gshtui.agents.rewind_commands",
+    "gshtui.agents.commands.rewind_commands",
     "gshtui.store.tables.checkpoint_table",
     "gshtui.tools.git.shadow_repository",
     "gshtui.tools.git.shadow_seed",

@@ -28,8 +28,8 @@ from tests.kit.mail_harness import open_mail
 from tests.kit.warm_program import run_gsh
 
 COVERS = (
-    "gshtui.agents.brief_command",
-    "gshtui.agents.provider_command",
+    "gshtui.agents.commands.brief_command",
+    "gshtui.agents.commands.provider_command",
     "gshtui.calls.call_summary",
     "gshtui.hub.session_titles",
 )

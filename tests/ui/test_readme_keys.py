@@ -21,9 +21,9 @@ from textual.message import Message as TextualMessage
 from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
-from gshtui.agents.provider_command import CheckProvider
-from gshtui.agents.rewind import EarlierPrompt
-from gshtui.agents.rewind_commands import ForkConversation, RewindConversation, RewindResult
+from gshtui.agents.commands.provider_command import CheckProvider
+from gshtui.agents.commands.rewind import EarlierPrompt
+from gshtui.agents.commands.rewind_commands import ForkConversation, RewindConversation, RewindResult
 from gshtui.bus.bus import Bus
 from gshtui.bus.call_data import CallInfo
 from gshtui.bus.event import Event

@@ -11,8 +11,8 @@ from textual import events as textual_events
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from gshtui.agents.rewind import EarlierPrompt
-from gshtui.agents.rewind_commands import RewindResult
+from gshtui.agents.commands.rewind import EarlierPrompt
+from gshtui.agents.commands.rewind_commands import RewindResult
 from gshtui.bus.events.agent_events import (
     AgentAdded,
     InterruptRequested,

@@ -144,7 +144,7 @@ class ConversationFeature(Feature):
 
     async def _pick_prompt(self) -> None:
         """Choose a prompt to go back to; it is then in the input, to be changed and sent again."""
-        from gshtui.agents.rewind_commands import RewindConversation
+        from gshtui.agents.commands.rewind_commands import RewindConversation
         from gshtui.ui.conversation.pickers import PromptsScreen
 
         found = await self.window.result_of(RewindConversation(session=self.window.session))
@@ -163,14 +163,14 @@ class ConversationFeature(Feature):
         Args:
             session: the conversation; empty: the one in front.
         """
-        from gshtui.agents.rewind_commands import RewindConversation
+        from gshtui.agents.commands.rewind_commands import RewindConversation
 
         back = RewindConversation(message=message, session=session or self.window.session)
         self.window.perform(back, lambda: self.window.write(text))
 
     def _fork(self, message: ForkAt) -> None:
         """Go on from a message in a new conversation, which may have a worktree of its own; ask about that first."""
-        from gshtui.agents.rewind_commands import ForkConversation
+        from gshtui.agents.commands.rewind_commands import ForkConversation
         from gshtui.ui.kit.widgets.dialogs import InputScreen
 
         def forked(branch: str) -> None:

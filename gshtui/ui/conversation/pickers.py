@@ -9,7 +9,7 @@ from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
-    from gshtui.agents.rewind import EarlierPrompt
+    from gshtui.agents.commands.rewind import EarlierPrompt
     from gshtui.providers.model_command import ListedModel
     from gshtui.store.tables.session_table import SessionInfo
 

@@ -251,7 +251,7 @@ class SettingsFeature(Feature):
             self._work(self._ask_provider(row.provider))
 
     async def _ask_provider(self, name: str) -> None:
-        from gshtui.agents.provider_command import CheckProvider
+        from gshtui.agents.commands.provider_command import CheckProvider
         from gshtui.commands.declaration import CommandError
 
         try:

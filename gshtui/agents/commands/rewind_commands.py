@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from gshtui.agents.rewind import EarlierPrompt, FilePlan, Rewinder, Rewound
+from gshtui.agents.commands.rewind import EarlierPrompt, FilePlan, Rewinder, Rewound
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (

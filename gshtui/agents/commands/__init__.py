@@ -1,0 +1,1 @@
+"""Commands about agents' work: approvals, prompts, the queue, the provider, rewinding, usage and outputs."""
