@@ -204,7 +204,7 @@ ENVIRONMENT_READERS = frozenset(
         *("settings/loader.py", "settings/paths.py", "guard/secrets/report_redaction.py"),
         *("hub/keeper_watch.py", "fleet/keeper/keeper_commands.py", "shell/file_watch.py"),
         *("tmux/server_lock.py", "tmux/tmux_program.py", "media/attachment.py", "programs/report_hook.py"),
-        *("hub/surroundings.py", "system/caller_environment.py", "system/process_limits.py"),
+        *("hub/surroundings.py", "system/caller_environment.py", "system/processes/process_limits.py"),
     )
 )
 """Who reads this process's variables and working folder below the faces, because they are about the process itself."""
@@ -236,7 +236,7 @@ def test_children_are_started_in_one_way_that_can_be_cancelled() -> None:
         if node.attr in ("create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell")
     }
     assert found == {
-        ("gshtui/system/processes.py", "create_subprocess_exec"),
+        ("gshtui/system/processes/processes.py", "create_subprocess_exec"),
         ("gshtui/tmux/client_process.py", "subprocess_exec"),
     }, "start it by `processes.start_child`"
 

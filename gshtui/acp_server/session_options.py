@@ -21,7 +21,7 @@ from gshtui.guard.modes import MODES, mode_named
 from gshtui.hub.hub import Hub
 from gshtui.providers.model_command import ChangeEffort, ChangeModel, ListModels
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 
 _LISTS_WITHIN, _SETS_WITHIN = 3.0, 10.0

@@ -37,8 +37,8 @@ from gshtui.providers.port import ProviderError
 from gshtui.store.engine.store_errors import PASSING, StoreError
 from gshtui.system.faults import Fault
 from gshtui.system.ids import new_id
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on, start_job
-from gshtui.system.time_limit import time_limit
 
 ChooseModel = Callable[[str, str], Awaitable[ModelHandle]]
 """(provider, model) → the model's handle; either may be empty. Raises `ProviderError`."""

@@ -13,7 +13,7 @@ from gshtui.bus.events.agent_events import UsageReported
 from gshtui.bus.messages import Message, Text
 from gshtui.providers.port import Completed, ProviderError, Request
 from gshtui.system.ids import new_id
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 
 WITHIN = 300.0
 """Seconds for an answer."""

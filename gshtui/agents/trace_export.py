@@ -20,7 +20,7 @@ from gshtui.bus.events.agent_events import IterationStarted, ToolFinished, ToolS
 from gshtui.bus.events.agent_events import UsageReported as Used
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 
 WITHIN = 3.0
 """Seconds that the last spans may take when the process ends."""

@@ -21,7 +21,7 @@ from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.subscription import Handler, Subscription, WhenFull, merged
 from gshtui.settings import paths
 from gshtui.system.faults import Fault, FaultLog
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 
 __all__ = ["Bus", "Handler", "Subscription", "WhenFull", "merged"]
 

@@ -24,11 +24,11 @@ from gshtui.bus.events.agent_events import IterationStarted, TextDelta, TurnFini
 from gshtui.settings.paths import FolderError, runtime_dir
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
-from gshtui.system import private_files
-from gshtui.system.folder_watch import FolderWatch
+from gshtui.system.files import private_files
+from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, keep_on
-from gshtui.system.time_limit import time_limit
 
 _SUFFIX = ".draft"
 _ANEW = "\x1e"

@@ -14,8 +14,8 @@ from gshtui.calls.call_delivery import CallDelivery
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.system.calm_look import until_calm_look
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on
-from gshtui.system.time_limit import time_limit
 
 _LOOK_EVERY = 0.5
 """Seconds between looks for what other processes wrote, where the system tells of no change."""

@@ -50,8 +50,8 @@ from gshtui.store.record.store import Store
 from gshtui.store.tables.call_table import Change
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.text.plain_name import NameRefused, plain_name
 from gshtui.text.sanitise import literal, one_line, plain
 from gshtui.text.truncation import shorten

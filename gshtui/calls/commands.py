@@ -61,7 +61,7 @@ from gshtui.commands.declaration import (
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import ToolParameters
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line, plain
 

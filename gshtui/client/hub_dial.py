@@ -19,9 +19,9 @@ from gshtui import __version__
 from gshtui.client.pane_protocol import PaneOpening
 from gshtui.client.window_protocol import WindowOpening
 from gshtui.settings import paths
-from gshtui.system import process_limits
 from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.peer import peer_of
+from gshtui.system.network.peer import peer_of
+from gshtui.system.processes import process_limits
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode

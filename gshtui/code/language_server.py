@@ -16,8 +16,8 @@ from gshtui.code.language_session import LanguageSession, ServerLaunch, open_ses
 from gshtui.code.language_table import LanguageServerEntry
 from gshtui.code.lsp_client import LanguageServerError
 from gshtui.code.problems import CodeProblem
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 
 ServerState = Literal["off", "starting", "ready", "waiting", "failed"]
 """off: nobody needed it yet, or not for a while. waiting: it may be started again after a pause."""

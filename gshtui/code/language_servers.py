@@ -27,7 +27,7 @@ from gshtui.guard.sandbox.stdio_server import FindSandbox
 from gshtui.guard.secrets.child_environment import agent_environment
 from gshtui.settings import paths
 from gshtui.settings.model import Settings
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.system.tasks import attempt
 from gshtui.text.host_rules import HostRules
 

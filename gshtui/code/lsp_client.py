@@ -20,9 +20,9 @@ from msgspec import UNSET, Raw
 
 from gshtui.code.lsp_types import Envelope, ResponseError
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
 LONGEST = 8 * 1024 * 1024

@@ -18,7 +18,7 @@ from typing import Literal
 
 from gshtui.bus.agent_data import RESERVED_NAMES
 from gshtui.settings import paths
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.text.plain_name import shape
 from gshtui.text.sanitise import one_line
 

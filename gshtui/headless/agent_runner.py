@@ -37,7 +37,7 @@ from gshtui.headless.agent_pane.agent_pane import AgentPane
 from gshtui.headless.runner import collect_later
 from gshtui.headless.streams import complain
 from gshtui.system.environment import AGENT
-from gshtui.system.processes import kill_calls
+from gshtui.system.processes.processes import kill_calls
 from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from gshtui.headless import exits
 from gshtui.headless.outcomes import error_code
 from gshtui.headless.streams import ANYWAY, STDERR, complain, is_terminal, point_at
 from gshtui.settings.paths import FolderError
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import Respondent

@@ -24,8 +24,8 @@ from gshtui.headless.streams import result, result_json
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.settings.paths import FolderError
-from gshtui.system import proxy_routes
 from gshtui.system.face_mark import can_mark
+from gshtui.system.network import proxy_routes
 
 if TYPE_CHECKING:
     from gshtui.providers.candidates import ProviderCandidate

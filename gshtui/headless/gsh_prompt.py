@@ -16,7 +16,7 @@ from gshtui.headless import exits, streams
 from gshtui.headless.prompt_turn import PromptOptions, prompt
 from gshtui.settings import paths
 from gshtui.shell import plugin_files as options
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow

@@ -19,7 +19,7 @@ from gshtui import __version__
 from gshtui.headless import exits, streams
 from gshtui.settings import paths
 from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.peer import peer_of
+from gshtui.system.network.peer import peer_of
 
 if TYPE_CHECKING:
     from gshtui.headless.progress import Progress

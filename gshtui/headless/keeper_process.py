@@ -40,9 +40,9 @@ from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system import login_session
 from gshtui.system.calm_look import until_calm_look
-from gshtui.system.folder_watch import FolderWatch
+from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
-from gshtui.system.time_limit import time_limit
 
 _SOON = 0.1
 """Seconds until the socket is tried again; each time twice as many."""

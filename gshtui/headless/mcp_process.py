@@ -15,7 +15,7 @@ from gshtui.headless import exits, streams
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import claim_for_protocol, complain
 from gshtui.settings import paths
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.system.tasks import cancel_and_wait, start_job
 
 _PARTS = frozenset({"store", "guard", "providers", "fleet"})

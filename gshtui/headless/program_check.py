@@ -38,7 +38,7 @@ from gshtui.programs.profiles.profile import Profile, load
 from gshtui.programs.screen.screen_reading import ScreenReading, read_screen, without_styles
 from gshtui.programs.status.evidence import QUIET
 from gshtui.settings.loader import load as load_settings
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.tmux.server import TmuxServer
 
 _WIRES: dict[str, Callable[[], ModelWire]] = {

@@ -11,7 +11,7 @@ from typing import Any
 
 from gshtui.headless.crash import report_crash, written
 from gshtui.headless.exits import INTERRUPTED
-from gshtui.system.processes import kill_calls
+from gshtui.system.processes.processes import kill_calls
 from gshtui.system.tasks import cancel_and_wait
 
 

@@ -109,7 +109,7 @@ async def _run_in(
     """Its exit code, as a shell says it, and what it was refused."""
     from gshtui.guard.sandbox.sandbox_run import SandboxRun
     from gshtui.guard.secrets.child_environment import agent_environment
-    from gshtui.system import processes
+    from gshtui.system.processes import processes
 
     environ = agent_environment(os.environ, (*loaded.settings.sandbox.environment, *line.variables))
     if sys.stdout.isatty() and not line.json:  # a person looks at it

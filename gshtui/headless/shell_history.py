@@ -16,7 +16,7 @@ from gshtui.headless import exits, streams
 from gshtui.headless.command_hub import STORE_ONLY, load_settings, running_hub, working_folder
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.settings import paths
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 if TYPE_CHECKING:
     from gshtui.bus.shell_data import ShellNote, ShellRecord

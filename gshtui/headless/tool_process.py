@@ -30,9 +30,9 @@ import msgspec
 
 from gshtui import __version__
 from gshtui.settings import paths
-from gshtui.system import private_files
-from gshtui.system.file_lock import try_lock
-from gshtui.system.peer import peer_of
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import try_lock
+from gshtui.system.network.peer import peer_of
 
 if TYPE_CHECKING:
     from gshtui.context.assembly.instruction_files import InstructionSection

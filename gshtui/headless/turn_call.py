@@ -18,10 +18,10 @@ from gshtui import __version__
 from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.settings import paths
-from gshtui.system import process_limits
 from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.peer import peer_of
-from gshtui.system.time_limit import time_limit
+from gshtui.system.network.peer import peer_of
+from gshtui.system.processes import process_limits
+from gshtui.system.processes.time_limit import time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

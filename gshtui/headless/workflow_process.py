@@ -174,7 +174,7 @@ class _Lent:
 
     async def run(self, start: Start) -> int:
         """Run it to its end; returns its exit code. Cancelling it ends the program."""
-        from gshtui.system import processes
+        from gshtui.system.processes import processes
 
         await asyncio.to_thread(self._writer.wait, lambda: False)
         child = await processes.start_child(*start.argv, cwd=start.folder, env=dict(start.environ))

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 from gshtui.hosts.host_errors import HostError, from_ssh
 from gshtui.hosts.remote_shell import MarkedOutput, new_mark, remote_line
 from gshtui.settings.settings_tables import HostSettings
-from gshtui.system.file_lock import LockHeld, file_lock
-from gshtui.system.processes import kill_child, start_child
-from gshtui.system.time_limit import time_limit
+from gshtui.system.files.file_lock import LockHeld, file_lock
+from gshtui.system.processes.processes import kill_child, start_child
+from gshtui.system.processes.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.settings.model import Settings

@@ -29,12 +29,12 @@ from gshtui.settings.loader import load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
 from gshtui.store.engine.store_errors import StoreError
-from gshtui.system import process_limits
 from gshtui.system.caller_environment import working_for
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.peer import sees_the_same
-from gshtui.system.process_tree import is_of_agent
+from gshtui.system.network.peer import sees_the_same
+from gshtui.system.processes import process_limits
+from gshtui.system.processes.process_tree import is_of_agent
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, report, start_job
 

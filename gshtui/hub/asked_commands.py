@@ -47,7 +47,7 @@ from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
 from gshtui.system.caller_environment import working_for
 from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.peer import sees_the_same
+from gshtui.system.network.peer import sees_the_same
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import start_job
 from gshtui.text.truncation import shorten

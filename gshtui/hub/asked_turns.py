@@ -28,10 +28,10 @@ from gshtui.hub.turn_request import TurnEnd, TurnSubmission
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
-from gshtui.system import process_limits
 from gshtui.system.caller_environment import working_for
 from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.peer import sees_the_same
+from gshtui.system.network.peer import sees_the_same
+from gshtui.system.processes import process_limits
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
 

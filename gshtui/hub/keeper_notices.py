@@ -18,9 +18,9 @@ from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.hub.hub import Hub
 from gshtui.hub.person_notifier import PersonNotifier
-from gshtui.system.processes import kill_child, start_child
+from gshtui.system.processes.processes import kill_child, start_child
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.tmux.quoting import command, unexpanded
 from gshtui.tmux.tmux_errors import TmuxError
 

@@ -22,8 +22,8 @@ from gshtui.mcp_client.server_pool import ServerPool, ServerQuestion
 from gshtui.mcp_client.server_requests import Elicitation, SamplingAnswer, SamplingRequest, ToolCaller
 from gshtui.settings import paths
 from gshtui.system.ids import new_id
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line, visible
 
 _ANSWER_WITHIN = 600.0

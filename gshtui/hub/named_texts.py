@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 from gshtui.agents.toolbox import ReadMentions
 from gshtui.media.mentions import mentions
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.host_rules import HostRules, NetworkTarget
 from gshtui.text.sanitise import literal, one_line, plain
 
@@ -97,7 +97,7 @@ async def _fetched(address: str, rules: HostRules) -> tuple[str, bytes, bool]:
     """(kind, content, whether it was longer). Each step of a redirection is checked like the address itself."""
     import httpx2  # few prompts name a page
 
-    from gshtui.system.routed_transport import RoutedTransport
+    from gshtui.system.network.routed_transport import RoutedTransport
 
     try:
         async with httpx2.AsyncClient(timeout=_WITHIN, transport=RoutedTransport()) as client:

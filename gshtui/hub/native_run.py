@@ -38,8 +38,8 @@ from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
 from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, end_all
-from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.hub.hub import Hub

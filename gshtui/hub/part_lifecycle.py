@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import PartFailed, PartStarted
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 
 _START_WITHIN = 20.0
 """Seconds that one part may take to start."""

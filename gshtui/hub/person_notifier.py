@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.processes import kill_child, start_child
+from gshtui.system.processes.processes import kill_child, start_child
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.text.day_hours import is_within
 from gshtui.text.sanitise import one_line, plain
 
@@ -170,7 +170,7 @@ class PersonNotifier:
         """Why it failed; empty: it did not. It goes to the address that is set and to no other."""
         import httpx2  # few have a webhook
 
-        from gshtui.system.routed_transport import RoutedTransport
+        from gshtui.system.network.routed_transport import RoutedTransport
 
         said = {"text": await self._redacted(text), "agent": agent, "at": time.time()}
         try:

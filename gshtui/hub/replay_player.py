@@ -19,8 +19,8 @@ from gshtui.bus.events.session_events import SessionChangeRequested, SessionClos
 from gshtui.bus.messages import Message
 from gshtui.store.record.store import Store
 from gshtui.store.tables.session_table import SessionInfo
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 
 LONGEST_PAUSE = 2.0
 """Seconds, at most, between two events."""

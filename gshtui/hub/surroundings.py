@@ -10,7 +10,7 @@ from typing import Protocol
 from gshtui.hub.hub import Hub
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
-from gshtui.system import process_limits
+from gshtui.system.processes import process_limits
 
 _SHARED = ("tmux", "store")
 """The settings that a face must share with the host; and where the record is."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import mcp_types
 
 from gshtui.commands.declaration import Drawing, Outcome
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.system.ids import new_id
 from gshtui.text.png_picture import PictureError, read_png
 from gshtui.text.sanitise import literal, one_line, plain

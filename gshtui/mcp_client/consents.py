@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from gshtui.settings import paths
-from gshtui.system import private_files
-from gshtui.system.file_lock import blocking_lock
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import blocking_lock
 from gshtui.system.struct_types import learned
 
 

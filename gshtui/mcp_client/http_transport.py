@@ -19,8 +19,8 @@ from gshtui.mcp_client.server_definition import McpError, ResolvedServer, Server
 from gshtui.mcp_client.server_process import LONGEST
 from gshtui.mcp_client.server_requests import ServerHost
 from gshtui.mcp_client.sign_in import SignIn
-from gshtui.system.proxy_routes import EnvironmentFaultError
-from gshtui.system.routed_transport import RoutedTransport
+from gshtui.system.network.proxy_routes import EnvironmentFaultError
+from gshtui.system.network.routed_transport import RoutedTransport
 
 _CONNECT = 10.0
 _READ = 300.0

@@ -26,7 +26,7 @@ from gshtui.mcp_client.server_requests import Elicitation, SamplingRequest, Serv
 from gshtui.mcp_client.stdio_transport import StdioState, stdio_streams
 from gshtui.mcp_client.tool_pins import ServerPins, prompt_pin, tool_pin
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
 T = TypeVar("T")

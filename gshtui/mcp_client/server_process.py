@@ -14,7 +14,7 @@ from gshtui.guard.sandbox.stdio_server import FindSandbox, ServerProcess, start_
 from gshtui.guard.secrets.child_environment import agent_environment
 from gshtui.mcp_client.server_definition import McpError, ResolvedServer, ServerDefinition
 from gshtui.settings import paths
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.text.host_rules import HostRules
 from gshtui.text.sanitise import literal, one_line
 

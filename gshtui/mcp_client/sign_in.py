@@ -21,8 +21,8 @@ from pydantic import AnyUrl, ValidationError
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import ServerHost
 from gshtui.providers.keyring_key import read_keyring
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 
 _SERVICE = "gsh-tui mcp"
 _KEYRING_WITHIN = 10.0

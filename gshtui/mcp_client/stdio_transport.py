@@ -24,8 +24,8 @@ from mcp.shared.message import SessionMessage
 from gshtui.guard.sandbox.stdio_server import ServerProcess
 from gshtui.mcp_client.message_filter import filtered
 from gshtui.mcp_client.server_process import LONGEST
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 
 _PIECE = 1 << 16
 _MOST_NOISE = 1_000

@@ -16,7 +16,7 @@ from typing import Any, cast
 import msgspec
 
 from gshtui.settings import paths
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.system.struct_types import learned
 from gshtui.text.sanitise import one_line, plain
 

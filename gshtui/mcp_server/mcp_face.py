@@ -22,7 +22,7 @@ from mcp_types import CLIENT_INFO_META_KEY
 from gshtui import __version__
 from gshtui.commands.declaration import Effect
 from gshtui.mcp_server.served_commands import ServedCommands
-from gshtui.system.local_address import LocalAddress
+from gshtui.system.network.local_address import LocalAddress
 from gshtui.system.tasks import cancel_and_wait, start_job
 
 _NAME = "gsh-tui"

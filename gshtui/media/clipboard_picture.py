@@ -19,8 +19,8 @@ from pathlib import Path
 from gshtui.media.attachment import MOST_BYTES
 from gshtui.media.media_kind import HEAD, PICTURES, media_type
 from gshtui.settings import paths
-from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.files import private_files
 
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp", "image/tiff")
 """Best first."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gshtui.bus.messages import Audio, Document, Image
 from gshtui.settings import paths
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 FOLDER = "media"
 _SETTLED = 600.0

@@ -23,7 +23,7 @@ from gshtui.providers.request_hash import encoded, hash_of_response
 from gshtui.providers.retry import retried
 from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, imported, transport_failure
 from gshtui.providers.wire_text import ToolNames, data, text
-from gshtui.system.proxy_routes import EnvironmentFaultError
+from gshtui.system.network.proxy_routes import EnvironmentFaultError
 
 API = "anthropic"
 _THINKS_FROM = 1_024

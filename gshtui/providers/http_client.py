@@ -2,7 +2,7 @@
 
 Connects and waits; knows no API. Raises only `httpx2` errors (`ConnectTimeout`, `ReadTimeout`, …) and
 `EnvironmentFaultError`, which the adapters translate. Imported on first use, in a thread, because `httpx2` is slow to
-load. Proxies and certificates come from the environment (`system/proxy_routes.py`).
+load. Proxies and certificates come from the environment (`system/network/proxy_routes.py`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import httpx2
 
 from gshtui.providers.sdk_connection import STREAM, Deadlines
-from gshtui.system.routed_transport import RoutedTransport
-from gshtui.system.time_limit import time_limit
+from gshtui.system.network.routed_transport import RoutedTransport
+from gshtui.system.processes.time_limit import time_limit
 
 
 class _Watched(httpx2.AsyncByteStream):

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from gshtui.settings import paths
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 FILE = "model-windows.json"
 _KEPT = 7 * 86_400.0

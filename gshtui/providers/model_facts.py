@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from gshtui.settings import paths
-from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.files import private_files
 from gshtui.system.struct_types import learned
 from gshtui.text.sanitise import one_line
 

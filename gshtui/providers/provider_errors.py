@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from gshtui.providers.port import ErrorKind, ProviderError
-from gshtui.system import proxy_routes
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.network import proxy_routes
 
 _CONTEXT = (
     "context_length_exceeded",

@@ -29,7 +29,7 @@ from gshtui.providers.provider_errors import (
 )
 from gshtui.providers.retry import Backoff
 from gshtui.providers.sdk_packages import load_by_pieces
-from gshtui.system.proxy_routes import EnvironmentFaultError
+from gshtui.system.network.proxy_routes import EnvironmentFaultError
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,12 @@ from gshtui.python.protocol import (
     decode,
     encode,
 )
-from gshtui.system import environment, processes
+from gshtui.system import environment
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
+from gshtui.system.processes import processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import start_job
-from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ObeyedFiles, ProjectSandbox

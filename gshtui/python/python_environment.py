@@ -18,8 +18,8 @@ from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.python.interpreter import InterpreterError
 from gshtui.python.python_choice import environment_python
 from gshtui.settings.settings_tables import Python as PythonSettings
-from gshtui.system import processes
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes import processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import Sanitiser
 
 _WITHIN = 1_800.0

@@ -9,7 +9,7 @@ import os
 import stat
 from pathlib import Path
 
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 NAME = "gsh"
 PRIVATE = private_files.FOLDER

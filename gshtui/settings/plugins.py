@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gshtui.settings import paths
-from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.files import private_files
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
 

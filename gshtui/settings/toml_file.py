@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from gshtui.system.open_descriptor import open_reader
+from gshtui.system.files.open_descriptor import open_reader
 
 Layer = Literal["default", "user", "project", "environment", "flag"]
 

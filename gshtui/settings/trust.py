@@ -23,9 +23,9 @@ from gshtui.settings.git_programs import GitProgram, git_programs
 from gshtui.settings.instruction_imports import imported_files
 from gshtui.settings.server_files import PROJECT_FILES
 from gshtui.settings.toml_file import read_bytes
-from gshtui.system import private_files
-from gshtui.system.file_lock import blocking_lock
-from gshtui.system.open_descriptor import open_reader
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import blocking_lock
+from gshtui.system.files.open_descriptor import open_reader
 
 State = Literal["trusted", "changed", "untrusted"]
 INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")

@@ -15,8 +15,8 @@ from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, SERVERS, TABLES, fro
 from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import Origin, read_toml
 from gshtui.settings.validation import check
-from gshtui.system import private_files
-from gshtui.system.file_lock import blocking_lock
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import blocking_lock
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping

@@ -19,11 +19,12 @@ from typing import Any
 from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.shell.line_stream import BadLine, LineStream, number_of, numbered, of_line, to_line
-from gshtui.system import peer, private_files
+from gshtui.system.files import private_files
 from gshtui.system.ids import new_id
-from gshtui.system.peer import peer_of
+from gshtui.system.network import peer
+from gshtui.system.network.peer import peer_of
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on, report
-from gshtui.system.time_limit import time_limit
 
 IN_MEMORY = 4 * 1024 * 1024
 ON_DISK = 256 * 1024 * 1024

@@ -22,11 +22,11 @@ from gshtui.shell import hub_registry
 from gshtui.shell.event_table import KINDS, VisitorKind
 from gshtui.shell.hub_registry import HubEntry, HubRegistryError, SocketInUse
 from gshtui.shell.line_stream import BadLine, LineStream, number_of, of_line, to_line
-from gshtui.system import peer as proof
 from gshtui.system.ids import new_id
-from gshtui.system.peer import Peer, peer_of
+from gshtui.system.network import peer as proof
+from gshtui.system.network.peer import Peer, peer_of
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, end_all, report
-from gshtui.system.time_limit import time_limit
 
 HELLO_WITHIN = 5.0
 """Seconds for the hello, and again for the proof."""

@@ -18,11 +18,11 @@ from pathlib import Path
 import msgspec
 
 from gshtui.settings import paths
-from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.file_lock import blocking_lock
-from gshtui.system.open_descriptor import open_reader
-from gshtui.system.peer import peer_of
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import blocking_lock
+from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.network.peer import peer_of
 from gshtui.system.struct_types import learned
 
 _PATH_LIMIT = 104 if sys.platform == "darwin" else 108

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from gshtui.bus import wire
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 
 _CHUNK = 64 * 1024
 _encoder = msgspec.json.Encoder(enc_hook=str)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.settings import paths
 from gshtui.shell.hub_registry import shells_socket_path
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 if TYPE_CHECKING:
     from gshtui.settings.model import Settings

@@ -14,8 +14,8 @@ from pathlib import Path
 from gshtui.settings import paths
 from gshtui.shell import hub_registry
 from gshtui.shell.hub_registry import HubRegistryError
-from gshtui.system import private_files
-from gshtui.system.file_lock import try_lock
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import try_lock
 
 
 class SocketLease:

@@ -20,7 +20,7 @@ from gshtui.bus.event import Event
 from gshtui.shell.event_table import KINDS, SHELL
 from gshtui.shell.line_stream import BadLine, number_of, of_line
 from gshtui.shell.pairing import is_of_shell
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 AT_ONCE = 4 * 1024 * 1024
 """Most bytes of a file read in one piece."""

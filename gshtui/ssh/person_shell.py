@@ -46,9 +46,9 @@ from gshtui.guard.people import AuthorizedPerson
 from gshtui.hub.hub import Hub
 from gshtui.ssh.person_terminal import LineRefused, PersonTerminal
 from gshtui.ssh.streamed_answers import StreamedAnswers
-from gshtui.system.deadline import DeadlinePassed, deadline
 from gshtui.system.environment import without_terminal
 from gshtui.system.ids import new_id
+from gshtui.system.processes.deadline import DeadlinePassed, deadline
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import CleanText, clean_text, coloured, one_line, plain
 from gshtui.text.terminal_markdown import markdown_lines

@@ -18,9 +18,9 @@ from typing import Any, LiteralString, cast
 import asyncssh
 from asyncssh.editor import SSHLineEditor
 
-from gshtui.system.pty_process import PtyProcess
+from gshtui.system.processes.pty_process import PtyProcess
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import attempt, cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.text.cells import width
 from gshtui.text.sanitise import CleanText, clean_lines, clean_text
 from gshtui.text.terminal_sequences import TerminalReader, is_letter, terminal_decoder

@@ -17,10 +17,10 @@ from pathlib import Path
 import asyncssh
 
 from gshtui.guard.people import AuthorizedPerson, PeopleFile, read_people
-from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.files import private_files
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on
-from gshtui.system.time_limit import time_limit
 
 LOGIN_WITHIN = 15.0
 """Seconds to log in."""

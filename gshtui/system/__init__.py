@@ -1,1 +1,1 @@
-"""Access to the operating system: private files, locks, processes, terminals. Imports no other room."""
+"""What we need of the operating system and of Python: nothing here knows the product."""

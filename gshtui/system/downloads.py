@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 
 
 class DownloadError(ExpectedError):
@@ -22,7 +22,7 @@ async def download(address: str, *, largest: int, within: float, shown: str) -> 
     """
     import httpx2  # nothing is fetched unasked
 
-    from gshtui.system.routed_transport import RoutedTransport
+    from gshtui.system.network.routed_transport import RoutedTransport
 
     data = bytearray()
     try:

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Literal, cast
 
 from gshtui import __version__
-from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.files import private_files
 
 FILES = 40
 """Most files one process writes; later faults are added to the last one."""

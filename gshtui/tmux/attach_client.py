@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gshtui.hosts.host_errors import HostError
-from gshtui.system.processes import start_child
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.processes import start_child
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.tmux import tmux_program
 from gshtui.tmux.quoting import command
 from gshtui.tmux.server import TmuxServer

@@ -16,8 +16,8 @@ from typing import cast
 
 from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLink, PreparedCommand
-from gshtui.system.processes import finish_start
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.processes import finish_start
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.tmux import tmux_program
 from gshtui.tmux.tmux_errors import TmuxError, from_host, program_missing
 

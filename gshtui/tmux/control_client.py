@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 
 from gshtui.hosts.host_link import HostLink
 from gshtui.hosts.remote_shell import path_line
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.control_parser import ControlParser
 from gshtui.tmux.one_shot import REMOTE_DEADLINE, Reply, TmuxQuestion

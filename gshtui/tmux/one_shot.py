@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.hosts.host_link import HostLink
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.panes import FORMAT
 from gshtui.tmux.quoting import quoted

@@ -11,7 +11,7 @@ import signal
 
 import psutil
 
-from gshtui.system.processes import running_processes, send_signal, terminate, wait_for_end
+from gshtui.system.processes.processes import running_processes, send_signal, terminate, wait_for_end
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.quoting import command
 from gshtui.tmux.tmux_connection import TmuxConnection

@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.linear_regex import Linear, LinearError, compile_linear
 from gshtui.tmux import marker as markers
 from gshtui.tmux.marker import Marker

@@ -19,8 +19,8 @@ from libtmux import exc
 from libtmux.common import tmux_cmd
 
 from gshtui.settings.paths import session_runtime_dir
-from gshtui.system import processes
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes import processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.tmux import tmux_program
 from gshtui.tmux.tmux_errors import TmuxError, from_reply, program_missing, timed_out
 

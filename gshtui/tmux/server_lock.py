@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 from gshtui.hosts.host_link import HostLink
-from gshtui.system.file_lock import LockHeld, file_lock
+from gshtui.system.files.file_lock import LockHeld, file_lock
 
 _WITHIN = 3.0
 _AGAIN = 0.004

@@ -14,9 +14,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Literal
 
 from gshtui.hosts.host_link import HostLink
-from gshtui.system.processes import end_processes
+from gshtui.system.processes.processes import end_processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on
-from gshtui.system.time_limit import time_limit
 from gshtui.tmux.control_client import ControlClient
 from gshtui.tmux.one_shot import DEADLINE, REMOTE_DEADLINE, OneShotTransport, Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN

@@ -23,9 +23,9 @@ from typing import Any, cast
 from aiohttp import WSMsgType, web
 
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.local_address import LocalAddress, is_loopback
+from gshtui.system.network.local_address import LocalAddress, is_loopback
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.web.web_access import PROTOCOL, Role, WebAccess
 from gshtui.web.web_window import Browser, WebWindow
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from gshtui.system.pty_process import PtyProcess
+from gshtui.system.processes.pty_process import PtyProcess
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 
 MOST_VIEWERS = 20
 KEPT = 600.0

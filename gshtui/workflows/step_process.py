@@ -21,8 +21,8 @@ from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.settings.settings_tables import Python as PythonSettings
 from gshtui.system.ids import new_id
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait
-from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.truncation import shorten
 from gshtui.tools.files.path_location import Location, locate

@@ -35,9 +35,9 @@ from gshtui.guard.approval.gate import Call
 from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.ids import new_id
-from gshtui.system.process_identity import this_process
+from gshtui.system.processes.process_identity import this_process
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait
-from gshtui.system.time_limit import time_limit
 from gshtui.text.glob_pattern import compile_glob
 from gshtui.text.sanitise import one_line
 from gshtui.workflows import templates

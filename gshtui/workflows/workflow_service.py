@@ -11,8 +11,8 @@ import msgspec
 
 from gshtui.bus.workflow_data import StepResult, WorkflowRunRow
 from gshtui.system.ids import new_id
-from gshtui.system.process_identity import Process, is_alive
-from gshtui.system.processes import end_call_processes
+from gshtui.system.processes.process_identity import Process, is_alive
+from gshtui.system.processes.processes import end_call_processes
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.workflows.definition import Value, WorkflowError
 from gshtui.workflows.parameters import given_words, values_of

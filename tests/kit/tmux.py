@@ -25,7 +25,7 @@ from typing import TypeVar
 import psutil
 import pytest
 
-from gshtui.system.processes import running_processes
+from gshtui.system.processes.processes import running_processes
 from gshtui.tmux.mirror import Frame
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError

@@ -40,7 +40,7 @@ from gshtui.programs.acp.acp_connection import AcpConnection
 from gshtui.programs.acp.acp_errors import AcpError
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
-from gshtui.system import process_identity
+from gshtui.system.processes import process_identity
 from tests.kit.native_agents import AGENT, RelayWindow, agent_process, kill, prepare_spec, relay_window, wait_for_exit
 from tests.kit.tmux import eventually
 from tests.kit.warm_program import shared

@@ -17,7 +17,7 @@ from gshtui.programs.pane.pane_writer import PaneWriter
 from gshtui.programs.profiles.profile import read
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
-from gshtui.system.process_tree import start_time
+from gshtui.system.processes.process_tree import start_time
 from gshtui.tmux.server import TmuxServer
 from tests.kit.asking_program import PROFILE
 from tests.kit.home import Home

@@ -23,7 +23,7 @@ from gshtui.programs.session.cli_session import CliSession, SessionError
 from gshtui.programs.session.status_watcher import CliStatus
 from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
-from gshtui.system.processes import running_processes
+from gshtui.system.processes.processes import running_processes
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.system.processes import wait_for_end
+from gshtui.system.processes.processes import wait_for_end
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Fault, Say

@@ -25,8 +25,8 @@ from gshtui.guard.people import new_person, people_file, write_people
 from gshtui.programs.hooks import hooks
 from gshtui.programs.profiles.profile import load
 from gshtui.store.record.store import Store
-from gshtui.system import process_tree
 from gshtui.system.ids import new_id
+from gshtui.system.processes import process_tree
 from gshtui.tmux.tmux_connection import TmuxConnection
 from tests.kit.fleet_harness import FleetHarness, echo_program, program_request, wait_for_status, wait_for_text
 from tests.kit.home import Home

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from gshtui.store.record.store import Store
-from gshtui.system.folder_watch import FolderWatch
-from gshtui.system.process_watch import ProcessWatch
+from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.processes.process_watch import ProcessWatch
 
-COVERS = ("gshtui.system.process_watch",)
+COVERS = ("gshtui.system.processes.process_watch",)
 
 WITHIN = 10.0
 WRITE = (

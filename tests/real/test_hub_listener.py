@@ -31,12 +31,12 @@ from gshtui.settings import paths
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.shell import event_table, hub_listener, hub_registry
 from gshtui.shell.hub_registry import HubEntry, HubRegistryError, SocketInUse
-from gshtui.system import peer
+from gshtui.system.network import peer
 from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.native_agents import AGENT, RelayWindow, prepare_spec, relay_window
 
-COVERS = ("gshtui.system.peer",)
+COVERS = ("gshtui.system.network.peer",)
 
 
 class Caller:

@@ -34,9 +34,9 @@ from gshtui.settings import paths
 from gshtui.settings.paths import config_file, data_dir
 from gshtui.shell.hub_registry import is_live
 from gshtui.store.record.store import Store
-from gshtui.system.file_lock import try_lock
+from gshtui.system.files.file_lock import try_lock
 from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.process_identity import is_alive, process_of, this_process
+from gshtui.system.processes.process_identity import is_alive, process_of, this_process
 from tests.kit.command import ROOT, command, environment, run_gsh
 from tests.kit.tmux import eventually, named_servers
 from tests.kit.warm_program import start_gsh
@@ -58,7 +58,7 @@ HOLDS_IT = """
 import signal, sys
 from pathlib import Path
 from gshtui.store.record.store import Store
-from gshtui.system.file_lock import try_lock
+from gshtui.system.files.file_lock import try_lock
 assert try_lock(Path(sys.argv[1])) is not None
 print("locked", flush=True)
 signal.pause()

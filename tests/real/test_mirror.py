@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.system.processes import running_processes
+from gshtui.system.processes.processes import running_processes
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.control_client import ControlClient
 from gshtui.tmux.frames import rows as frame_rows

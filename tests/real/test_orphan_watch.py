@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.system.processes import wait_for_end
+from gshtui.system.processes.processes import wait_for_end
 from gshtui.tools.shell.command_output import Capture, Spool
 from gshtui.tools.shell.shell_process import Start, run_supervised
 from tests.kit.command import ROOT

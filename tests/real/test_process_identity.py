@@ -15,8 +15,8 @@ import msgspec
 import pytest
 
 from gshtui.store.engine.store_errors import SessionHeld
-from gshtui.system import process_identity
-from gshtui.system.process_identity import Process, is_alive, this_process
+from gshtui.system.processes import process_identity
+from gshtui.system.processes.process_identity import Process, is_alive, this_process
 from tests.kit.home import Home
 from tests.kit.record import numbered_prompt, open_record, python_child, read_line
 

@@ -6,7 +6,7 @@ import asyncio
 
 import psutil
 
-from gshtui.system import process_tree
+from gshtui.system.processes import process_tree
 from tests.kit.tmux import eventually
 
 

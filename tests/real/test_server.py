@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.system.processes import running_processes
+from gshtui.system.processes.processes import running_processes
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError

@@ -30,7 +30,7 @@ from gshtui.shell.hub_registry import shells_socket_path
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions, make_shell_log
 from gshtui.store.record.store import Store
 from gshtui.store.tables.command_history import HistoryQuery
-from gshtui.system.peer import Peer
+from gshtui.system.network.peer import Peer
 from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.plugin_shell import PluginShell

@@ -19,7 +19,7 @@ from gshtui.fleet.commands.worktree_commands import FinishWorktree, TearDown, wo
 from gshtui.fleet.core.agent_calls import ArchiveAgent, ForkAgent, ListAgents, RestartAgent, UnarchiveAgent
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.store.record.store import Store
-from gshtui.system import process_tree
+from gshtui.system.processes import process_tree
 from gshtui.tools.git.worktree_finish import FinishedWorktree
 from gshtui.tools.git.worktree_setup import no_consent
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_status, wait_for_text

@@ -12,7 +12,7 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.fleet.core.agent_programs import Programs
-from gshtui.system.process_identity import start_of
+from gshtui.system.processes.process_identity import start_of
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home

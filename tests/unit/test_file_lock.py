@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.system.file_lock import LockHeld, blocking_lock, file_lock, try_lock
+from gshtui.system.files.file_lock import LockHeld, blocking_lock, file_lock, try_lock
 
 
 def test_one_has_it_at_a_time(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_parameters_and_questions_come_back() -> None:
     [
         {"%": "os:system", "of": {"command": "touch RAN"}},
         {"%": "subprocess:Popen", "of": {"args": ["touch", "RAN"]}},
-        {"%": "gshtui.system.processes:kill_child", "of": {}},
+        {"%": "gshtui.system.processes.processes:kill_child", "of": {}},
         {"%": "gshtui.system.plain_values:import_module", "of": {"name": "os"}},
         {"%": "gshtui.commands.registry:Registry", "of": {}},
         {"%": "gshtui.bus.shell_rows:Filter", "of": {"unknown": 1}},

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)

@@ -14,10 +14,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.system import processes
 from gshtui.system.environment import MARK
+from gshtui.system.processes import processes
 
-COVERS = ("gshtui.system.child_watcher",)
+COVERS = ("gshtui.system.processes.child_watcher",)
 
 
 async def started(script: str) -> asyncio.subprocess.Process:

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.system.proxy_routes import EnvironmentFaultError, ProxyRoute, check_certificates, faults, in_use, route_to
+from gshtui.system.network.proxy_routes import (
+    EnvironmentFaultError,
+    ProxyRoute,
+    check_certificates,
+    faults,
+    in_use,
+    route_to,
+)
 
 AWAY = "https://api.example.com/v1/messages"
 P = "http://proxy.example:3128"

@@ -22,7 +22,7 @@ from gshtui.programs.session.session_record import SessionRecord
 from gshtui.programs.status.evidence import Evidence, Rank
 from gshtui.programs.transcripts.finished_turn import FinishedTurn
 from gshtui.programs.transcripts.transcript_readers import TurnText
-from gshtui.system.process_identity import start_of
+from gshtui.system.processes.process_identity import start_of
 from tests.kit.tmux import eventually
 
 COVERS = (

@@ -7,8 +7,8 @@ import contextlib
 
 import pytest
 
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait
-from gshtui.system.time_limit import time_limit
 from tests.kit import source
 
 
@@ -60,5 +60,5 @@ async def test_a_cancellation_from_outside_is_none_of_its_own() -> None:
 
 
 def test_it_is_the_one_way_to_limit_a_wait() -> None:
-    own = "gshtui/system/time_limit.py"
+    own = "gshtui/system/processes/time_limit.py"
     assert [source.name(path) for path in source.files() if "asyncio.timeout" in path.read_text("utf-8")] == [own]

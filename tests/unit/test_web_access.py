@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.system.local_address import LocalAddress, is_loopback
+from gshtui.system.network.local_address import LocalAddress, is_loopback
 from gshtui.web.web_access import Role, WebAccess
 
-COVERS = ("gshtui.system.local_address",)
+COVERS = ("gshtui.system.network.local_address",)
 HERE = LocalAddress("127.0.0.1", 8_000)
 
 

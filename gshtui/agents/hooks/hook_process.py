@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from gshtui.agents.hooks.hook_set import Hook
 from gshtui.commands.declaration import CommandError
 from gshtui.guard.secrets.child_environment import command_environment
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.tools.shell.command_output import Capture, Spool
 from gshtui.tools.shell.shell_process import End, Start, run_in_sandbox, run_supervised

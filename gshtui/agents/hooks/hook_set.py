@@ -20,8 +20,8 @@ import msgspec
 from gshtui.settings import paths, plugins
 from gshtui.settings.settings_tables import HookEntry, Hooks
 from gshtui.settings.toml_file import read_bytes
-from gshtui.system import private_files
-from gshtui.system.file_lock import blocking_lock
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import blocking_lock
 from gshtui.system.struct_types import learned
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.linear_regex import Linear, LinearError, compile_linear

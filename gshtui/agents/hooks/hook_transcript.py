@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from gshtui.agents.hooks.tool_names import claude_name, their_arguments
 from gshtui.bus.messages import Block, Message, Text, ToolCall, ToolResult
 from gshtui.store.engine.store_errors import StoreError
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 _AT_ONCE = 500
 

@@ -23,7 +23,7 @@ from gshtui.context.log.blocks import subject_of
 from gshtui.context.log.conversation_log import ConversationLog, LogEntry
 from gshtui.context.log.tokens import block_tokens, text_tokens
 from gshtui.providers.port import Completed, Provider, ProviderError, Request
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.truncation import shorten
 
 HEADINGS = ("Progress", "Key decisions", "Files modified", "Remaining work", "Critical context")

@@ -64,8 +64,8 @@ from gshtui.providers.port import ProviderError
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
-from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.text.truncation import shorten
 

@@ -19,9 +19,9 @@ from gshtui.fleet.core.ports import FleetError
 from gshtui.guard.secrets.child_environment import named_variables
 from gshtui.providers.keyring_key import read_keyring
 from gshtui.settings.settings_tables import AccountSettings, AccountValue, GroupSettings
-from gshtui.system import processes
 from gshtui.system.caller_environment import caller_environ
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes import processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
 

@@ -16,8 +16,8 @@ from gshtui.bus.agent_data import ENDED_STATUSES, REMOTE, AgentRow, remote_socke
 from gshtui.hosts.host_link import HostLinks
 from gshtui.programs.profiles.profile import GENERIC
 from gshtui.settings.paths import runtime_dir
-from gshtui.system import process_tree
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes import process_tree
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError

@@ -25,8 +25,8 @@ from gshtui.fleet.core.ports import FleetError, FleetOptions, Launcher, MessageT
 from gshtui.guard.people import people_names
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import start_job
-from gshtui.system.time_limit import time_limit
 
 WRITE_EVERY = 0.25
 """Seconds for which changes of figures and statuses are batched before they are written."""

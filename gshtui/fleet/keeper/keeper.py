@@ -26,14 +26,14 @@ import msgspec
 from gshtui import __version__
 from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.settings import paths
-from gshtui.system import private_files
 from gshtui.system.environment import without_terminal
-from gshtui.system.file_lock import try_lock
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import try_lock
+from gshtui.system.files.open_descriptor import open_reader
 from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.open_descriptor import open_reader
-from gshtui.system.process_identity import Process, is_alive, process_of, this_process
+from gshtui.system.processes.process_identity import Process, is_alive, process_of, this_process
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
-from gshtui.system.time_limit import time_limit
 
 _STATE = "keeper.json"
 LOCK = "keeper.lock"

@@ -33,7 +33,7 @@ from gshtui.commands.shell_form import ShellForm, ShellGroup
 from gshtui.fleet.keeper import keeper, keeper_unit
 from gshtui.settings.model import Settings
 from gshtui.store.tables.name_lookup import agents_in, titles_held_in
-from gshtui.system import process_tree
+from gshtui.system.processes import process_tree
 from gshtui.text.sanitise import one_line
 
 _NONE = "No keeper runs."

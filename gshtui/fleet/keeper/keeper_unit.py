@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.settings import paths
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 _LABEL = "gsh-tui-hub"
 _WANTED = "default.target.wants"

@@ -46,9 +46,9 @@ from gshtui.fleet.lifecycle.reconciler import JournalReader, Reconciler
 from gshtui.fleet.lifecycle.waiting_line import WaitingLine
 from gshtui.store.engine.store_errors import PASSING, StoreError
 from gshtui.store.record.store import Store
-from gshtui.system import process_tree
+from gshtui.system.processes import process_tree
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import end_all
-from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:

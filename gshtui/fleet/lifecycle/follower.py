@@ -33,8 +33,8 @@ from gshtui.programs.status.look_pace import Pacer
 from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
 from gshtui.store.engine.store_errors import StoreError
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.tmux.watcher import PaneChange
 
 _LOOKS, _LOOK_EVERY = 15, 1.0

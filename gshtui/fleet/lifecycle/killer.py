@@ -21,10 +21,10 @@ from gshtui.fleet.core.agent_terminals import ended_changes
 from gshtui.fleet.core.fleet_context import FleetContext, is_away, is_over, out_of_reach
 from gshtui.fleet.core.ports import FleetError
 from gshtui.store.engine.store_errors import StoreError
-from gshtui.system import process_tree
-from gshtui.system.process_watch import ProcessWatch
+from gshtui.system.processes import process_tree
+from gshtui.system.processes.process_watch import ProcessWatch
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.tmux.tmux_errors import TmuxError
 
 STILL_EVERY, _STILL_RARELY = 0.5, 2.0

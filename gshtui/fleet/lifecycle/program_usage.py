@@ -25,7 +25,7 @@ from gshtui.providers.catalog import Catalog
 from gshtui.providers.port import Capabilities
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
-from gshtui.system.process_identity import start_of
+from gshtui.system.processes.process_identity import start_of
 
 
 @dataclass(slots=True)

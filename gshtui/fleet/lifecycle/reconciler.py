@@ -23,10 +23,10 @@ from gshtui.fleet.core.fleet_context import FleetContext, is_away, is_over
 from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.calm_look import until_calm_look
-from gshtui.system.process_identity import start_of
-from gshtui.system.process_watch import ProcessWatch
+from gshtui.system.processes.process_identity import start_of
+from gshtui.system.processes.process_watch import ProcessWatch
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import attempt, cancel_and_wait, keep_on
-from gshtui.system.time_limit import time_limit
 
 _PAGE = 1_000
 """Events that are read at once."""

@@ -43,7 +43,7 @@ from gshtui.guard.policy import shell_policy
 from gshtui.programs.profiles.profile import Profile, takes_code
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line, plain, visible
 from gshtui.tools.files import path_location

@@ -27,8 +27,8 @@ from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
 from gshtui.fleet.mail.transports import MailTransports
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import end_all
-from gshtui.system.time_limit import time_limit
 
 Follow = Callable[[str], Awaitable[None]]
 OUT_WITHIN = 90.0

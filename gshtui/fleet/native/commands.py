@@ -34,7 +34,7 @@ from gshtui.commands.schema import PLAIN, RARE
 from gshtui.fleet.core.spawn_parameters import SpawnParameters
 from gshtui.fleet.native.spec import SPAWN_AGENT
 from gshtui.system.ids import new_id
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import one_line, visible
 
 START_WITHIN = 600.0

@@ -33,7 +33,7 @@ from gshtui.shell import hub_registry
 from gshtui.shell.event_table import AGENT
 from gshtui.shell.hub_listener import HubConnection, HubListener
 from gshtui.shell.hub_registry import HubEntry, HubRegistryError
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 
 _WITHIN = 8.0
 """Seconds within which the agent must have found the line; it looks about every two."""

@@ -50,7 +50,7 @@ from gshtui.shell.event_table import AGENT, FACE
 from gshtui.shell.hub_listener import HubConnection, HubListener
 from gshtui.shell.hub_registry import HubEntry
 from gshtui.shell.line_stream import number_of
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 
 _TO_AGENTS = (
     PromptSubmitted,

@@ -21,7 +21,7 @@ from gshtui.guard.policy import sensitive_paths
 from gshtui.guard.rules.rule_book import GuardRule, RuleBook, RuleMatter, line_matter, parse_rules
 from gshtui.guard.rules.rule_paths import escaped
 from gshtui.system.ids import new_id
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.marked_words import unmarked
 from gshtui.text.sanitise import literal, one_line
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from gshtui.guard.rules.rule_book import GuardRule, parse_rules, rule_starts
 from gshtui.settings import paths
 from gshtui.settings.toml_file import read_bytes
-from gshtui.system import private_files
-from gshtui.system.file_lock import try_lock
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import try_lock
 
 _WAIT = 5.0
 """Seconds to wait for another process that changes the file."""

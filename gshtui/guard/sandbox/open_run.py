@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from gshtui.guard.sandbox.nested_files import NestedFiles, Remembered
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.text.sanitise import literal, one_line
 
 NOTES = "open-runs"

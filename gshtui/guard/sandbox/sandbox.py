@@ -34,7 +34,7 @@ from gshtui.guard.sandbox.root_files import root_files
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.sandbox_watch import floor_of, free_space
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.text.host_rules import HostRules
 
 _SECRETS = (

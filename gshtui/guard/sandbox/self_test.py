@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from gshtui.guard.sandbox.sandbox import PYTHON, ProjectSandbox
-from gshtui.system import processes
+from gshtui.system.processes import processes
 from gshtui.system.struct_types import learned
 
 _WITHIN = 10.0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.guard.sandbox.sandbox import PYTHON
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 _PROFILE = ("escapes.py", "sandbox.py", "sandbox_limits.py", "self_test.py", "system_call_filter.py")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
-from gshtui.system import environment, processes
+from gshtui.system import environment
 from gshtui.system.ids import new_id
+from gshtui.system.processes import processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:

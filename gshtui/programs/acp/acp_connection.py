@@ -23,9 +23,9 @@ from gshtui.programs.acp.acp_commands import program_name
 from gshtui.programs.acp.acp_errors import AcpError
 from gshtui.programs.acp.acp_transport import LineTransport
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.processes import start_child
+from gshtui.system.processes.processes import start_child
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line, plain
 
 if TYPE_CHECKING:

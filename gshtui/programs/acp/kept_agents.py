@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from gshtui.settings import paths
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.system.struct_types import learned
 
 FILE = "acp-agents.json"

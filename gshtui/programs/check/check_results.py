@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from gshtui.settings import paths
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.system.struct_types import learned
 
 STEPS = ("rest", "work", "question", "denial", "plan", "dialog", "text", "interrupt", "clear", "resume")

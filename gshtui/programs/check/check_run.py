@@ -24,9 +24,9 @@ from gshtui.programs.check.check_setup import read_setup
 from gshtui.programs.profiles.profile import Profile, own_folder
 from gshtui.programs.profiles.program_versions import ProgramVersions
 from gshtui.settings import paths
-from gshtui.system import processes
+from gshtui.system.processes import processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
-from gshtui.system.time_limit import time_limit
 
 _WITHIN = 420.0
 """Seconds that a whole check may take."""

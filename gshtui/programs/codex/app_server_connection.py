@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from gshtui.system.peer import peer_of
+from gshtui.system.network.peer import peer_of
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line
 

@@ -17,8 +17,8 @@ from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.hooks.hook_reports import spool_path
 from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.report_hook import request_pipe
-from gshtui.system import private_files
-from gshtui.system.open_descriptor import open_reader
+from gshtui.system.files import private_files
+from gshtui.system.files.open_descriptor import open_reader
 from gshtui.text.foreign_json import parse_foreign_json
 
 Behavior = Literal["allow", "deny"]

@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.status.status import HookEvent
-from gshtui.system import private_files
-from gshtui.system.folder_watch import FolderWatch
+from gshtui.system.files import private_files
+from gshtui.system.files.folder_watch import FolderWatch
 from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain

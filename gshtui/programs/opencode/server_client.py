@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 from gshtui.programs.opencode.server_address import ServerAddress
 from gshtui.programs.transcripts.program_transcript import mapping
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line
 

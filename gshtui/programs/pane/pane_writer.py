@@ -23,7 +23,7 @@ from gshtui.programs.screen.screen_reading import same_question
 from gshtui.programs.screen.text_wording import misunderstood, unfit, worded
 from gshtui.settings import paths
 from gshtui.system.face_mark import face_in_terminal
-from gshtui.system.file_lock import LockHeld, file_lock
+from gshtui.system.files.file_lock import LockHeld, file_lock
 from gshtui.tmux.marker import Marker
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.tmux_errors import TmuxError

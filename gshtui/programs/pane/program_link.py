@@ -17,8 +17,8 @@ from typing import Any, Protocol
 from gshtui.bus.agent_data import GuardMode, OpenQuestion
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on
-from gshtui.system.time_limit import time_limit
 
 
 class LinkedRequest(Protocol):

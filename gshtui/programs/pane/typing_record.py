@@ -14,8 +14,8 @@ from typing import Literal
 
 import msgspec
 
-from gshtui.system import private_files
-from gshtui.system.open_descriptor import open_reader
+from gshtui.system.files import private_files
+from gshtui.system.files.open_descriptor import open_reader
 from gshtui.system.struct_types import learned
 
 _LIMIT = 1024 * 1024

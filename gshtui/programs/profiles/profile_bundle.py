@@ -22,7 +22,7 @@ from typing import Any, cast
 from gshtui import __version__
 from gshtui.programs.profiles.profile_overlay import Table, overlaid
 from gshtui.settings.toml_file import load_toml, read_bytes
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 PROJECT_KEYS: tuple[str, ...] = ()
 """The project's own public keys, as minisign writes them. There is none yet."""

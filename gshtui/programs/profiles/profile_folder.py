@@ -16,9 +16,9 @@ from pathlib import Path
 from gshtui.programs.profiles.profile import LoadedProfiles, load, own_folder
 from gshtui.programs.profiles.profile_bundle import USED
 from gshtui.system.calm_look import until_calm_look
-from gshtui.system.folder_watch import FolderWatch
+from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on
-from gshtui.system.time_limit import time_limit
 
 _LOOK = 0.3
 """Seconds between two looks at the folder."""

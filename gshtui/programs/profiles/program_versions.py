@@ -20,9 +20,10 @@ import msgspec
 
 from gshtui.programs.profiles.profile import Profile
 from gshtui.settings import paths
-from gshtui.system import private_files, processes
+from gshtui.system.files import private_files
+from gshtui.system.processes import processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
-from gshtui.system.time_limit import time_limit
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.version_order import version_in
 

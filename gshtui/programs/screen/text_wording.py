@@ -9,8 +9,8 @@ import asyncio
 import shutil
 
 from gshtui.programs.profiles.profile import Profile
-from gshtui.system import processes
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes import processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import one_line, plain
 
 _WITHIN = 5.0

@@ -15,7 +15,7 @@ from gshtui.programs.opencode import server_launch
 from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import ConversationState, conversation_state, transcript_file
-from gshtui.system import processes
+from gshtui.system.processes import processes
 from gshtui.text.linear_regex import compile_linear
 
 RESUMED = "resumed its conversation"

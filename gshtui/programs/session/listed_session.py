@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from gshtui.programs.session.session_record import STATUSES, WAITS, SessionRecord, family_of
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
-from gshtui.system import processes
+from gshtui.system.processes import processes
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line

@@ -18,8 +18,8 @@ from gshtui.programs.profiles.profile import RecordKind
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.transcripts import claude_transcript, qwen_transcript
 from gshtui.programs.transcripts.transcript_readers import home_of
-from gshtui.system.folder_watch import FolderWatch
-from gshtui.system.process_identity import start_of
+from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.processes.process_identity import start_of
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line
 

@@ -23,8 +23,8 @@ from gshtui.programs.status.evidence import WORKING, Evidence, LiveSource, Rank
 from gshtui.programs.status.look_pace import Pacer, uneven
 from gshtui.programs.status.status import HookEvent, KnownStatus, StatusFacts, decide, hook_evidence
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on
-from gshtui.system.time_limit import time_limit
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange

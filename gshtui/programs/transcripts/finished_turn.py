@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.transcripts.transcript_readers import TurnText
-from gshtui.system.folder_watch import FolderWatch
+from gshtui.system.files.folder_watch import FolderWatch
 from gshtui.system.tasks import cancel_and_wait
 
 

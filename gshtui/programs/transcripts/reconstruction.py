@@ -30,7 +30,7 @@ from gshtui.programs.transcripts.program_transcript import (
 from gshtui.programs.transcripts.transcript_readers import READERS, stamp_of
 from gshtui.providers.port import Capabilities, estimate
 from gshtui.system.caller_environment import caller_environ
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 
 DEADLINE = 30.0
 """Seconds that finding and reading one transcript may take."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gshtui.settings.git_info import branch
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 
 FRESH = 2.0
 """Seconds for which a branch is believed."""

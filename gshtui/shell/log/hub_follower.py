@@ -21,9 +21,9 @@ from gshtui.shell.line_stream import BadLine, LineStream, of_line, to_line
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.command_history import HistoryQuery
-from gshtui.system.peer import peer_of
+from gshtui.system.network.peer import peer_of
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import start_job
-from gshtui.system.time_limit import time_limit
 
 CONNECT_WITHIN = 2.0
 """Seconds for the other hub to accept and welcome."""

@@ -24,11 +24,11 @@ from gshtui.shell.log.branch_cache import BranchCache
 from gshtui.shell.pairing import PairedLine, Pairing, PairingResult
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
-from gshtui.system import private_files
 from gshtui.system.calm_look import until_calm_look
-from gshtui.system.folder_watch import FolderWatch
+from gshtui.system.files import private_files
+from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import report
-from gshtui.system.time_limit import time_limit
 
 BATCH = 250
 """Most lines stored in one piece."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gshtui.shell.pairing import ShellInfo
-from gshtui.system.process_identity import Process, is_alive, start_of, this_process
+from gshtui.system.processes.process_identity import Process, is_alive, start_of, this_process
 
 
 def process_name(pid: int) -> str:

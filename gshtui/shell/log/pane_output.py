@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.shell.pairing import ShellInfo
 from gshtui.store.engine.store_errors import StoreError
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.tmux.one_shot import OneShotTransport

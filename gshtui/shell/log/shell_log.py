@@ -39,10 +39,10 @@ from gshtui.shell.spool import folder as spool_folder
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.system.calm_look import until_calm_look
-from gshtui.system.folder_watch import FolderWatch
-from gshtui.system.process_watch import ProcessWatch
+from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.processes.process_watch import ProcessWatch
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
-from gshtui.system.time_limit import time_limit
 
 LOOK_EVERY = 1.0
 """Seconds between two looks for shells that died and at the socket's place, at least."""

@@ -27,9 +27,9 @@ from gshtui.shell.pairing import ignore_filter
 from gshtui.shell.socket_lease import SocketLease
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
-from gshtui.system.peer import peer_of
+from gshtui.system.network.peer import peer_of
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
-from gshtui.system.time_limit import time_limit
 
 OWNER_WITHIN = 0.5
 """Seconds for the hub that shells report to."""

@@ -33,7 +33,7 @@ from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.command_history import HistoryQuery
 from gshtui.system.ids import new_id
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import plain
 from gshtui.text.truncation import shorten
 

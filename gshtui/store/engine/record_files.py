@@ -15,7 +15,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from gshtui.store.engine.store_errors import StoreError
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 LOCK_WAIT = 30.0
 """Seconds to wait for another process that is opening, migrating or recovering the record."""

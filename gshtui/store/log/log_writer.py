@@ -23,9 +23,9 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.settings import paths
 from gshtui.store.log.log_records import LOGGED, Record, Recorder
-from gshtui.system import private_files
+from gshtui.system.files import private_files
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import keep_on
-from gshtui.system.time_limit import time_limit
 
 KEPT_BACK = 20_000
 """Most records waiting while nothing can be written."""

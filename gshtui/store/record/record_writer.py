@@ -21,8 +21,8 @@ from gshtui.store.engine.migrations import VERSION
 from gshtui.store.engine.store_errors import StoreError, closed, from_sqlite, is_busy, spoils_all
 from gshtui.store.engine.table import Notice, Work
 from gshtui.store.record.database import Database
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import keep_on
-from gshtui.system.time_limit import time_limit
 
 T = TypeVar("T")
 

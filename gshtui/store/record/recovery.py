@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gshtui.store.engine import migrations
 from gshtui.store.engine.record_files import beside, with_companions
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 Prepare = Callable[[Path], sqlite3.Connection]
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gshtui.store.tables.shell_tables import ShellTables
     from gshtui.store.tables.usage_table import UsageTable
     from gshtui.store.tables.workflow_table import WorkflowTable
-    from gshtui.system.folder_watch import FolderWatch
+    from gshtui.system.files.folder_watch import FolderWatch
 
 CLOSE_DEADLINE = 10.0
 """Seconds to write the queue when the store closes."""
@@ -206,7 +206,7 @@ class Store:
     @cached_property
     def changes(self) -> FolderWatch:
         """Tells soon after each commit, of this process and all others, that something is new."""
-        from gshtui.system.folder_watch import FolderWatch
+        from gshtui.system.files.folder_watch import FolderWatch
 
         log = f"{self.path.name}-wal"
         return FolderWatch(self.path.parent, lambda name: name == log)

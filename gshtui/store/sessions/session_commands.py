@@ -40,8 +40,8 @@ from gshtui.store.sessions.session_listing import details_text, hits_text, sessi
 from gshtui.store.sessions.session_summary import AskModel, summarised
 from gshtui.store.tables.message_table import StoredMessage
 from gshtui.store.tables.session_table import SessionInfo
-from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.files import private_files
 
 Word = Literal["ls", "show", "resume", "rm", "export", "search", "summarise", "rename"]
 _FORMATS: dict[str, session_export.Format] = {

@@ -18,7 +18,7 @@ from gshtui.bus.agent_data import RESERVED_NAMES, AgentRow, SpawnRequest
 from gshtui.store.engine.encoding import clean_text, decoder
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.engine.table import Table
-from gshtui.system.process_identity import Process, is_alive, this_process
+from gshtui.system.processes.process_identity import Process, is_alive, this_process
 from gshtui.system.struct_types import learned
 from gshtui.text.plain_name import shape
 

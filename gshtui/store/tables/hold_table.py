@@ -16,8 +16,8 @@ from gshtui.store.engine.encoding import clean_text
 from gshtui.store.engine.store_errors import SessionHeld, StoreError, missing
 from gshtui.store.engine.table import ReadThread, Table, WriteQueue
 from gshtui.system.ids import new_id
-from gshtui.system.process_identity import Process, is_alive, this_process
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.process_identity import Process, is_alive, this_process
+from gshtui.system.processes.time_limit import time_limit
 
 
 class Holder(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from gshtui.bus.letter import OPEN, Letter
 from gshtui.store.engine.encoding import clean_text, decoder
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.engine.table import Table
-from gshtui.system.process_identity import Process, is_alive, this_process
+from gshtui.system.processes.process_identity import Process, is_alive, this_process
 
 _NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM mail)"
 _encoder = msgspec.json.Encoder()

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from gshtui.settings import paths
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 FOLDER = "python-states"
 

@@ -21,7 +21,7 @@ from gshtui.commands.declaration import Assessment, CommandError, Drawing, Effec
 from gshtui.python.interpreter import BlockEnd, Interpreter, InterpreterError
 from gshtui.python.interpreters import InterpreterOwner, Interpreters, ended_text, lost_text
 from gshtui.python.protocol import Done, Figure, ShownValue
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.system.ids import new_id
 from gshtui.text import markdown_table
 from gshtui.text.png_picture import PictureError, read_png

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
-from gshtui.system.open_descriptor import open_reader
+from gshtui.system.files.open_descriptor import open_reader
 
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SWAPPED = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)

@@ -21,10 +21,10 @@ from gshtui.commands.declaration import Assessment, CommandError, Effect, Invoca
 from gshtui.commands.schema import FOR_PEOPLE, PLAIN, RARE, ToolParameters, renamed
 from gshtui.guard.policy import sensitive_paths
 from gshtui.guard.secrets.child_environment import command_environment
-from gshtui.system import processes
+from gshtui.system.processes import processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait
-from gshtui.system.time_limit import time_limit
 from gshtui.text.glob_pattern import PatternError, compile_glob
 from gshtui.text.sanitise import literal, one_line, plain
 from gshtui.tools.files import path_location

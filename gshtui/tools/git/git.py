@@ -14,10 +14,10 @@ from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
 from gshtui.guard.secrets.child_environment import command_environment
-from gshtui.system import processes
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.expected_error import ProgramMissing
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes import processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import plain
 
 _SAFE = (

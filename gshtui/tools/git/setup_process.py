@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.guard.secrets.child_environment import agent_environment, command_environment
-from gshtui.system import processes
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes import processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:

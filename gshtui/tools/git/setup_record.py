@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from gshtui.system import private_files
-from gshtui.system.open_descriptor import open_reader
+from gshtui.system.files import private_files
+from gshtui.system.files.open_descriptor import open_reader
 from gshtui.system.struct_types import learned
 from gshtui.text.sanitise import plain
 

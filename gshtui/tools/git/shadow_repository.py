@@ -22,11 +22,12 @@ from typing import Literal
 from gshtui.commands.declaration import CommandError
 from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.settings import paths
-from gshtui.system import private_files, processes
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.expected_error import ExpectedError, ProgramMissing
-from gshtui.system.file_lock import LockHeld, file_lock
-from gshtui.system.time_limit import time_limit
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import LockHeld, file_lock
+from gshtui.system.processes import processes
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.tools.git import shadow_seed
 from gshtui.tools.git.git import git

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.tools.git.git import git
 
 LINKED = "linked"

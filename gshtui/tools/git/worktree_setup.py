@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval.gate import Call, Gate
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.system.ids import new_id
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import one_line, plain, visible
 from gshtui.tools.git import setup_record
 from gshtui.tools.git.setup_process import REFUSED, place_of, run_process

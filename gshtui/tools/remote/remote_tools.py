@@ -25,9 +25,9 @@ from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLink, PreparedCommand
 from gshtui.hosts.host_package import MISSING, call_script, not_installed
 from gshtui.system.ids import new_id
-from gshtui.system.processes import kill_child, start_child
+from gshtui.system.processes.processes import kill_child, start_child
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools.remote import remote_calls
 from gshtui.tools.remote.remote_calls import (

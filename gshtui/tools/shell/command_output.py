@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import Sanitiser
 from gshtui.text.truncation import Gap, is_too_long, marker, original_size, shorten
 from gshtui.tools.files.file_type import describe, is_binary

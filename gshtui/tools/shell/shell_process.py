@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from gshtui.commands.declaration import SandboxUse
-from gshtui.system import processes
 from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
-from gshtui.system.orphan_watch import dies_with_us
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes import processes
+from gshtui.system.processes.orphan_watch import dies_with_us
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.tools.files import file_access
 from gshtui.tools.shell.command_output import Capture
 

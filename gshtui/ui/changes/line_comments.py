@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from gshtui.settings.paths import state_dir
-from gshtui.system import private_files
-from gshtui.system.file_lock import blocking_lock
-from gshtui.system.open_descriptor import open_reader
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import blocking_lock
+from gshtui.system.files.open_descriptor import open_reader
 from gshtui.system.struct_types import learned
 from gshtui.text.diff_rows import DiffRow
 

@@ -24,8 +24,8 @@ from gshtui.bus.shell_rows import Filter, Span
 from gshtui.bus.subscription import Batch, fold_events
 from gshtui.client.window_protocol import NotReady
 from gshtui.system.faults import Breaker, Fault
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import report_unexpected, start_job
-from gshtui.system.time_limit import time_limit
 from gshtui.ui.kit.garbage_collector import GarbageCollector
 from gshtui.ui.kit.hub_port import HubPort, MakeHub, OpenRequest, Result, Stored
 

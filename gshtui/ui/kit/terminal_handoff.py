@@ -18,7 +18,7 @@ from typing import Any
 from textual.app import App, SuspendNotSupported
 
 from gshtui.system.editor_command import EditorError, editor_argv, editor_failure
-from gshtui.system.processes import start_child
+from gshtui.system.processes.processes import start_child
 
 
 @contextmanager

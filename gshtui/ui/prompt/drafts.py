@@ -16,9 +16,9 @@ from typing import cast
 import msgspec
 from textual.timer import Timer
 
-from gshtui.system import private_files
-from gshtui.system.file_lock import try_lock
-from gshtui.system.open_descriptor import open_reader
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import try_lock
+from gshtui.system.files.open_descriptor import open_reader
 from gshtui.system.tasks import start_job
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.settings import paths
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 if TYPE_CHECKING:
     from gshtui.agents.personas import Persona

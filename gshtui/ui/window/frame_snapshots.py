@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.settings.paths import state_dir
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widgets.tabs import TabBar
 from gshtui.ui.window.first_frame import FORMAT, snapshot_name

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.settings.paths import FolderError, state_dir
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 from gshtui.ui.kit.bridge import Bridge
 from gshtui.ui.kit.drawing.themes import DARK, ThemedApp
 from gshtui.ui.window.notifications import Attention

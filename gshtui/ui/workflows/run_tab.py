@@ -13,7 +13,7 @@ from textual.content import Content
 
 from gshtui.bus.event import Event
 from gshtui.bus.workflow_data import StepResult, StepState, WorkflowRunRow
-from gshtui.system.process_identity import this_process
+from gshtui.system.processes.process_identity import this_process
 from gshtui.text.sanitise import one_line, plain
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.keys.key_table import bind

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from gshtui.system.deadline import DeadlinePassed, deadline
+from gshtui.system.processes.deadline import DeadlinePassed, deadline
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer

@@ -13,7 +13,7 @@ import signal
 from collections.abc import Callable
 from functools import partial
 
-from gshtui.system.processes import kill_calls
+from gshtui.system.processes.processes import kill_calls
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _LEAVES_WITHIN = 10.0

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gshtui.media.attachment import MOST_SENT
 from gshtui.media.clipboard_picture import PICTURE_TYPES
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.time_limit import time_limit
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import CleanText, clean_text, plain
 from gshtui.ui.kit.textual.driver import ReadingDriver, write_sequence
 from gshtui.ui.kit.textual.input_parser import InputParser

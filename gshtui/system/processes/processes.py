@@ -19,8 +19,8 @@ from typing import IO, TYPE_CHECKING, TypeVar
 
 from gshtui.system.environment import MARK
 from gshtui.system.expected_error import ProgramMissing
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import start_job
-from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
     import psutil
@@ -84,7 +84,7 @@ async def start_child(
 def _await_ends_without_threads() -> None:
     """Have asyncio learn of a child's end from the kernel, as it does from Python 3.12 on, not by a thread for each."""
     if sys.version_info < (3, 12) and sys.platform == "linux":
-        from gshtui.system.child_watcher import KernelChildWatcher
+        from gshtui.system.processes.child_watcher import KernelChildWatcher
 
         asyncio.set_child_watcher(KernelChildWatcher())  # pyright: ignore[reportDeprecated]
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import httpx2
 
 from gshtui.system.caller_environment import caller_environ
-from gshtui.system.proxy_routes import ProxyRoute, certificates_named, check_certificates, route_to
+from gshtui.system.network.proxy_routes import ProxyRoute, certificates_named, check_certificates, route_to
 
 
 class RoutedTransport(httpx2.AsyncBaseTransport):

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gshtui.system.environment import AGENT, MARK
-from gshtui.system.process_identity import start_of
+from gshtui.system.processes.process_identity import start_of
 
 Identity = tuple[int, float]
 """(pid, start time) of one process, unambiguous while the machine runs."""

@@ -12,7 +12,7 @@ import os
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
-from gshtui.system import private_files
+from gshtui.system.files import private_files
 
 _EVERY = 0.05
 """Seconds between attempts."""

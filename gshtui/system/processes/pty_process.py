@@ -17,9 +17,9 @@ import termios
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from gshtui.system.processes import start_child
+from gshtui.system.processes.processes import start_child
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.system.time_limit import time_limit
 
 _CHUNK = 64 * 1024
 _ENDS_WITHIN = 2.0

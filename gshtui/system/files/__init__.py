@@ -1,0 +1,1 @@
+"""Private files and folders, locks on them, and watches."""

@@ -1,0 +1,1 @@
+"""Child processes: started in one way, watched, limited, ended with all that they started."""
