@@ -294,6 +294,17 @@ def test_what_passes_on_the_screen_is_never_rest(rank: Rank) -> None:
         assert statuses.decide(CLAUDE, (says(rank, "idle", 60),), seen, NOW).status == "thinking"
 
 
+@pytest.mark.parametrize("rank", LIVE)
+def test_a_persons_own_clock_below_the_input_ends_no_rest_that_is_told(rank: Rank) -> None:
+    """Where nothing tells, or only a hook once did, it stays a doubt."""
+    rows = ["● Done.", "", "─" * 80, "❯ ", "─" * 80, "  main · session (1h 2m 9s)", "  ⏸ manual mode on"]
+    reading = read_screen(CLAUDE, rows, "✳ Claude Code")
+    seen = StatusFacts(started=1.0, moved=NOW, since=NOW - 20, counted=NOW - 1, reading=reading, ready=True)
+    known = statuses.decide(CLAUDE, (says(rank, "idle", 60),), seen, NOW)
+    assert (known.status == "idle" and known.sure) == (rank > Rank.HOOK), known
+    assert statuses.decide(CLAUDE, (), seen, NOW).status == "thinking"
+
+
 def with_new_words(profile: Profile) -> Profile:
     """The profile of a program all of whose words have changed but those of its input."""
     return msgspec.structs.replace(profile, rules=profile.rules[-1:])

@@ -107,6 +107,8 @@ class ScreenReading:
     """What something on the screen says, whatever the rules say, that forbids to call it rest."""
     counts: str = ""
     """The row with a time that passes, if that is what contradicts: for as long as it does pass."""
+    aside: bool = False
+    """That row is below the input, where a person may have a clock."""
     ended: str = ""
     """The row which shows that the last turn is over: it was finished, or interrupted."""
     echo: str = ""
@@ -236,8 +238,11 @@ def _unless_contradicted(
         if search(_ANSWERABLE, row):
             return dataclasses.replace(found, contradicts="waiting", doing=_UNREADABLE, row=row)
         return dataclasses.replace(found, contradicts="thinking", row=row)
-    if row := next((line for line in reversed(rows[-_AROUND:]) if search(_PASSES, line)), ""):
-        return dataclasses.replace(found, contradicts="thinking", counts=row, row=found.row or row)
+    over = (*profile.rest.done, *profile.rest.interrupted)  # what a turn took passes no more
+    passing = (line for line in reversed(rows[-_AROUND:]) if search(_PASSES, line))
+    if row := next((line for line in passing if not any(search(mark, line) for mark in over)), ""):
+        aside = place is not None and row in footer
+        return dataclasses.replace(found, contradicts="thinking", counts=row, aside=aside, row=found.row or row)
     return found
 
 

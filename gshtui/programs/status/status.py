@@ -284,7 +284,8 @@ def _against_rest(
         if grows and told.final:
             return _rest_of_this_turn(told, facts, now)
         return seen  # what it has written so far may not be all, and it is read only while no work is to be seen
-    if seen.source == "activity":
+    # A time that passes below the input may be a person's own clock, and what is read anew all the time knows better.
+    if seen.source == "activity" or (facts.reading.aside and seen.source == "screen" and told.rank > Rank.HOOK):
         return _rest_of_this_turn(told, facts, now)
     lasted = now - max(seen.at, told.at)
     if lasted >= profile.timing.veto or seen.at > told.at + profile.timing.veto:
