@@ -307,7 +307,7 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             (
                 _QWEN,
                 *_QWEN_BUSY,
-                Step("command", "waiting", text="do:touch", until="Yes, allow once|allow once"),
+                Step("command", "waiting", keys=("C-u",), text="do:touch", until="Yes, allow once|allow once"),
                 Step("denied", "idle", keys=("Escape",), until="Type your message", steady=1.0),
                 Step("small-edit", "waiting", text="do:small", until="allow once"),
                 Step("denied", "idle", keys=("Escape",), until="Type your message", steady=1.0),
@@ -325,7 +325,7 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             (
                 _QWEN,
                 *_QWEN_BUSY,
-                Step("plan", "waiting", text="do:plan", until="proceed|allow once|Yes", steady=1.0),
+                Step("plan", "waiting", keys=("C-u",), text="do:plan", until="proceed|allow once|Yes", steady=1.0),
             ),
             set_up=_qwen_mode("plan"),
         ),
@@ -334,7 +334,14 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             (
                 _QWEN,
                 *_QWEN_BUSY,
-                Step("edited", "idle", text="do:small", until=r"has run\.[\s\S]*Type your message", steady=1.0),
+                Step(
+                    "edited",
+                    "idle",
+                    keys=("C-u",),
+                    text="do:small",
+                    until=r"has run\.[\s\S]*Type your message",
+                    steady=1.0,
+                ),
                 Step("command", "waiting", text="do:touch", until="allow once"),
             ),
             set_up=_qwen_mode("auto-edit"),
@@ -344,7 +351,7 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             (
                 _QWEN,
                 *_QWEN_BUSY,
-                Step("tool", "thinking", text="do:sleep", until="esc to cancel", steady=0, after=0.5),
+                Step("tool", "thinking", keys=("C-u",), text="do:sleep", until="esc to cancel", steady=0, after=0.5),
                 Step("ran", "idle", until=r"has run\.[\s\S]*Type your message", steady=1.0),
                 Step("one-question", "waiting", text="do:ask", until="Which colour", steady=1.0, optional=True),
             ),
@@ -355,7 +362,7 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             (
                 _QWEN,
                 *_QWEN_BUSY,
-                Step("command", "waiting", text="do:touch", until="allow once|proceed", optional=True),
+                Step("command", "waiting", keys=("C-u",), text="do:touch", until="allow once|proceed", optional=True),
             ),
         ),
     ),
