@@ -34,9 +34,9 @@ from gshtui.context.log.call_pairing import distinct
 from gshtui.context.views import ContextError
 from gshtui.media.attachment import AttachmentError, attach
 from gshtui.media.mentions import MOST_ATTACHED
-from gshtui.providers import media_notes
 from gshtui.providers.port import Capabilities, Completed, ProviderError
-from gshtui.providers.request_hash import hash_of_body
+from gshtui.providers.wire import media_notes
+from gshtui.providers.wire.request_hash import hash_of_body
 from gshtui.python.python_blocks import OUTPUT, is_block_call
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.ids import new_id

@@ -33,7 +33,7 @@ from gshtui.context.log.ports import ContextStore
 from gshtui.context.log.tokens import Correction
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from gshtui.providers.port import Capabilities, Delta, Provider, ProviderError, Request
-from gshtui.providers.request_hash import text_of, was_sent
+from gshtui.providers.wire.request_hash import text_of, was_sent
 from gshtui.store.engine.store_errors import StoreError
 
 

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from gshtui.providers.adapters.ollama import address
+from gshtui.providers.adapters.openai_client import OPENROUTER
 from gshtui.providers.catalog import Catalog
-from gshtui.providers.cloud_access import CLOUDS, CloudAccess, CloudTable, cloud_access, no_place
-from gshtui.providers.cloud_access import LABELS as CLOUD_LABELS
-from gshtui.providers.ollama import address
-from gshtui.providers.openai_client import OPENROUTER
 from gshtui.providers.port import Provider, ProviderError
-from gshtui.providers.provider_errors import no_key
-from gshtui.providers.sdk_connection import Endpoint
+from gshtui.providers.wire.cloud_access import CLOUDS, CloudAccess, CloudTable, cloud_access, no_place
+from gshtui.providers.wire.cloud_access import LABELS as CLOUD_LABELS
+from gshtui.providers.wire.provider_errors import no_key
+from gshtui.providers.wire.sdk_connection import Endpoint
 
 APIS = ("anthropic", "openai", "gemini", "openrouter", "azure", "bedrock", "vertex", "ollama")
 """In the order in which keys are searched."""
@@ -205,28 +205,28 @@ def make_provider(candidate: ProviderCandidate, catalog: Catalog) -> Provider:
     )
     match candidate.api:
         case "bedrock":
-            from gshtui.providers.anthropic import Anthropic
-            from gshtui.providers.claude_clouds import Bedrock
+            from gshtui.providers.adapters.anthropic import Anthropic
+            from gshtui.providers.adapters.claude_clouds import Bedrock
 
             return Anthropic(place, Bedrock(place))
         case "vertex":
-            from gshtui.providers.vertex import Vertex
+            from gshtui.providers.adapters.vertex import Vertex
 
             return Vertex(place)
         case "azure" | "openrouter":
-            from gshtui.providers.openai_chat import OpenAIChat
+            from gshtui.providers.adapters.openai_chat import OpenAIChat
 
             return OpenAIChat(place)
         case "anthropic":
-            from gshtui.providers.anthropic import Anthropic
+            from gshtui.providers.adapters.anthropic import Anthropic
 
             return Anthropic(place)
         case "gemini":
-            from gshtui.providers.gemini import Gemini
+            from gshtui.providers.adapters.gemini import Gemini
 
             return Gemini(place)
         case "ollama":
-            from gshtui.providers.ollama import Ollama
+            from gshtui.providers.adapters.ollama import Ollama
 
             return Ollama(place)
         case _:
@@ -261,9 +261,9 @@ def _openai(place: Endpoint) -> Provider:
 
     host = urlsplit(place.base_url).hostname or ""
     if not place.base_url or host == "api.openai.com" or host.endswith(".api.openai.com"):
-        from gshtui.providers.openai_responses import OpenAIResponses
+        from gshtui.providers.adapters.openai_responses import OpenAIResponses
 
         return OpenAIResponses(place)
-    from gshtui.providers.openai_chat import OpenAIChat
+    from gshtui.providers.adapters.openai_chat import OpenAIChat
 
     return OpenAIChat(place)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gshtui.providers.adapters.ollama import Ollama
 from gshtui.providers.candidates import (
     HOSTS,
     LABELS,
@@ -20,7 +21,6 @@ from gshtui.providers.candidates import (
     make_provider,
 )
 from gshtui.providers.catalog import Catalog, Model
-from gshtui.providers.ollama import Ollama
 from gshtui.providers.plugin_providers import make_offered, plugin_offers
 from gshtui.providers.port import Provider, ProviderError
 from gshtui.providers.probe import compatible_models, ollama_models

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gshtui.bus.messages import Block, Message, Role, Text
-from gshtui.providers.anthropic import Anthropic
+from gshtui.providers.adapters.anthropic import Anthropic
+from gshtui.providers.adapters.gemini import Gemini
+from gshtui.providers.adapters.ollama import Ollama
+from gshtui.providers.adapters.openai_chat import OpenAIChat
+from gshtui.providers.adapters.openai_responses import OpenAIResponses
 from gshtui.providers.catalog import Catalog
-from gshtui.providers.gemini import Gemini
-from gshtui.providers.ollama import Ollama
-from gshtui.providers.openai_chat import OpenAIChat
-from gshtui.providers.openai_responses import OpenAIResponses
 from gshtui.providers.port import (
     CallPart,
     Completed,
@@ -25,8 +25,8 @@ from gshtui.providers.port import (
     ThinkingPart,
     ToolSpec,
 )
-from gshtui.providers.retry import Backoff
-from gshtui.providers.sdk_connection import Deadlines, Endpoint
+from gshtui.providers.wire.retry import Backoff
+from gshtui.providers.wire.sdk_connection import Deadlines, Endpoint
 from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import base_url, loopback
 from tests.kit.loopback.script import Answer

@@ -53,7 +53,7 @@ ROOMS = (
     "tmux",
 )
 """What commands load."""
-SDKS = ("anthropic._client", "openai.resources.responses", "gshtui.providers.anthropic")
+SDKS = ("anthropic._client", "openai.resources.responses", "gshtui.providers.adapters.anthropic")
 """What a request to most providers loads."""
 _LENGTH = 8
 """Digits in front of a request."""

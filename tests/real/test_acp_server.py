@@ -106,7 +106,9 @@ async def served(
     folder: Path, script: Any, *arguments: str, answer: str = "once", argv: Sequence[str] = ()
 ) -> AsyncGenerator[Served]:
     """The agent as a program, with these answers of its model. `argv`: in place of a fork of one that is loaded."""
-    argv = argv or warm_program.shared("acp", "gshtui.acp_server.acp_server", "gshtui.providers.anthropic").argv()
+    argv = (
+        argv or warm_program.shared("acp", "gshtui.acp_server.acp_server", "gshtui.providers.adapters.anthropic").argv()
+    )
     async with loopback("anthropic", script, strict=False) as provider:
         env = environment() | variables("anthropic", provider.url)
         process = await asyncio.create_subprocess_exec(

@@ -20,9 +20,9 @@ from gshtui.media import attachment, media_files, media_process
 from gshtui.media.attachment import AttachmentError, attach, small_png
 from gshtui.media.media_kind import media_type
 from gshtui.media.media_tokens import MediaRule
-from gshtui.providers.media_notes import beyond_limits, instead_of
 from gshtui.providers.port import Capabilities
-from gshtui.providers.wire_history import turns
+from gshtui.providers.wire.media_notes import beyond_limits, instead_of
+from gshtui.providers.wire.wire_history import turns
 from gshtui.text.png_picture import read_png
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Say
@@ -37,7 +37,7 @@ COVERS = (
     "gshtui.media.media_process",
     "gshtui.media.media_tokens",
     "gshtui.media.mentions",
-    "gshtui.providers.media_notes",
+    "gshtui.providers.wire.media_notes",
 )
 
 

@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gshtui.bus.messages import Thinking, ToolResult
-from gshtui.providers import claude_clouds
+from gshtui.providers.adapters import claude_clouds
 from gshtui.providers.port import Provider, ProviderError, Retrying
-from gshtui.providers.request_hash import was_sent
 from gshtui.providers.selection import choose_model, usable
+from gshtui.providers.wire.request_hash import was_sent
 from gshtui.settings.model import Settings
 from tests.kit.loopback.clouds import AzureSpeech, BedrockSpeech, VertexClaudeSpeech, VertexGeminiSpeech
 from tests.kit.loopback.openai_chat import ChatSpeech
@@ -30,9 +30,9 @@ from tests.kit.loopback.speech import Speech
 from tests.kit.providers import make_message, make_request, receive_stream
 
 COVERS = (
-    "gshtui.providers.claude_clouds",
-    "gshtui.providers.cloud_access",
-    "gshtui.providers.vertex",
+    "gshtui.providers.adapters.claude_clouds",
+    "gshtui.providers.wire.cloud_access",
+    "gshtui.providers.adapters.vertex",
 )
 
 ANSWER: Answer = [Think("Hm."), Say("Größe 😀"), Call("read", {"path": "ä b.py"})]

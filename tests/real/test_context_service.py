@@ -17,7 +17,7 @@ from gshtui.context.views import ContextError
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
-from gshtui.providers.openai_responses import OpenAIResponses
+from gshtui.providers.adapters.openai_responses import OpenAIResponses
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from tests.kit.context_harness import SUMMARY

@@ -15,7 +15,7 @@ from gshtui.commands.declaration import UsageError
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
-from gshtui.providers.openai_responses import OpenAIResponses
+from gshtui.providers.adapters.openai_responses import OpenAIResponses
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import loopback, variables

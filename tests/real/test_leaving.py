@@ -40,7 +40,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
-from gshtui.providers.http_client import WatchedClient
+from gshtui.providers.wire.http_client import WatchedClient
 from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.system.expected_error import ExpectedError

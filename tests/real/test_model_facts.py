@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+from gshtui.providers.adapters.openai_chat import OpenAIChat
 from gshtui.providers.catalog import Catalog, plain_name
 from gshtui.providers.model_facts import FACTS_FILE, FactsError, forget_facts, keep_facts, read_facts
-from gshtui.providers.openai_chat import OpenAIChat
-from gshtui.providers.sdk_connection import Endpoint
+from gshtui.providers.wire.sdk_connection import Endpoint
 from gshtui.settings import paths
 from tests.kit.warm_program import run_gsh
 

@@ -12,12 +12,12 @@ from tests.kit.loopback.script import Call, Ends, Fault, Say, Spent, Strange, Th
 from tests.kit.providers import APIS, make_message, make_request, provider_with_loopback, receive_stream
 
 COVERS = (
-    "gshtui.providers.answer_builder",
-    "gshtui.providers.anthropic",
-    "gshtui.providers.gemini",
-    "gshtui.providers.ollama",
-    "gshtui.providers.openai_chat",
-    "gshtui.providers.openai_responses",
+    "gshtui.providers.wire.answer_builder",
+    "gshtui.providers.adapters.anthropic",
+    "gshtui.providers.adapters.gemini",
+    "gshtui.providers.adapters.ollama",
+    "gshtui.providers.adapters.openai_chat",
+    "gshtui.providers.adapters.openai_responses",
 )
 
 EVERY = pytest.mark.parametrize("api", APIS)

@@ -13,10 +13,10 @@ import pytest
 
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.context.assembly.system_section import system_sections
+from gshtui.providers.adapters.ollama import Ollama
 from gshtui.providers.offline import OfflineProvider
-from gshtui.providers.ollama import Ollama
 from gshtui.providers.port import Request
-from gshtui.providers.request_hash import encodings, hash_of, text_of, was_sent
+from gshtui.providers.wire.request_hash import encodings, hash_of, text_of, was_sent
 from tests.kit.loopback.script import Call, Fault, Say, Think
 from tests.kit.loopback.speech import sign
 from tests.kit.providers import (
@@ -30,7 +30,7 @@ from tests.kit.providers import (
     receive_stream,
 )
 
-COVERS = ("gshtui.providers.request_hash",)
+COVERS = ("gshtui.providers.wire.request_hash",)
 
 EVERY = pytest.mark.parametrize("api", APIS)
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256))).decode()

@@ -11,7 +11,7 @@ import pytest
 from gshtui.bus.messages import Thinking, ToolResult
 from gshtui.providers.candidates import warm
 from gshtui.providers.port import Completed, ProviderError, TextPart
-from gshtui.providers.sdk_connection import Deadlines
+from gshtui.providers.wire.sdk_connection import Deadlines
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Call, Fault, Say, Step, Think
 from tests.kit.providers import (
@@ -26,10 +26,10 @@ from tests.kit.providers import (
 )
 
 COVERS = (
-    "gshtui.providers.http_client",
-    "gshtui.providers.openai_client",
-    "gshtui.providers.provider_errors",
-    "gshtui.providers.sdk_connection",
+    "gshtui.providers.wire.http_client",
+    "gshtui.providers.adapters.openai_client",
+    "gshtui.providers.wire.provider_errors",
+    "gshtui.providers.wire.sdk_connection",
 )
 
 EVERY = pytest.mark.parametrize("api", APIS)

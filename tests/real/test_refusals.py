@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from gshtui.bus.messages import Message, Thinking, ToolCall, ToolResult
-from gshtui.providers.openai_chat import FIELDS
+from gshtui.providers.adapters.openai_chat import FIELDS
 from gshtui.providers.port import Provider, ProviderError
-from gshtui.providers.refusals import Refusals
+from gshtui.providers.wire.refusals import Refusals
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say, Think
 from tests.kit.loopback.server import Loopback
@@ -113,7 +113,7 @@ async def test_a_refused_field_is_known_at_the_next_start_for_some_days(
         await receive_stream(provider, make_request(api, temperature=0.5))
         if passed:
             later = time.time() + 8 * 86_400
-            monkeypatch.setattr("gshtui.providers.learnt_windows.time.time", lambda: later)
+            monkeypatch.setattr("gshtui.providers.wire.learnt_windows.time.time", lambda: later)
         before = len(server.chats)
         again = make_provider(api, server.url)
         assert (await receive_stream(again, make_request(api, temperature=0.5))).text == "fine"

@@ -11,8 +11,8 @@ from gshtui.headless.diagnosis import examine_network
 from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnection
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import NobodyAnswers, ToolCaller
-from gshtui.providers import http_client
 from gshtui.providers.port import ProviderError
+from gshtui.providers.wire import http_client
 from gshtui.settings.settings_tables import McpServer
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Say

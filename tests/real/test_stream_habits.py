@@ -15,8 +15,8 @@ from typing import Any, cast
 import pytest
 
 from gshtui.bus.messages import Text, Thinking
-from gshtui.providers.answer_builder import LONGEST
 from gshtui.providers.port import Completed, Provider, ProviderError, TextPart
+from gshtui.providers.wire.answer_builder import LONGEST
 from tests.kit.loopback.apis import SPEECHES
 from tests.kit.loopback.script import Answer, Call, Say, Step
 from tests.kit.loopback.server import Loopback
@@ -24,7 +24,7 @@ from tests.kit.loopback.speech import Frame
 from tests.kit.providers import APIS, ReceivedStream, make_provider, make_request, receive_stream
 from tests.kit.storms import combined
 
-COVERS = ("gshtui.providers.event_stream", "gshtui.providers.tagged_thoughts")
+COVERS = ("gshtui.providers.wire.event_stream", "gshtui.providers.wire.tagged_thoughts")
 
 EVERY = pytest.mark.parametrize("api", APIS)
 Habit = Callable[[list[bytes]], Iterable[bytes]]

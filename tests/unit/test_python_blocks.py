@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
 from gshtui.providers.port import Capabilities
-from gshtui.providers.wire_history import turns
+from gshtui.providers.wire.wire_history import turns
 from gshtui.python.python_blocks import OUTPUT, block_calls, is_block_call, python_blocks
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from gshtui.providers.port import Delta, ProviderError, Request, Retrying, TextPart
-from gshtui.providers.retry import Backoff, retried
+from gshtui.providers.wire.retry import Backoff, retried
 
 ASKED = Request("m", (), ())
 

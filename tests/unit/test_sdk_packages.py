@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.providers import sdk_packages
-from gshtui.providers.sdk_packages import load_by_pieces, reexports
+from gshtui.providers.wire import sdk_packages
+from gshtui.providers.wire.sdk_packages import load_by_pieces, reexports
 
 FILES = {
     "__init__.py": "len('')\nfrom . import kinds\nfrom .client import Client\nfrom .extra import *\nready = [Client]\n",
@@ -115,8 +115,8 @@ def test_anthropics_sdk_streams_and_fails_with_a_twentieth_of_itself() -> None:
     code = """if True:
         import asyncio, sys
         import httpx2
-        from gshtui.providers.provider_errors import ErrorOrigin
-        from gshtui.providers.sdk_connection import imported
+        from gshtui.providers.wire.provider_errors import ErrorOrigin
+        from gshtui.providers.wire.sdk_connection import imported
         sdk = asyncio.run(imported("anthropic", ErrorOrigin("Anthropic", "", "", "")))
         client = sdk.AsyncAnthropic(api_key="x")
         sdk.AsyncStream[object]

@@ -12,16 +12,16 @@ import pytest
 from gshtui.bus.messages import Usage
 from gshtui.commands.declaration import Caller, Invocation, UsageError, Word
 from gshtui.providers import selection
-from gshtui.providers.anthropic import Anthropic
+from gshtui.providers.adapters.anthropic import Anthropic
+from gshtui.providers.adapters.gemini import Gemini
+from gshtui.providers.adapters.ollama import Ollama, address
+from gshtui.providers.adapters.openai_chat import OpenAIChat
+from gshtui.providers.adapters.openai_responses import OpenAIResponses
 from gshtui.providers.catalog import Catalog
-from gshtui.providers.gemini import Gemini
 from gshtui.providers.model_command import ModelChange, ModelInUse, ModelParameters, commands
-from gshtui.providers.ollama import Ollama, address
-from gshtui.providers.openai_chat import OpenAIChat
-from gshtui.providers.openai_responses import OpenAIResponses
 from gshtui.providers.port import ProviderError
-from gshtui.providers.sdk_connection import Endpoint
 from gshtui.providers.selection import ModelChoice, choose_model
+from gshtui.providers.wire.sdk_connection import Endpoint
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import AgentSettings, ProviderSettings
 from tests.kit.loopback.apis import loopback

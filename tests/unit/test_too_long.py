@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.providers.learnt_windows import LearntWindows
-from gshtui.providers.provider_errors import ErrorOrigin, from_status, may_be_too_long
+from gshtui.providers.wire.learnt_windows import LearntWindows
+from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, may_be_too_long
 
-COVERS = ("gshtui.providers.learnt_windows",)
+COVERS = ("gshtui.providers.wire.learnt_windows",)
 WORDINGS = {
     "Ollama": (400, "prompt too long; exceeded max context length by 4 tokens"),
     "LM Studio": (400, "The number of tokens to keep from the initial prompt is greater than the context length."),

@@ -10,15 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.messages import Block, Document, Image, Message, Text, Thinking, ToolCall, ToolResult
-from gshtui.providers import anthropic, gemini, ollama, openai_chat, openai_responses, wire_history
+from gshtui.providers.adapters import anthropic, gemini, ollama, openai_chat, openai_responses
 from gshtui.providers.catalog import Catalog
 from gshtui.providers.port import Request, ToolSpec
-from gshtui.providers.wire_text import Joiner, ToolNames, data, text
+from gshtui.providers.wire import wire_history
+from gshtui.providers.wire.wire_text import Joiner, ToolNames, data, text
 from tests.kit.loopback.apis import SPEECHES
 from tests.kit.loopback.speech import sign, well_formed
 from tests.kit.providers import APIS, MODELS
 
-COVERS = ("gshtui.providers.wire_text",)
+COVERS = ("gshtui.providers.wire.wire_text",)
 
 CATALOG = Catalog.load()
 WORDS = st.text(st.characters(codec=None), max_size=12)  # lone surrogates too

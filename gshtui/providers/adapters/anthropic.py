@@ -11,18 +11,18 @@ from itertools import islice
 from typing import Any
 
 from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
-from gshtui.providers import wire_history
-from gshtui.providers.answer_builder import AnswerBuilder
+from gshtui.providers.adapters.claude_clouds import ClaudeCloud, unusable
 from gshtui.providers.catalog import Model
-from gshtui.providers.claude_clouds import ClaudeCloud, unusable
-from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
-from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, in_stream, no_key, seconds
-from gshtui.providers.refusals import Refusals
-from gshtui.providers.request_hash import encoded, hash_of_response
-from gshtui.providers.retry import retried
-from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, imported, transport_failure
-from gshtui.providers.wire_text import ToolNames, data, text
+from gshtui.providers.wire import wire_history
+from gshtui.providers.wire.answer_builder import AnswerBuilder
+from gshtui.providers.wire.event_stream import EventStream, Wire, number, obj, seq, string
+from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, garbled, in_stream, no_key, seconds
+from gshtui.providers.wire.refusals import Refusals
+from gshtui.providers.wire.request_hash import encoded, hash_of_response
+from gshtui.providers.wire.retry import retried
+from gshtui.providers.wire.sdk_connection import Endpoint, LazyClient, ended, imported, transport_failure
+from gshtui.providers.wire.wire_text import ToolNames, data, text
 from gshtui.system.network.proxy_routes import EnvironmentFaultError
 
 API = "anthropic"
@@ -314,7 +314,7 @@ class Anthropic:
     def _made(self) -> Any:
         import anthropic
 
-        from gshtui.providers.http_client import WatchedClient
+        from gshtui.providers.wire.http_client import WatchedClient
 
         place = self._place
         if (cloud := self._cloud) is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 
-from gshtui.providers.sdk_connection import STREAM, Deadlines
+from gshtui.providers.wire.sdk_connection import STREAM, Deadlines
 from gshtui.system.network.routed_transport import RoutedTransport
 from gshtui.system.processes.time_limit import time_limit
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
-from gshtui.providers.provider_errors import ErrorOrigin, endless, garbled
+from gshtui.providers.wire.provider_errors import ErrorOrigin, endless, garbled
 
 Wire = dict[str, Any]
 """An object of JSON."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib
 from typing import Any, Protocol
 
-from gshtui.providers.cloud_access import LABELS
-from gshtui.providers.event_stream import DecodedStream, EventStream, Wire
 from gshtui.providers.port import ProviderError
-from gshtui.providers.provider_errors import ErrorOrigin, detail
-from gshtui.providers.sdk_connection import Endpoint
+from gshtui.providers.wire.cloud_access import LABELS
+from gshtui.providers.wire.event_stream import DecodedStream, EventStream, Wire
+from gshtui.providers.wire.provider_errors import ErrorOrigin, detail
+from gshtui.providers.wire.sdk_connection import Endpoint
 
 VERSION = "2026-10-21"
 """Of the API: what the SDK puts into the body, as these clouds have no header for it."""

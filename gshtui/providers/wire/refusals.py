@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from gshtui.bus.messages import Message, Text, Thinking, ToolCall
-from gshtui.providers import wire_history
-from gshtui.providers.learnt_windows import RefusedFields
 from gshtui.providers.port import ProviderError, Request
+from gshtui.providers.wire import wire_history
+from gshtui.providers.wire.learnt_windows import RefusedFields
 
 
 class Refusals:

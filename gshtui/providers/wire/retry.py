@@ -13,7 +13,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from gshtui.providers.port import CallPart, Delta, ProviderError, Request, Retrying
-from gshtui.providers.provider_errors import duration
+from gshtui.providers.wire.provider_errors import duration
 
 Attempt = Callable[[Request], AsyncGenerator[Delta, None]]
 Relieve = Callable[[ProviderError, Request], Request | None]

@@ -15,9 +15,9 @@ from typing import Any, Literal
 from gshtui.bus.messages import Audio, Block, Document, Image, Medium, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.media import media_files
 from gshtui.media.media_tokens import MediaRule
-from gshtui.providers import media_notes
 from gshtui.providers.port import Capabilities, Request, estimate
-from gshtui.providers.wire_text import ToolNames, data, identifier, text
+from gshtui.providers.wire import media_notes
+from gshtui.providers.wire.wire_text import ToolNames, data, identifier, text
 
 NO_OUTPUT = "(no output)"
 _PYTHON = "[Python output]:"

@@ -11,17 +11,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, ToolCall, ToolResult, Usage
-from gshtui.providers import wire_history
-from gshtui.providers.answer_builder import AnswerBuilder
+from gshtui.providers.adapters.openai_client import OpenAIClient
 from gshtui.providers.catalog import Model
-from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string, words
-from gshtui.providers.openai_client import OpenAIClient
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
-from gshtui.providers.refusals import Refusals
-from gshtui.providers.request_hash import hash_of_response
-from gshtui.providers.retry import retried
-from gshtui.providers.sdk_connection import Endpoint, ended
-from gshtui.providers.wire_text import ToolNames, text
+from gshtui.providers.wire import wire_history
+from gshtui.providers.wire.answer_builder import AnswerBuilder
+from gshtui.providers.wire.event_stream import EventStream, Wire, number, obj, seq, string, words
+from gshtui.providers.wire.refusals import Refusals
+from gshtui.providers.wire.request_hash import hash_of_response
+from gshtui.providers.wire.retry import retried
+from gshtui.providers.wire.sdk_connection import Endpoint, ended
+from gshtui.providers.wire.wire_text import ToolNames, text
 
 API = "openai-chat"
 """Key of `opaque`: reasoning of the Responses API means nothing to other servers."""

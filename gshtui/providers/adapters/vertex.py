@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-from gshtui.providers.anthropic import Anthropic
-from gshtui.providers.claude_clouds import VertexClaude
-from gshtui.providers.gemini import Gemini
+from gshtui.providers.adapters.anthropic import Anthropic
+from gshtui.providers.adapters.claude_clouds import VertexClaude
+from gshtui.providers.adapters.gemini import Gemini
 from gshtui.providers.port import Capabilities, Delta, Request
-from gshtui.providers.sdk_connection import Endpoint
+from gshtui.providers.wire.sdk_connection import Endpoint
 
 
 class Vertex:

@@ -16,9 +16,9 @@ from typing import Any, Literal, cast
 
 from gshtui.bus.messages import Block, Message, Stop, Text, Thinking, ToolCall, Usage
 from gshtui.providers.port import CallPart, Completed, Delta, TextPart, ThinkingPart
-from gshtui.providers.provider_errors import ErrorOrigin, endless
-from gshtui.providers.tagged_thoughts import TaggedThoughts
-from gshtui.providers.wire_text import Joiner, ToolNames, data
+from gshtui.providers.wire.provider_errors import ErrorOrigin, endless
+from gshtui.providers.wire.tagged_thoughts import TaggedThoughts
+from gshtui.providers.wire.wire_text import Joiner, ToolNames, data
 from gshtui.system.ids import new_id
 
 LARGEST = 2**63

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gshtui.bus.messages import Stop, Usage
-from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Catalog, Model
-from gshtui.providers.cloud_access import CloudAccess
-from gshtui.providers.event_stream import DecodedStream, EventStream
 from gshtui.providers.port import Capabilities, Completed, ProviderError
-from gshtui.providers.provider_errors import (
+from gshtui.providers.wire.answer_builder import AnswerBuilder
+from gshtui.providers.wire.cloud_access import CloudAccess
+from gshtui.providers.wire.event_stream import DecodedStream, EventStream
+from gshtui.providers.wire.provider_errors import (
     ErrorOrigin,
     cut_short,
     garbled,
@@ -27,8 +27,8 @@ from gshtui.providers.provider_errors import (
     timed_out,
     unreachable,
 )
-from gshtui.providers.retry import Backoff
-from gshtui.providers.sdk_packages import load_by_pieces
+from gshtui.providers.wire.retry import Backoff
+from gshtui.providers.wire.sdk_packages import load_by_pieces
 from gshtui.system.network.proxy_routes import EnvironmentFaultError
 
 

@@ -11,16 +11,16 @@ from dataclasses import replace
 from typing import Any, cast
 
 from gshtui.bus.messages import Block, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
-from gshtui.providers import wire_history
-from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
-from gshtui.providers.event_stream import EventStream, Wire, number, obj, seq, string, words
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
-from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, seconds
-from gshtui.providers.request_hash import hash_of
-from gshtui.providers.retry import retried
-from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, transport_failure
-from gshtui.providers.wire_text import ToolNames
+from gshtui.providers.wire import wire_history
+from gshtui.providers.wire.answer_builder import AnswerBuilder
+from gshtui.providers.wire.event_stream import EventStream, Wire, number, obj, seq, string, words
+from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, garbled, seconds
+from gshtui.providers.wire.request_hash import hash_of
+from gshtui.providers.wire.retry import retried
+from gshtui.providers.wire.sdk_connection import Endpoint, LazyClient, ended, transport_failure
+from gshtui.providers.wire.wire_text import ToolNames
 
 API = "ollama"
 WIDEST = 32_768
@@ -225,7 +225,7 @@ class Ollama:
             await client.aclose()
 
     def _made(self) -> Any:
-        from gshtui.providers.http_client import WatchedClient
+        from gshtui.providers.wire.http_client import WatchedClient
 
         return WatchedClient(self._place.deadlines, self._base)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from gshtui.providers.port import ProviderError
-from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, no_key, seconds
-from gshtui.providers.sdk_connection import Endpoint, LazyClient, imported, transport_failure
+from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, garbled, no_key, seconds
+from gshtui.providers.wire.sdk_connection import Endpoint, LazyClient, imported, transport_failure
 
 KEY = "OPENAI_API_KEY"
 ADDRESS = "https://api.openai.com/v1"
@@ -44,7 +44,7 @@ class OpenAIClient:
     def _made(self) -> Any:
         import openai
 
-        from gshtui.providers.http_client import WatchedClient
+        from gshtui.providers.wire.http_client import WatchedClient
 
         place = self.place
         address = place.base_url or ADDRESS

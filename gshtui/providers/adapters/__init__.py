@@ -1,0 +1,1 @@
+"""One adapter for each API: requests from our history, and answers as pieces of ours."""
