@@ -110,7 +110,7 @@ class AskedAgents(NoHost):
                 else:
                     pane.send(ended=pane.end)
         finally:
-            await pane.outbox.close()
+            pane.outbox.close()
 
     async def _spec_of(self, connection: HubConnection, opening: PaneOpening) -> Spec | str:
         """What the agent was started with, or why it is not to run here."""

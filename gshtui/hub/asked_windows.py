@@ -93,7 +93,7 @@ class AskedWindows(NoHost):
         if face.window is not None:
             face.window.leave(face)
         else:
-            start_job(face.close(), "the end of a connection")
+            face.close()
 
     async def finish(self) -> None:
         """Wait until no window is open, and no turn of one goes on."""
@@ -172,10 +172,11 @@ class _Face:
         """Send one line."""
         self.outbox.put(_encoder.encode(fields) + b"\n")
 
-    async def close(self) -> None:
-        """Send what waits, and do no more for it."""
-        await cancel_and_wait(*self._calls.values())
-        await self.outbox.close()
+    def close(self) -> None:
+        """Send what waits, and do no more for it. It starts nothing: the loop itself may be about to end."""
+        for call in self._calls.values():
+            call.cancel()
+        self.outbox.close()
 
     def handle_message(self, fields: dict[str, Any]) -> None:
         """What it says. Raises `BadLine`."""
@@ -398,7 +399,7 @@ class _HostedWindow:
         if face.window is not self:
             return
         face.window = None
-        self._keep(start_job(face.close(), "the end of a connection"))
+        face.close()
         self._faces.remove(face)
         if face in self._told:
             self._told.remove(face)

@@ -9,7 +9,7 @@ from gshtui.bus import wire
 from gshtui.bus.bus import merged
 from gshtui.bus.event import Event
 from gshtui.shell.hub_listener import HubConnection
-from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.tasks import start_job
 
 QUEUE = 5_000
 """Events that may wait for a face; then they are merged."""
@@ -35,11 +35,11 @@ class FaceOutbox:
             if len(self._waiting) > _MOST:
                 self._connection.close()  # it has not read for hours
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Send what waits, and no more."""
         if self._waiting:
             self._connection.send(self._lines())
-        await cancel_and_wait(self._sending)
+        self._sending.cancel()
 
     async def _send(self) -> None:
         while True:
