@@ -185,13 +185,6 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
     return _run_here(form, found, as_json=given["as_json"], yes=yes, lines=lines, flags=flags, silent=silent)
 
 
-def without_keeper(form: CommandForm, found: dict[str, Any], silent: int, *, as_json: bool) -> int:
-    """Run a command here: the keeper of this process does not answer, or, with 0, none does what is asked."""
-    if silent:
-        _tell_silent(silent)
-    return _run_here(form, found, as_json=as_json, silent=silent)
-
-
 def _tell_silent(keeper: int) -> None:
     from gshtui.headless import streams
 

@@ -185,22 +185,13 @@ def _keeper(arguments: list[str]) -> int | None:
 
 
 def _command(arguments: list[str]) -> int:
-    if "_GSH_TUI_COMPLETE" not in os.environ:
-        from gshtui.cli.plain_call import by_keeper
-
-        if (code := by_keeper(arguments, _prepare)) is not None:
-            return code
-    _prepare()
-    from gshtui.cli.root import run
-
-    return run(arguments)
-
-
-def _prepare() -> None:
     _load_quickly()
     from gshtui.headless.crash import catch_in_threads
 
     catch_in_threads()
+    from gshtui.cli.root import run
+
+    return run(arguments)
 
 
 def _load_quickly() -> None:
