@@ -305,6 +305,21 @@ def test_a_persons_own_clock_below_the_input_ends_no_rest_that_is_told(rank: Ran
     assert statuses.decide(CLAUDE, (), seen, NOW).status == "thinking"
 
 
+@pytest.mark.parametrize("name", [GENERIC, "shell"])
+def test_what_reads_a_key_for_a_choice_needs_a_person(name: str) -> None:
+    """In an unknown program, and in a shell's command; what stands above a shell's prompt asks nothing."""
+    profile, own = LOADED.get(name), name == GENERIC
+    for rows, wanted in ((["Do it?", "  ▸ Sure", "    Rather not"], "waiting"), (["Done.", "Say more"], "")):
+        reading = read_screen(profile, rows, "", (0, len(rows)))
+        seen = StatusFacts(reading=reading, since=NOW - 20, moved=NOW - 20, ready=True)
+        asking = replace(seen, front=Foreground("bash", reads=True, own=own, prompt=own))
+        busy = replace(seen, front=Foreground("mystery", reads=False, own=own))
+        there = replace(seen, front=Foreground("bash", reads=True, prompt=True))
+        assert statuses.decide(profile, (), asking, NOW).status == (wanted or ("idle" if own else "tool"))
+        assert statuses.decide(profile, (), busy, NOW).status == "tool"
+        assert own or statuses.decide(profile, (), there, NOW).status == "idle"
+
+
 def with_new_words(profile: Profile) -> Profile:
     """The profile of a program all of whose words have changed but those of its input."""
     return msgspec.structs.replace(profile, rules=profile.rules[-1:])

@@ -405,6 +405,8 @@ def by_foreground(
 
 
 def _by_front(profile: Profile, facts: StatusFacts, front: Foreground) -> KnownStatus | None:
+    if _is_choice_open(profile, facts, front):
+        return None
     known = by_foreground(profile, facts.reading, front, ready=facts.ready)
     if known is not None:
         status, doing, source = known
@@ -412,6 +414,12 @@ def _by_front(profile: Profile, facts: StatusFacts, front: Foreground) -> KnownS
     # The system says that it waits for a line from its terminal, which is all that such a program does at rest.
     rests = profile.name == GENERIC and not profile.shell and facts.reading.status != "idle" and front.reads
     return KnownStatus("idle", "process", facts.moved, sure=False) if rests else None
+
+
+def _is_choice_open(profile: Profile, facts: StatusFacts, front: Foreground) -> bool:
+    """Whether what has the terminal reads single keys below a choice."""
+    command = front.kind == "program" and not (profile.shell and front.own)
+    return command and bool(front.reads) and facts.reading.contradicts == "waiting"
 
 
 def _front_evidence(known: KnownStatus, front: Foreground, facts: StatusFacts, now: float) -> Evidence:
