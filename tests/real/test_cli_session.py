@@ -290,6 +290,19 @@ async def test_a_python_prompt_is_a_session_too(tmux: TmuxServer) -> None:
     assert await session.exit(timeout=30)
 
 
+async def test_no_text_answers_a_choice_of_a_program_that_nobody_knows(tmux: TmuxServer) -> None:
+    asks = "printf 'Do it?\\n  ▸ Sure\\n    Rather not\\n'; read -rsn1 key; echo \"got $key\"; read -r"
+    info = await tmux.spawn("gsh-agent-0001", ["bash", "-c", asks], cwd=ROOT, env={"TERM": "xterm-256color"})
+    row = AgentRow(id="0001", name="mystery", kind="cli", pane=info.pane, pid=info.pid)
+    session = CliSession(tmux, row, LOADED.for_argv(["mystery"]))
+    await wait_for_text(tmux, row.pane, "Rather not")
+    with pytest.raises(SessionError) as refused:
+        await session.send("hello")
+    assert refused.value.kind == "waiting"
+    await tmux.send_keys(row.pane, "y")
+    assert "got h" not in await wait_for_text(tmux, row.pane, "got y")
+
+
 class Statuses:
     """Takes what a watcher says."""
 

@@ -247,7 +247,7 @@ class PaneView:
         if here.kind != "program":
             what = f"An editor ({program})" if here.kind == "editor" else f"A pager ({program})"
             return SessionError("program", f"{what} is in front in {name}.", "Close it in that terminal, or with keys.")
-        if reading.status == "waiting":
+        if "waiting" in (reading.status, reading.contradicts):
             return _question(name, reading)
         if not here.own and not elsewhere:
             return SessionError("busy", f"A command is running in {name}: {program}.", _LATER)
