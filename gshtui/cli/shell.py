@@ -27,7 +27,9 @@ from gshtui.cli.options import AGENT, json_option, yes_option
     metavar="NAME",
     help="Only commands this agent ran; empty: only those people ran.",
 )
-@click.option("--since", default="", metavar="TIME", help="Only since: 30m, 2h, 3d, 2026-11-20, 2026-11-20T14:30.")
+@click.option(
+    "--since", default="", metavar="TIME", help="Only since: 30m, 2h, 7d, yesterday, 14:30, 2026-11-20T14:30."
+)
 @click.option("--until", default="", metavar="TIME", help="Only before this time.")
 @click.option(
     "--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Maximum number of commands."

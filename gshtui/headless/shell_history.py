@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import datetime
 import os
-import re
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gshtui.commands.declaration import UsageError
+from gshtui.commands.timespec import parse_time
 from gshtui.headless import exits, streams
 from gshtui.headless.command_hub import STORE_ONLY, load_settings, running_hub, working_folder
 from gshtui.headless.runner import run_command, until_stopped
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from gshtui.hub.hub import Hub
     from gshtui.hub.hub_options import HubOptions
     from gshtui.store.record.store import Store
-
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +45,11 @@ class LogOptions:
 
 def log(options: LogOptions) -> int:
     """Print the commands; returns the exit code."""
+    now = time.time()
     try:
-        after, before = day_or_time(options.since), day_or_time(options.until)
-    except ValueError as error:
-        streams.complain(str(error))
+        after, before = parse_time(options.since, now), parse_time(options.until, now)
+    except UsageError as error:
+        streams.complain(str(error), error.hint)
         return exits.USAGE
     shell = os.environ.get("GSH_SHELL_ID", "") if options.shell == "." else options.shell
     if options.shell == "." and not shell:
@@ -103,22 +103,6 @@ async def _log(options: LogOptions, after: float | None, before: float | None, s
 
 async def _printed(store: Store, records: list[ShellRecord]) -> dict[int, str]:
     return {record.id: await store.shells.output(record.output) for record in records if record.output}
-
-
-def day_or_time(text: str) -> float | None:
-    """Parse a time that a person wrote, into seconds since the epoch; `None` for an empty text.
-
-    Raises:
-        ValueError: it is not a time; the message says how to write one.
-    """
-    if not text:
-        return None
-    if found := re.fullmatch(r"(\d{1,9})([smhdw])", text):
-        return time.time() - int(found[1]) * _UNITS[found[2]]
-    try:
-        return datetime.datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError, OSError):
-        raise ValueError(f"{text!r} is not a time; write 30m, 2h, 3d, 2026-11-20 or 2026-11-20T14:30.") from None
 
 
 def _plain(record: ShellRecord, printed: dict[int, str]) -> dict[str, Any]:

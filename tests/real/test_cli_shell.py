@@ -129,6 +129,9 @@ def test_run_keeps_what_was_printed(home: Home) -> None:
     assert found["command"] == "sh -c 'echo one; echo two; exit 3'"
     assert run_gsh("shell", "log", "--failed", "nothing").out == ""
     assert "one" in run_gsh("shell", "log", "--exit", "3", "--cwd", ".", "--since", "1h", "--output").out
+    assert "one" in run_gsh("shell", "log", "--since", "yesterday", "--output").out
+    ran = run_gsh("shell", "log", "--since", "whenever")
+    assert (ran.code, "is not a time" in ran.err, "yesterday" in ran.err, ran.out) == (2, True, True, "")
 
 
 def test_run_takes_secrets_out(home: Home) -> None:

@@ -17,7 +17,6 @@ from gshtui.guard.approval.answer_keys import KeyChosen
 from gshtui.headless import approval_prompt, workflow_process
 from gshtui.headless.gsh_prompt import PromptSession
 from gshtui.headless.recorded_run import HEAD, TAIL, Printed
-from gshtui.headless.shell_history import day_or_time
 from gshtui.headless.workflow_process import WorkflowOptions
 from gshtui.shell import plugin
 
@@ -160,15 +159,6 @@ def test_a_full_screen_program_prints_nothing_to_keep() -> None:
     printed = Printed()
     printed.add(b"before\x1b[?1049hscreen\x1b[?1049l")
     assert printed.text() == ""
-
-
-def test_times() -> None:
-    assert day_or_time("") is None
-    before = time.time()
-    assert before <= (day_or_time("2h") or 0) + 7_200 <= time.time()
-    assert day_or_time("2026-11-20") == day_or_time("2026-11-20T00:00")
-    with pytest.raises(ValueError, match="30m"):
-        day_or_time("yesterday")
 
 
 def test_the_line_reads_the_same_in_any_folder(monkeypatch: pytest.MonkeyPatch) -> None:
