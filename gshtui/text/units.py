@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_DAY = 86_400
 
 
 def counted(number: int, noun: str) -> str:
@@ -10,9 +11,53 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def cost(dollars: float | None) -> str:
-    """`$0.0042`, always four places, or `unknown`."""
-    return "unknown" if dollars is None else f"${dollars:.4f}"
+def tokens(count: float) -> str:
+    """`987`, `12.3k`, `1.2M`, `3.4G`."""
+    if count < 1_000:
+        return f"{count:.0f}"
+    if count < 99_950:
+        return f"{count / 1_000:.1f}k"
+    if count < 999_500:
+        return f"{count / 1_000:.0f}k"
+    return f"{count / 1e6:.1f}M" if count < 999.95e6 else f"{count / 1e9:.1f}G"
+
+
+def money(dollars: float | None, *, known: bool = True) -> str:
+    """`$0.00`, `$0.0042`, `$1.23`, `unknown`; followed by `+` if part of the cost is unknown."""
+    if dollars is None:
+        return "unknown"
+    places = 2 if dollars >= 0.01 or dollars <= 0 else 4 if dollars >= 0.0001 else 6
+    amount = f"${dollars:.{places}f}"
+    return amount if known else f"{amount}+"
+
+
+def age(seconds: float) -> str:
+    """`now`, `12 s`, `5 min`, `3 h`, `2 d`: how long ago something was."""
+    if seconds < 2:
+        return "now"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3_600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3_600:.0f} h" if seconds < 172_800 else f"{seconds / _DAY:.0f} d"
+
+
+def duration(seconds: float) -> str:
+    """How long something took, in at most six cells: `0.04s`, `3.2s`, `42s`, `1m05s`, `2h10m`, `3d04h`."""
+    if seconds >= 60:
+        return clock(seconds)
+    return f"{seconds:.2f}s" if seconds < 0.1 else f"{seconds:.1f}s" if seconds < 9.95 else f"{seconds:.0f}s"
+
+
+def clock(seconds: float) -> str:
+    """The same in whole seconds, for what still runs: `7s`, `1m05s`, `2h10m`, `3d04h`."""
+    if seconds < 60:
+        return f"{max(0, int(seconds))}s"
+    if seconds < 3_600:
+        return f"{int(seconds // 60)}m{int(seconds % 60):02d}s"
+    if seconds < _DAY:
+        return f"{int(seconds // 3_600)}h{int(seconds % 3_600 // 60):02d}m"
+    return f"{int(seconds // _DAY)}d{int(seconds % _DAY // 3_600):02d}h"
 
 
 def percent(part: float, whole: float) -> str:

@@ -331,7 +331,7 @@ async def test_show_begins_with_what_is_known_of_the_conversation(shell: Shell) 
     await _used(shell, session, 0.25, model="Opus-5", provider="anthropic")
     lines = dict(line.split(None, 1) for line in (await shell.run("session show")).text.splitlines()[:7])
     assert lines["model"] == "anthropic Opus-5"
-    assert lines["used"] == "120 tokens, $0.2500"
+    assert lines["used"] == "120 tokens, $0.25"
     assert (lines["agent"], lines["messages"], lines["folder"]) == ("main", "4", str(shell.cwd))
     assert lines["conversation"].startswith(session)
 

@@ -121,7 +121,7 @@ def tools() -> ContextTools:
         ("context diff=2", "From main:2 to main:next"),
         ("context diff='1 2'", "send the same"),
         ("context diff='main helper:1'", "From main:next to 0007:1"),
-        ("timeline", "3 requests, 1 cut, $0.0300"),
+        ("timeline", "3 requests, 1 cut, $0.03"),
         ("timeline cut=cut1", "read old.py"),
         ("whatif haiku", "It fits: 4,000 of 4,096 tokens (-500)"),
         ("carry by=tool", "sent 31 times, 93,000 paid"),

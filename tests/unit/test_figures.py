@@ -32,11 +32,28 @@ def test_ages(seconds: float, shown: str) -> None:
     assert figures.age(seconds) == shown
 
 
+@pytest.mark.parametrize(
+    ("seconds", "took", "running"),
+    [
+        (-1, "0.00s", "0s"),
+        (0.04, "0.04s", "0s"),
+        (9.96, "10s", "9s"),
+        (7_800, "2h10m", "2h10m"),
+        (7.9, "7.9s", "7s"),
+        (42, "42s", "42s"),
+        (125, "2m05s", "2m05s"),
+        (90_000, "1d01h", "1d01h"),
+    ],
+)
+def test_durations(seconds: float, took: str, running: str) -> None:
+    assert (units.duration(max(seconds, 0)), units.clock(seconds)) == (took, running)
+
+
 def test_money() -> None:
-    assert figures.dollars(0) == "$0.00"
-    assert figures.dollars(0.0042) == "$0.0042"
-    assert figures.dollars(1.234) == "$1.23"
-    assert figures.dollars(1, known=False) == "$1.00+"
+    assert figures.money(0) == "$0.00"
+    assert figures.money(0.0042) == "$0.0042"
+    assert figures.money(1.234) == "$1.23"
+    assert figures.money(1, known=False) == "$1.00+"
 
 
 def test_shares() -> None:

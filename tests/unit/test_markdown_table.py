@@ -14,7 +14,7 @@ def test_a_table_is_a_row_a_line() -> None:
 
 
 def test_costs_and_bars() -> None:
-    assert [units.cost(amount) for amount in (None, 0.0, 1.23456)] == ["unknown", "$0.0000", "$1.2346"]
+    assert [units.money(amount) for amount in (None, 0.0, 0.0042, 1.23456)] == ["unknown", "$0.00", "$0.0042", "$1.23"]
     assert [units.bar(share, 2) for share in (-1.0, 0.0, 0.01, 0.5, 1.0, 9.0)] == ["", "", "", "█", "██", "██"]
     assert (units.bar(0.01, 2, least=1), units.bar(9 / 16, 2)) == ("▏", "█▏")
 

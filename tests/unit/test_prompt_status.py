@@ -19,7 +19,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
 )
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
-from gshtui.ui.prompt.prompt_status import StatusState, doing, elapsed, reduce_status, waits
+from gshtui.ui.prompt.prompt_status import StatusState, doing, reduce_status, waits
 
 START = TurnStarted(at=100.0, agent="main", session="s", turn="t", prompt="p")
 
@@ -80,11 +80,6 @@ def test_what_waits() -> None:
 def test_others_are_not_shown() -> None:
     state = after()
     assert reduce_status(state, TurnStarted(agent="other", session="s", turn="t", prompt="p")) is state
-
-
-@pytest.mark.parametrize(("seconds", "shown"), [(-1, "0s"), (7.9, "7s"), (125, "2m 05s"), (3_720, "1h 02m")])
-def test_durations(seconds: float, shown: str) -> None:
-    assert elapsed(seconds) == shown
 
 
 def test_commands_of_the_person_run_beside_turns() -> None:

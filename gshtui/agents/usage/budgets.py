@@ -20,7 +20,7 @@ from gshtui.settings.settings_tables import Budgets as Table
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.tables.usage_table import day_of
 from gshtui.system.ids import new_id
-from gshtui.text.units import percent
+from gshtui.text import units
 
 Scope = Literal["agent", "tree", "day"]
 Unit = Literal["tokens", "dollars", "minutes"]
@@ -42,8 +42,8 @@ class BudgetLimit(msgspec.Struct, frozen=True):
 def limits_of(table: Table) -> tuple[BudgetLimit, ...]:
     """The limits that the settings name."""
     scopes: tuple[Scope, ...] = ("agent", "tree", "day")
-    units: tuple[Unit, ...] = ("tokens", "dollars", "minutes")
-    found = [BudgetLimit(scope, unit, float(getattr(table, f"{scope}_{unit}"))) for scope in scopes for unit in units]
+    kinds: tuple[Unit, ...] = ("tokens", "dollars", "minutes")
+    found = [BudgetLimit(scope, unit, float(getattr(table, f"{scope}_{unit}"))) for scope in scopes for unit in kinds]
     return tuple(limit for limit in found if limit.limit > 0)
 
 
@@ -56,8 +56,8 @@ def amount_used(sums: Sequence[UsageSum], unit: Unit) -> float:
 def amount_text(value: float, unit: str) -> str:
     """An amount for people: $1.20, 12.3k tokens, 4 minutes."""
     if unit == "dollars":
-        return usage_report.money(value)
-    return f"{usage_report.tokens(value)} tokens" if unit == "tokens" else f"{value:.3g} minutes"
+        return units.money(value)
+    return f"{units.tokens(value)} tokens" if unit == "tokens" else f"{value:.3g} minutes"
 
 
 def budget_text(budget: Budget) -> str:
@@ -154,7 +154,7 @@ class BudgetWatch:
             return
         self._warned.add(key)
         self._bus.publish(BudgetReached(agent=self._agent, budget=budget, level="warning"))
-        text = f"{percent(budget.used, budget.limit)} of a budget is used: {budget_text(budget)}."
+        text = f"{units.percent(budget.used, budget.limit)} of a budget is used: {budget_text(budget)}."
         self._bus.publish(Noticed(level="warning", text=text, about=self._agent))
 
     async def _ask(self, session: str, budget: Budget, limit: BudgetLimit) -> bool:

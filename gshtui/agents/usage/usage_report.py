@@ -114,29 +114,8 @@ def bar(value: float, most: float, width: int = _WIDTH) -> str:
     return units.bar(value / most, width, least=1) if value > 0 and most > 0 else ""
 
 
-def tokens(count: float) -> str:
-    """A number of tokens, short: 950, 12.3k, 1.2M."""
-    for least, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if count >= least:
-            return f"{count / least:.1f}{unit}"
-    return f"{count:.0f}"
-
-
 _OTHER = 10.0
 """From this on an estimate is not off: the provider counts something else."""
-
-
-def money(cost: float) -> str:
-    """US dollars, with as many places as a small sum needs."""
-    return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
-
-
-def minutes(seconds: float) -> str:
-    """A duration: 4s, 12m, 3h05."""
-    if seconds < 60:
-        return f"{seconds:.0f}s"
-    whole = round(seconds / 60)
-    return f"{whole}m" if whole < 60 else f"{whole // 60}h{whole % 60:02}"
 
 
 def _key(one: UsageSum, by: By) -> str:
@@ -151,15 +130,15 @@ def _key(one: UsageSum, by: By) -> str:
 def _row(one: UsageSum, by: By, bar_: str) -> tuple[str, ...]:
     usage = one.usage
     sent = usage.input + usage.cache_read + usage.cache_write
-    cost = "not priced" if one.requests == one.unpriced else money(one.cost) + ("+" if one.unpriced else "")
+    cost = "not priced" if one.requests == one.unpriced else units.money(one.cost, known=not one.unpriced)
     return (
         _key(one, by),
         bar_,
         str(one.requests),
-        tokens(sent),
+        units.tokens(sent),
         units.percent(usage.cache_read, sent) if sent else "-",
-        tokens(usage.output),
+        units.tokens(usage.output),
         units.deviation(one.error) if one.error is not None and abs(one.error) < _OTHER else "-",
         cost,
-        minutes(one.seconds),
+        units.clock(one.seconds),
     )

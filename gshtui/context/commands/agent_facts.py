@@ -12,7 +12,7 @@ import msgspec
 
 from gshtui.bus.context_data import Block
 from gshtui.commands.command_errors import command_error
-from gshtui.context.commands import lookup, tables
+from gshtui.context.commands import lookup
 from gshtui.context.views import ContextError
 from gshtui.text import units
 
@@ -121,7 +121,7 @@ def rows(of: AgentFacts) -> list[tuple[str, str]]:
         ahead = units.turns_ahead(of.turns_left)
         found.append(("compaction", f"at {of.trigger:,} tokens{f', {ahead}' if ahead else ''}"))
     found += [
-        ("requests", f"{of.requests:,}, {tables.counted(of.cuts, 'cut')}"),
-        ("cost", tables.money(of.cost)),
+        ("requests", f"{of.requests:,}, {units.counted(of.cuts, 'cut')}"),
+        ("cost", units.money(of.cost)),
     ]
     return found

@@ -13,6 +13,7 @@ from gshtui.context.assembly.prompt_cache import CacheEntry, ledger
 from gshtui.context.views import Carry, ContextView, Forecast, WhatIf
 from gshtui.text import units
 from gshtui.text.sanitise import literal, one_line, visible
+from gshtui.text.units import counted, money
 
 BAR = 20
 SOURCE = 26
@@ -38,27 +39,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[in
     return "\n".join([line(cells[0]), f"| {' | '.join(rule)} |", *(line(row) for row in cells[1:])])
 
 
-def money(dollars: float | None) -> str:
-    """A price; small ones with as many digits as they need."""
-    if dollars is None:
-        return "unknown"
-    return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
-
-
-def counted(number: int, what: str) -> str:
-    """A number of things: `1 cut`, `3 cuts`."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
 def ago(at: float) -> str:
-    """How long ago a time was."""
-    if not at:
-        return ""
-    seconds = max(0.0, time.time() - at)
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
+    """The age of a moment; empty for none."""
+    return units.age(time.time() - at) if at else ""
 
 
 def cut_short(text: str, width: int = SOURCE) -> str:
@@ -201,7 +184,14 @@ def what_if(view: ContextView, told: WhatIf, model: str) -> str:
     fits = "fits" if told.fits else "does not fit"
     rows = [
         ["now", view.model or "?", f"{now:,}", f"{view.window:,}", "", ""],
-        ["then", model or view.model, f"{told.tokens:,}", f"{told.window:,}", money(told.price), money(told.warm)],
+        [
+            "then",
+            model or view.model,
+            f"{told.tokens:,}",
+            f"{told.window:,}",
+            money(told.price),
+            money(told.warm),
+        ],
     ]
     lines = [
         f"It {fits}: {told.tokens:,} of {told.window:,} tokens ({told.tokens - now:+,}).",

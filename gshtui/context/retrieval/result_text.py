@@ -12,6 +12,7 @@ from typing import Any
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.context.retrieval.conversation_search import FoundConversation
+from gshtui.text import units
 from gshtui.text.sanitise import one_line, plain
 
 _COMMAND, _EXCERPT, _OUTPUT = 400, 240, 600
@@ -47,7 +48,7 @@ def history_for_people(found: Sequence[ShellRecord | ShellNote], printed: Mappin
     rows = [
         (when(row.at), row.kind, "-", one_line(row.text, _COMMAND), one_line(row.cwd))
         if isinstance(row, ShellNote)
-        else (when(row.at), _end(row), _took(row.duration), one_line(row.command, _COMMAND), one_line(row.cwd))
+        else (when(row.at), _end(row), _took(row), one_line(row.command, _COMMAND), one_line(row.cwd))
         for row in found
     ]
     widths = [max(len(row[place]) for row in rows) for place in range(3)]
@@ -191,10 +192,8 @@ def _end(record: ShellRecord) -> str:
     return "running" if record.state == "running" else "end unknown"
 
 
-def _took(seconds: float | None) -> str:
-    if seconds is None:
-        return "-"
-    return f"{seconds:.1f}s" if seconds < 100 else f"{seconds / 60:.0f}m"
+def _took(record: ShellRecord) -> str:
+    return "-" if record.duration is None else units.duration(record.duration)
 
 
 def _results(found: Sequence[object]) -> str:

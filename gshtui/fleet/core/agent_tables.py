@@ -126,7 +126,7 @@ def program_words(row: AgentRow) -> str:
 
 def cost_words(row: AgentRow) -> str:
     """Its cost so far."""
-    return units.cost(row.cost if row.tokens or row.cost else 0.0)
+    return units.money(row.cost if row.tokens or row.cost else 0.0)
 
 
 def agents_table(agents: Sequence[AgentState], attach: AttachWords) -> str:

@@ -19,6 +19,7 @@ from gshtui.commands.tool_search import FIND_TOOL, find_tool_command
 from gshtui.fleet.native.spec import ToolLimit
 from gshtui.guard.approval.gate import Gate
 from gshtui.store.engine.store_errors import StoreError
+from gshtui.text import units
 
 
 def permitted_registry(registry: Registry, limits: Sequence[ToolLimit]) -> Registry:
@@ -138,13 +139,8 @@ def spending_limit(
 
 async def _raised(budget: SpendingBudget, session: str, gate: Gate) -> bool:
     """Whether a person raised the budget."""
-    used = f"{_dollars(budget.spent + budget.children)} of its {_dollars(budget.allowed)} are used"
-    if not await ask_for_more(gate, budget.agent, session, used, _dollars(budget.more)):
+    used = f"{units.money(budget.spent + budget.children)} of its {units.money(budget.allowed)} are used"
+    if not await ask_for_more(gate, budget.agent, session, used, units.money(budget.more)):
         return False
     budget.extend()
     return True
-
-
-def _dollars(amount: float) -> str:
-    """With more places than two where those would be zeros."""
-    return f"${amount:.2f}" if amount >= 0.01 or amount <= 0 else f"${amount:.6f}".rstrip("0")

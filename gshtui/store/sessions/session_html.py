@@ -89,7 +89,7 @@ async def html_pieces(
         f'<meta name="referrer" content="no-referrer">\n<title>{title}</title>\n'
         f"<style>{_STYLE}</style>\n</head>\n<body>\n"
     )
-    spent = "" if info.cost is None else units.cost(info.cost)
+    spent = "" if info.cost is None else units.money(info.cost)
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(info.created))
     about = [info.agent, " ".join(filter(None, (info.provider, info.model))), f"{info.messages} messages", when, spent]
     shown = " · ".join(escape(visible(clean(part))) for part in about if part)

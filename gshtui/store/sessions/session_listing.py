@@ -10,8 +10,6 @@ from gshtui.store.tables.message_table import SearchHit
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.text import cells, units
 
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"))
-
 
 def sessions_text(found: Sequence[SessionInfo], *, folders: bool, numbered: bool = False) -> str:
     """One line each: its number, id, age, messages, agent, provider, model, cost, title, and where it is open; with its
@@ -44,7 +42,7 @@ def sessions_text(found: Sequence[SessionInfo], *, folders: bool, numbered: bool
 def details_text(info: SessionInfo) -> str:
     """What is known of a conversation, before what was said in it."""
     model = " ".join(filter(None, (info.provider, info.model)))
-    spent = units.cost(info.cost) if info.cost is not None else "cost unknown" if info.tokens else ""
+    spent = units.money(info.cost) if info.cost is not None else "cost unknown" if info.tokens else ""
     used = ", ".join(filter(None, (f"{info.tokens:,} tokens" if info.tokens else "", spent)))
     when = f"{_when(info.created)}, last used {_when(info.updated)} ({age(info.updated)})"
     rows = (
@@ -72,14 +70,8 @@ def hits_text(hits: Sequence[SearchHit]) -> str:
 
 
 def age(at: float) -> str:
-    """How long ago, in its largest unit; a dash for an unknown time."""
-    if at <= 0:
-        return "-"
-    seconds = max(time.time() - at, 0.0)
-    for size, unit in _UNITS:
-        if seconds >= size:
-            return f"{int(seconds // size)}{unit}"
-    return "now"
+    """How long ago a moment was; a dash where it is not known."""
+    return units.age(time.time() - at) if at > 0 else "-"
 
 
 def single_line(text: str) -> str:

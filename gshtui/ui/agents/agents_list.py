@@ -350,7 +350,7 @@ def _branch(agent: AgentView) -> str:
 def _cost(agent: AgentView) -> str:
     """What it has cost, where that is known."""
     silent = agent.row.kind == "cli" and not agent.row.tokens
-    return "" if silent else figures.dollars(agent.known_cost, known=agent.cost_known)
+    return "" if silent else figures.money(agent.known_cost, known=agent.cost_known)
 
 
 def _details(agent: AgentView, width: int, now: float) -> list[Content]:
@@ -389,7 +389,7 @@ def spending(agent: AgentView, *, window: bool = True) -> str:
         return ""
     estimate = "" if agent.exact or not agent.row.context else "~"
     size = f"/{figures.tokens(agent.row.window)}" if agent.row.window and window else ""
-    cost = figures.dollars(agent.known_cost, known=agent.cost_known)
+    cost = figures.money(agent.known_cost, known=agent.cost_known)
     return f"{estimate}{figures.tokens(agent.row.context)}{size} · {cost}"
 
 

@@ -167,7 +167,7 @@ def cost_text(carry: Carry | None) -> str:
 
     if carry is None or not carry.times:
         return ""
-    cost = f", {figures.dollars(carry.cost)}" if carry.cost is not None else ""
+    cost = f", {figures.money(carry.cost)}" if carry.cost is not None else ""
     times = "once" if carry.times == 1 else f"{carry.times} times"
     return f"sent {times}, {figures.tokens(carry.tokens_paid)} tokens{cost}"
 
@@ -361,7 +361,7 @@ def size_line(view: ContextView, width: int) -> Content:
     facts = [estimate(view), f"compacts at {figures.tokens(view.trigger)}" if view.trigger else ""]
     one = view.iteration
     if one is not None:
-        facts += [figures.dollars(one.cost) if one.cost is not None else "", one_line(one.error, 60)]
+        facts += [figures.money(one.cost) if one.cost is not None else "", one_line(one.error, 60)]
         facts.append("the cached prefix changed" if one.broken_by else "")
     told = "".join(f" · {fact}" for fact in facts if fact)
     return Content("").join([*parts, Content.styled(told, "$foreground-muted")]).truncate(max(8, width), ellipsis=True)

@@ -125,9 +125,9 @@ def _costs(receipt: Receipt) -> list[str]:
     costs: list[str] = []
     before, after = receipt.request_before, receipt.request_after
     if before is not None and after is not None:
-        costs.append(f"cost per request: {figures.dollars(before)} → {figures.dollars(after)}")
+        costs.append(f"cost per request: {figures.money(before)} → {figures.money(after)}")
     if receipt.cost:
-        costs.append(f"summary cost {figures.dollars(receipt.cost)}")
+        costs.append(f"summary cost {figures.money(receipt.cost)}")
     effort = [
         f"summary: {figures.tokens(receipt.usage.output)} tokens" if receipt.usage.output else "",
         f"{receipt.seconds:.1f} s" if receipt.id and receipt.seconds else "",

@@ -33,6 +33,7 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
+from gshtui.text import units
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widgets.fitted_text import fit
@@ -164,15 +165,6 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
             return replace(state, running=tuple(one for one in state.running if one.run != event.run))
         case _:
             return state
-
-
-def elapsed(seconds: float) -> str:
-    """A duration for people: `7s`, `2m 05s`, `1h 02m`."""
-    whole = max(0, int(seconds))
-    if whole < 60:
-        return f"{whole}s"
-    minutes, rest = divmod(whole, 60)
-    return f"{minutes}m {rest:02}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60:02}m"
 
 
 def doing(state: StatusState) -> str:
@@ -354,7 +346,7 @@ class PromptStatus(Static):
         """The activity, shortened so that all of `beside` fits; `spare` is added only if there is room."""
         moving = app_of(self).animation_level != "none"
         spinner = FRAMES[self._frame % len(FRAMES)] if moving else "●"
-        rest = [elapsed(self._clock() - since), *beside]
+        rest = [units.clock(self._clock() - since), *beside]
         needed = sum(cell_len(part) + 3 for part in rest)
         line = Content.assemble((f"{spinner} ", "$primary"), (fit(what, max(12, width - 2 - needed)), "$foreground"))
         return _joined(line, [*rest, spare] if spare else rest, width)

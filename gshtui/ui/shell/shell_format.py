@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from gshtui.bus.shell_data import ShellRecord
+from gshtui.text import units
 
 SIGNS = {"running": "●", "lost": "?"}
 _DAY = 86_400
@@ -27,24 +28,11 @@ def moment(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
 
 
-def took(seconds: float) -> str:
-    """A duration in at most six cells: `0.04s`, `3.2s`, `1m05s`, `2h10m`, `3d04h`."""
-    if seconds < 0.1:
-        return f"{seconds:.2f}s"
-    if seconds < 60:
-        return f"{seconds:.1f}s" if seconds < 9.95 else f"{seconds:.0f}s"
-    if seconds < 3_600:
-        return f"{int(seconds // 60)}m{int(seconds % 60):02d}s"
-    if seconds < _DAY:
-        return f"{int(seconds // 3_600)}h{int(seconds % 3_600 // 60):02d}m"
-    return f"{int(seconds // _DAY)}d{int(seconds % _DAY // 3_600):02d}h"
-
-
 def duration(record: ShellRecord, now: float) -> str:
     """How long a command took, or has been running."""
     if record.state == "running":
-        return took(max(0.0, now - record.at))
-    return took(record.duration) if record.duration is not None else ""
+        return units.duration(max(0.0, now - record.at))
+    return units.duration(record.duration) if record.duration is not None else ""
 
 
 def sign(record: ShellRecord) -> str:

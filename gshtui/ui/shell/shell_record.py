@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Row
+from gshtui.text import units
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.widgets.fitted_text import escape_lines, fit
 from gshtui.ui.shell import shell_format as words
@@ -45,7 +46,7 @@ def record_words(record: ShellRecord, output: str) -> str:
     ended = words.ended(record)
     if len(record.pipestatus) > 1:
         ended += f" (pipeline: {' '.join(map(str, record.pipestatus))})"
-    took = words.took(record.duration) if record.duration is not None else ""
+    took = units.duration(record.duration) if record.duration is not None else ""
     where = " ".join(filter(None, (record.tty, record.pane, f"on {record.host}" if record.host else "")))
     facts = {
         "ended": f"{ended} after {took}" if took else ended,

@@ -9,6 +9,7 @@ import re
 
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.context.tasks.pin_mark import TAG
+from gshtui.text import units
 from gshtui.ui.shell import shell_format as words
 
 MOST_LINES = 400
@@ -32,7 +33,7 @@ def reference(record: ShellRecord, output: str, *, pinned: bool = False) -> str:
         "terminal": words.terminal(record),
         "branch": record.branch,
         "ended": words.ended(record),
-        "took": words.took(record.duration) if record.duration is not None else "",
+        "took": units.duration(record.duration) if record.duration is not None else "",
         "pipestatus": " ".join(map(str, record.pipestatus)) if len(record.pipestatus) > 1 else "",
     }
     known = " ".join(f'{name}="{_attribute(value)}"' for name, value in facts.items() if value)

@@ -20,6 +20,6 @@ def farewell(agent: AgentView | None, *, goes_on: bool = False) -> str:
         return f"Its turn goes on: `gsh-tui` in this folder shows it again.\n{back}"
     if row.provider == "offline" or not row.tokens:
         return back
-    cost = figures.dollars(agent.known_cost, known=agent.cost_known)
+    cost = figures.money(agent.known_cost, known=agent.cost_known)
     price = f" for {cost}" if agent.known_cost or not agent.cost_known else ""
     return f"{back}It has used {figures.tokens(row.tokens)} tokens{price}.\n"

@@ -7,37 +7,11 @@ from __future__ import annotations
 
 from textual.content import Content
 
+from gshtui.text.units import age, money, tokens
+
+__all__ = ["age", "money", "tokens"]
+
 BLOCKS = " ▁▂▃▄▅▆▇█"
-
-
-def tokens(count: int) -> str:
-    """`987`, `12.3k`, `1.2M`."""
-    if count < 1_000:
-        return str(count)
-    if count < 99_950:
-        return f"{count / 1_000:.1f}k"
-    if count < 999_500:
-        return f"{count / 1_000:.0f}k"
-    return f"{count / 1_000_000:.1f}M"
-
-
-def dollars(amount: float, *, known: bool = True) -> str:
-    """`$0.00`, `$0.0042`, `$1.23`; followed by `+` if part of the cost is unknown."""
-    shown = f"${amount:.4f}" if 0 < amount < 0.01 else f"${amount:.2f}"
-    return shown if known else f"{shown}+"
-
-
-def age(seconds: float) -> str:
-    """`now`, `12 s`, `5 min`, `3 h`, `2 d`: how long ago something was."""
-    if seconds < 2:
-        return "now"
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    if seconds < 3_600:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 172_800:
-        return f"{seconds / 3_600:.0f} h"
-    return f"{seconds / 86_400:.0f} d"
 
 
 def bar(part: float, whole: float, width: int) -> str:
