@@ -120,7 +120,7 @@ def load_personas(cwd: Path) -> Personas:
     home = paths.home()
     own = {
         paths.config_dir() / "agents": False,
-        home / ".claude" / "agents": True,
+        paths.claude_dir() / "agents": True,
         home / ".config" / "opencode" / "agent": True,
         home / ".config" / "opencode" / "agents": True,
         home / ".codex" / "agents": True,

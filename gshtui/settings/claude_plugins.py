@@ -173,7 +173,7 @@ def claude_plugin(folder: Path, key: str = "") -> ClaudePlugin:
 
 def installed_claude_plugins(project: Path | None = None) -> Iterator[ClaudePlugin]:
     """Those that Claude Code has installed and not switched off, for the person or for a project."""
-    home = paths.home() / ".claude"
+    home = paths.claude_dir()
     listed = _table(_read(home / "plugins" / "installed_plugins.json").get("plugins"))
     if not listed:
         return

@@ -31,6 +31,12 @@ def home() -> Path:
         raise FolderError("There is no home folder for this user; set HOME.") from error
 
 
+def claude_dir() -> Path:
+    """Claude Code's folder of the person: `$CLAUDE_CONFIG_DIR`, or `~/.claude`. Raises `FolderError`."""
+    named = os.environ.get("CLAUDE_CONFIG_DIR", "").strip()
+    return Path(named).expanduser() if named else home() / ".claude"
+
+
 def _xdg(variable: str, *fallback: str) -> Path:
     value = os.environ.get(variable, "")
     # The XDG specification says to ignore relative paths.

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gshtui.agents.hooks.hook_process import run_hook
 from gshtui.agents.hooks.hook_set import Hook, HookFiles, approve, read_hooks
 from gshtui.agents.personas import load_personas
 from gshtui.agents.prompts.prompt_store import read_prompts
@@ -173,11 +176,34 @@ def test_its_hooks_wait_for_an_approval_of_their_own(plugin: Path, project: Path
     assert waiting == found.hooks and found.find_matching("PreToolUse", "Bash") == []
     approve({one.id: False for one in found.hooks})
     (hook,) = files.read().find_matching("PreToolUse", "Bash")
-    assert hook.sandbox
+    assert hook.sandbox and hook.plugin == str(plugin)
     write(plugin / "check", "another")
     assert files.read().hooks == [] and KEY in files.read().problems[-1]
     plugins.approve(KEY)
     assert len(files.read().find_matching("Stop")) == 1
+
+
+async def test_a_hook_knows_the_folder_of_its_plugin(plugin: Path, project: Path) -> None:
+    hook = Hook("Stop", 'echo "$CLAUDE_PLUGIN_ROOT"', plugin=str(plugin))
+    answer = await run_hook(hook, {}, project, os.environ, None)
+    assert (answer.code, answer.out.strip()) == (0, str(plugin))
+    assert (await run_hook(replace(hook, plugin=""), {}, project, os.environ, None)).out.strip() == ""
+
+
+def test_claudes_folder_may_be_elsewhere(
+    plugin: Path, project: Path, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    listed = home.path / ".claude" / "plugins" / "installed_plugins.json"
+    write(elsewhere / "plugins" / listed.name, listed.read_text())
+    listed.unlink()
+    assert plugins.find_plugins(project) == []
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(elsewhere))
+    write(elsewhere / "agents" / "kim.md", "---\nname: kim\ndescription: Looks\n---\nYou look.")
+    write(elsewhere / "skills" / "tidy" / "SKILL.md", "---\nname: tidy\ndescription: Tidies\n---\nTidy")
+    assert [one.name for one in plugins.find_plugins(project)] != []
+    assert load_personas(project).get("kim").name == "kim"
+    assert "tidy" in read_skills(project).found
 
 
 def test_the_manifest_replaces_folders_of_commands_and_agents_and_adds_skills(plugin: Path, project: Path) -> None:

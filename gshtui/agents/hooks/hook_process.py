@@ -73,6 +73,9 @@ async def _ran(
     shown: tuple[Path, ...],
 ) -> HookAnswer:
     variables = {**command_environment(environ), "CLAUDE_PROJECT_DIR": str(project), "GSH_PROJECT_DIR": str(project)}
+    if hook.plugin:
+        variables["CLAUDE_PLUGIN_ROOT"] = hook.plugin
+        shown = (*shown, Path(hook.plugin))
     start = Start(("bash", "--norc", "--noprofile", "-c", hook.command), project, variables, data)
     sandbox = await sandboxes.sandbox(Path(os.path.realpath(project))) if hook.sandbox and sandboxes else ""
     out, err = Spool(_KEPT), Spool(_KEPT)

@@ -70,6 +70,8 @@ class Hook:
     sandbox: bool = True
     source: str = OWN
     approved: bool = True
+    plugin: str = ""
+    """The folder of the plugin that brings it."""
 
     @property
     def id(self) -> str:
@@ -159,7 +161,8 @@ def _of_plugins(found: HookSet, project: Path) -> list[Hook]:
     for plugin in approved:
         found.plugin_files += plugin.files if plugin.hooks else []
         for file, table in plugin.hooks:
-            hooks += [replace(one, command=plugin.placed(one.command)) for one in _of_table(found, file, table)]
+            for one in _of_table(found, file, table):
+                hooks.append(replace(one, command=plugin.placed(one.command), plugin=str(plugin.folder)))
     return hooks
 
 

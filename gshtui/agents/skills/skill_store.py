@@ -81,7 +81,7 @@ def read_skills(cwd: Path) -> SkillStore:
     """All skills for a folder. Reads files; blocks for a moment. Never raises for what a file holds."""
     shelf = SkillStore()
     _read_folder(shelf, _BUILT_IN, "built in", _BUILT_IN)
-    claude = paths.home() / ".claude" / "skills"
+    claude = paths.claude_dir() / "skills"
     # Your own for gsh-tui replace those of other programs.
     for own in (claude, paths.home() / ".agents" / "skills", paths.config_dir() / "skills"):
         _read_folder(shelf, own, "yours", None)

@@ -43,6 +43,8 @@ _SECRETS = (
     *(".claude", ".claude.json", ".codex", ".gemini", ".local/share/opencode"),
 )
 """What no command sees of its homes, if it is there; more is asked about by `guard/policy/sensitive_paths.py`."""
+_MOVED = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
+"""Variables by which people keep such a folder elsewhere."""
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
 """For our scripts in it. Not that of an environment, which may be in a folder of which the sandbox has its own."""
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))
@@ -288,6 +290,7 @@ class ProjectSandbox:
     def _hidden(self) -> list[Path]:
         # Texts, not paths: this is done before each command, and of what a home might have it has little.
         wanted = [f"{home}/{name}" for home in homes() for name in _SECRETS]
+        wanted += [folder for name in _MOVED if (folder := os.environ.get(name, "")).startswith("/")]
         found = [Path(name) for name in wanted if os.path.lexists(name)]
         if self.view is not None:  # what it may read in its project is the policy's to say
             found = [path for path in found if not path.is_relative_to(self.project) or sensitive_paths.secret(path)]
