@@ -7,6 +7,7 @@ import codecs
 import locale
 import os
 import platform
+import resource
 import shutil
 import stat
 import sys
@@ -26,11 +27,17 @@ from gshtui.settings.loader import Loaded
 from gshtui.settings.paths import FolderError
 from gshtui.system.face_mark import can_mark
 from gshtui.system.network import proxy_routes
+from gshtui.system.processes.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.providers.candidates import ProviderCandidate
 
 GROUP = "Record"
+_MACHINE = "Machine"
+_TEMPORARY = 1 << 20
+"""Bytes that the temporary folder should take."""
+_FILES = 256
+"""Open files that a process should be allowed."""
 LONGEST_SOCKET = 107 if sys.platform == "linux" else 103
 """Bytes that the path of a socket may have."""
 LITTLE = 200 * 1024 * 1024
@@ -235,13 +242,49 @@ async def examine_providers(loaded: Loaded, environ: Mapping[str, str]) -> list[
     return [*findings, Finding(_PROVIDERS, "in use", status, f"{choice.label}: {choice.why}")]
 
 
-def examine_network(environ: Mapping[str, str]) -> list[Finding]:
-    """The variables that name proxies and certificates: what cannot be used, and what is."""
+async def examine_network(environ: Mapping[str, str]) -> list[Finding]:
+    """The variables that name proxies and certificates: what cannot be used, and what is. Connects to the proxies."""
     faults = proxy_routes.faults(environ)
-    if faults:
-        return [Finding(_NETWORK, "environment", "problem", fault.message, fault.hint) for fault in faults]
+    found = [Finding(_NETWORK, "environment", "problem", fault.message, fault.hint) for fault in faults]
+    silent = await asyncio.gather(*(_tried(route) for route in proxy_routes.proxies(environ)))
+    found += [finding for finding in silent if finding is not None]
     used = proxy_routes.in_use(environ)
-    return [Finding(_NETWORK, "environment", "ok", ", ".join(used))] if used else []
+    return found or ([Finding(_NETWORK, "environment", "ok", ", ".join(used))] if used else [])
+
+
+async def _tried(route: proxy_routes.ProxyRoute) -> Finding | None:
+    """What is wrong with a proxy; `None`: it takes connections."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(route.proxy)
+    usual = {"https": 443, "http": 80}.get(parts.scheme, 1080)
+    try:
+        async with time_limit(_WITHIN):
+            _, writer = await asyncio.open_connection(parts.hostname, parts.port or usual)
+        writer.close()
+    except (OSError, TimeoutError) as error:
+        why = getattr(error, "strerror", "") or str(error) or "no answer"
+        named = proxy_routes.without_credentials(route.proxy)
+        detail = f"no connection to the proxy {named} of {route.variable}: {why}"
+        return Finding(_NETWORK, route.variable, "problem", detail, f"unset {route.variable}, or start the proxy")
+    return None
+
+
+def examine_machine() -> list[Finding]:
+    """What of the machine may be too narrow: the temporary folder, and how many files may be open."""
+    found: list[Finding] = []
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(bytes(_TEMPORARY))
+        found.append(Finding(_MACHINE, "temporary files", "ok", tempfile.gettempdir()))
+    except OSError as error:
+        detail = f"none can be written: {error.strerror or error}"
+        found.append(Finding(_MACHINE, "temporary files", "problem", detail, "free some space, or export TMPDIR=…"))
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= most < _FILES:
+        detail = f"{most} at most, and a window with agents has more"
+        found.append(Finding(_MACHINE, "open files", "problem", detail, "ulimit -n 4096"))
+    return found
 
 
 async def _provider(candidate: ProviderCandidate, environ: Mapping[str, str]) -> Finding:
@@ -368,7 +411,7 @@ async def examine(manager: str) -> list[Finding]:
     from gshtui.settings.loader import load
 
     loaded = await asyncio.to_thread(load, working_folder())
-    programs, agents, sandbox, providers, kept, reporting, code = await asyncio.gather(
+    programs, agents, sandbox, providers, kept, reporting, code, network = await asyncio.gather(
         doctor_programs.examine_programs(manager),
         doctor_programs.examine_agents(),
         examine_sandbox(loaded),
@@ -376,6 +419,7 @@ async def examine(manager: str) -> list[Finding]:
         examine_record(loaded),
         asyncio.to_thread(examine_shells, loaded),
         examine_language_servers(loaded),
+        examine_network(os.environ),
     )
     return [
         *examine_python(),
@@ -384,7 +428,8 @@ async def examine(manager: str) -> list[Finding]:
         *agents,
         *code,
         *examine_terminal(os.environ),
-        *examine_network(os.environ),
+        *network,
+        *examine_machine(),
         *providers,
         *kept,
         *reporting,

@@ -463,7 +463,7 @@ class CommandOffers:
             from gshtui.tools.files.workspace import ToolConfig
 
             config = ToolConfig.from_settings(self._settings, self._loaded.environ)
-            figures = paths.state_dir() / "figures"
+            figures = paths.state_dir(create=False) / "figures"  # made with the first
             return commands(
                 PythonTool(interpreters(), self.sandboxes, figures, config.max_output_bytes, config.max_full_bytes)
             )

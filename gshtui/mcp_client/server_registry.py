@@ -13,7 +13,7 @@ from urllib.parse import quote
 from gshtui.mcp_client.mcp_calls import AddServer, RegistryServer
 from gshtui.mcp_client.server_definition import McpError
 from gshtui.settings.setting_values import server_name
-from gshtui.system.downloads import DownloadError, download
+from gshtui.system.network.downloads import DownloadError, download
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
 

@@ -40,7 +40,7 @@ from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.model_facts import LARGEST, SOURCE, FactsError, FactsUpdate, forget_facts, keep_facts
 from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import OFFLINE, Usable, choose_model, usable
-from gshtui.system.downloads import DownloadError, download
+from gshtui.system.network.downloads import DownloadError, download
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line, plain
 from gshtui.text.similar_names import known_names

@@ -47,25 +47,25 @@ def _xdg(variable: str, *fallback: str) -> Path:
 def config_dir(*, create: bool = False) -> Path:
     """`$XDG_CONFIG_HOME/gsh`; created 0700, but an existing mode is kept. Raises `FolderError`."""
     folder = _xdg("XDG_CONFIG_HOME", ".config")
-    return _made(folder, tighten=False) if create else folder
+    return _made(folder, "XDG_CONFIG_HOME", tighten=False) if create else folder
 
 
 def data_dir(*, create: bool = True) -> Path:
     """`$XDG_DATA_HOME/gsh`, the record's folder, 0700. Raises `FolderError`."""
     folder = _xdg("XDG_DATA_HOME", ".local", "share")
-    return _made(folder, tighten=True) if create else folder
+    return _made(folder, "XDG_DATA_HOME", tighten=True) if create else folder
 
 
 def state_dir(*, create: bool = True) -> Path:
     """`$XDG_STATE_HOME/gsh`: logs, crash reports, drafts; 0700. Raises `FolderError`."""
     folder = _xdg("XDG_STATE_HOME", ".local", "state")
-    return _made(folder, tighten=True) if create else folder
+    return _made(folder, "XDG_STATE_HOME", tighten=True) if create else folder
 
 
 def cache_dir(*, create: bool = True) -> Path:
     """`$XDG_CACHE_HOME/gsh`: what may be removed at any time; 0700. Raises `FolderError`."""
     folder = _xdg("XDG_CACHE_HOME", ".cache")
-    return _made(folder, tighten=True) if create else folder
+    return _made(folder, "XDG_CACHE_HOME", tighten=True) if create else folder
 
 
 def runtime_dir(*, create: bool = True) -> Path:
@@ -105,7 +105,7 @@ def config_file() -> Path:
 def logs_dir(*, create: bool = True) -> Path:
     """Folder of logs and crash reports. Raises `FolderError`."""
     folder = state_dir(create=create) / "logs"
-    return _made(folder, tighten=True) if create else folder
+    return _made(folder, "XDG_STATE_HOME", tighten=True) if create else folder
 
 
 def project_root(cwd: Path) -> Path:
@@ -145,8 +145,12 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _made(folder: Path, *, tighten: bool) -> Path:
-    """Create the folder with its parents, 0700; with `tighten`, remove others' permissions from an existing one."""
+def _made(folder: Path, variable: str, *, tighten: bool) -> Path:
+    """Create the folder with its parents, 0700; with `tighten`, remove others' permissions from an existing one.
+
+    Args:
+        variable: that puts it elsewhere.
+    """
     try:
         private_files.make_folder(folder)
         mode = stat.S_IMODE(folder.stat().st_mode)
@@ -156,7 +160,8 @@ def _made(folder: Path, *, tighten: bool) -> Path:
         raise FolderError(f"{folder} is not a folder; move that file away.") from error
     except OSError as error:
         why = error.strerror or str(error)
-        raise FolderError(f"cannot create or use {folder}: {why}. Check its owner and permissions.") from error
+        what = f"Check its owner and permissions, or set {variable} to a writable folder."
+        raise FolderError(f"cannot create or use {folder}: {why}. {what}") from error
     return folder
 
 

@@ -34,6 +34,10 @@ _SCRUBBED_PREFIXES = (
     "ANTHROPIC_",
     "OPENAI_",
     "GEMINI_",
+    "AWS_",
+    "AZURE_",
+    "CLOUD_ML_",
+    "OPENROUTER_",
 )
 _SCRUBBED_SUFFIXES = ("_API_KEY", "_AUTH_TOKEN", "_ACCESS_TOKEN", "_BASE_URL", "_PROXY", "_proxy")
 _SCRUBBED = frozenset(

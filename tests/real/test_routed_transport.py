@@ -73,7 +73,7 @@ async def test_a_fault_of_the_environment_is_one_sentence_that_names_the_variabl
     assert value.rpartition("//")[2] in error.message
     assert "Error" not in f"{error}"
     assert f"`unset {variable}`" in error.hint
-    finding = examine_network(os.environ)[0]
+    finding = (await examine_network(os.environ))[0]
     assert finding.status == "problem"
     assert finding.detail in error.message
 
@@ -89,6 +89,9 @@ async def test_a_dead_proxy_is_named(api: str, monkeypatch: pytest.MonkeyPatch) 
         assert failed.value.kind == "network"
         assert "127.0.0.1:9 of HTTPS_PROXY" in failed.value.message
         assert "secret" not in str(failed.value)
+        (finding,) = await examine_network(os.environ)
+        assert finding.status == "problem" and "127.0.0.1:9 of HTTPS_PROXY: " in finding.detail
+        assert "secret" not in f"{finding}"
 
 
 @EVERY

@@ -34,6 +34,7 @@ from gshtui.guard.sandbox.root_files import root_files
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.sandbox_watch import floor_of, free_space
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
+from gshtui.system.caller_environment import caller_environ
 from gshtui.system.files import private_files
 from gshtui.text.host_rules import HostRules
 
@@ -290,7 +291,7 @@ class ProjectSandbox:
     def _hidden(self) -> list[Path]:
         # Texts, not paths: this is done before each command, and of what a home might have it has little.
         wanted = [f"{home}/{name}" for home in homes() for name in _SECRETS]
-        wanted += [folder for name in _MOVED if (folder := os.environ.get(name, "")).startswith("/")]
+        wanted += [folder for name in _MOVED if (folder := caller_environ().get(name, "")).startswith("/")]
         found = [Path(name) for name in wanted if os.path.lexists(name)]
         if self.view is not None:  # what it may read in its project is the policy's to say
             found = [path for path in found if not path.is_relative_to(self.project) or sensitive_paths.secret(path)]

@@ -24,9 +24,9 @@ from typing import Any, Literal, cast
 from gshtui.programs.acp.acp_commands import KNOWN
 from gshtui.programs.acp.kept_agents import FOLDER, KeptAgent, keep_agent
 from gshtui.settings import paths
-from gshtui.system.downloads import DownloadError, download
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
+from gshtui.system.network.downloads import DownloadError, download
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
 

@@ -61,7 +61,7 @@ from gshtui.programs.profiles.profile_bundle import (
 from gshtui.programs.profiles.profile_overlay import REMOVE, RULES, OverlayError, Table, key_path
 from gshtui.programs.profiles.program_versions import kept_versions
 from gshtui.settings.toml_file import read_bytes
-from gshtui.system.downloads import DownloadError, download
+from gshtui.system.network.downloads import DownloadError, download
 from gshtui.text.sanitise import plain
 from gshtui.text.version_order import newest
 

@@ -203,6 +203,20 @@ def faults(environ: Mapping[str, str]) -> list[EnvironmentFaultError]:
     return found
 
 
+def proxies(environ: Mapping[str, str]) -> list[ProxyRoute]:
+    """The proxies that the variables name and that can be used, each once."""
+    found: dict[str, ProxyRoute] = {}
+    for name in ("https_proxy", "http_proxy", "all_proxy"):
+        value, variable = _variable(name, environ)
+        try:
+            if value:
+                url = _checked(value, variable)
+                found.setdefault(url, ProxyRoute(url, variable))
+        except EnvironmentFaultError:
+            continue  # which `faults` says
+    return list(found.values())
+
+
 def in_use(environ: Mapping[str, str]) -> list[str]:
     """The variables that name proxies and certificates, each with its value: `HTTPS_PROXY=http://127.0.0.1:8080`."""
     named = [_variable(name, environ) for name in ("https_proxy", "http_proxy", "all_proxy", "no_proxy")]
