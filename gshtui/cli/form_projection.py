@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import annotated_types
 from pydantic.fields import FieldInfo
@@ -35,30 +35,34 @@ def forms(commands: Iterable[AnyCommand]) -> tuple[list[GroupForm], list[Command
         if isinstance(shell, ShellGroup):
             groups.append(GroupForm(command.name, summary=shell.summary, help=shell.help, synonyms=shell.synonyms))
         elif isinstance(shell, ShellForm) and command.bind is not None:
-            made.append(_form(command.parameters, command.name, takes_yes=command.effect is not Effect.READ))
+            takes_yes = command.effect is not Effect.READ
+            made.append(_form(command.parameters, command.name, command.positions, takes_yes=takes_yes))
         for action in command.actions:
             if isinstance(action.parameters.SHELL, ShellForm):
-                made.append(command_form(action))
+                made.append(command_form(action, command.positions))
     return sorted(groups, key=lambda form: form.name), sorted(made, key=lambda form: form.name)
 
 
-def command_form(action: AnyAction) -> CommandForm:
-    """The form of one action whose parameters declare a form. `--yes` is there wherever something changes."""
+def command_form(action: AnyAction, positions: Sequence[str]) -> CommandForm:
+    """The form of an action that declares one; `positions` are those of its command. A change takes `--yes`."""
     named = " ".join(filter(None, (action.parameters.COMMAND, action.parameters.WORD)))
-    return _form(action.parameters, named, takes_yes=action.asks is not None or action.effect is not Effect.READ)
+    return _form(
+        action.parameters, named, positions, takes_yes=action.asks is not None or action.effect is not Effect.READ
+    )
 
 
-def _form(parameters: type[Parameters], named: str, *, takes_yes: bool) -> CommandForm:
+def _form(parameters: type[Parameters], named: str, positions: Sequence[str], *, takes_yes: bool) -> CommandForm:
     """The form of these parameters: of an action, or of a line that comes down to one of several."""
     shell = parameters.SHELL
     assert isinstance(shell, ShellForm)
     fields = parameters.model_fields
-    if unknown := set(shell.places) - set(fields):
+    places = [name for name in positions if name in fields] if shell.places is None else shell.places
+    if unknown := set(places) - set(fields):
         raise ValueError(f"{parameters.__name__}: places {sorted(unknown)} are not fields")
-    values = [_value(name, fields[name], option_of(fields[name]), place=True) for name in shell.places]
+    values = [_value(name, fields[name], option_of(fields[name]), place=True) for name in places]
     for name, field in fields.items():
         option = option_of(field)
-        if name not in shell.places and name != "yes" and not (option.absent or option.fixed):
+        if name not in places and name != "yes" and not (option.absent or option.fixed):
             values.append(_value(name, field, option))
     return CommandForm(
         shell.name or named,

@@ -106,7 +106,7 @@ class ShowSettings(Parameters, Returns[ShownSettings]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(("key",), parts=NO_PARTS, takes_settings=True, quiet=True, by_keeper=True)
+    SHELL = ShellForm(parts=NO_PARTS, takes_settings=True, quiet=True, by_keeper=True)
     key: str = ""
 
 
@@ -122,7 +122,7 @@ class GetSetting(Parameters, Returns[SettingValue]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "get"
-    SHELL = ShellForm(("key",), parts=NO_PARTS, takes_settings=True, quiet=True, by_keeper=True)
+    SHELL = ShellForm(parts=NO_PARTS, takes_settings=True, quiet=True, by_keeper=True)
     key: Annotated[str, ShellOption(required=True)] = ""
 
 
@@ -150,7 +150,7 @@ class SetSetting(Parameters, Returns[ChangedSetting]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "set"
-    SHELL = ShellForm(("key", "value"), parts=NO_PARTS)
+    SHELL = ShellForm(parts=NO_PARTS)
     key: Annotated[str, ShellOption(required=True)] = ""
     value: Annotated[str, ShellOption(required=True)] = ""
     seen: Annotated[str | None, ShellOption(absent=True)] = None
@@ -162,7 +162,7 @@ class ResetSetting(Parameters, Returns[ResetValue]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "unset"
-    SHELL = ShellForm(("key",), parts=NO_PARTS)
+    SHELL = ShellForm(parts=NO_PARTS)
     key: Annotated[str, ShellOption(required=True)] = ""
 
 

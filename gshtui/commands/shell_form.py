@@ -55,8 +55,8 @@ class ShellOption:
 class ShellForm:
     """How a command is called in the shell."""
 
-    places: tuple[str, ...] = ()
-    """The positional fields, in order; all others are options."""
+    places: tuple[str, ...] | None = None
+    """The positional fields, in order; all others are options. None: the command's own positions."""
     name: str = ""
     """The words that call it, such as `agent spawn`; empty: the command's name and word."""
     summary: str = ""

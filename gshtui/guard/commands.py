@@ -59,7 +59,6 @@ class CheckLine(Parameters, Returns[CheckedLine]):
     COMMAND: ClassVar[str] = "guard"
     WORD: ClassVar[str] = "check"
     SHELL = ShellForm(
-        ("command",),
         summary="Say whether a shell line would run, ask first, or be refused.",
         examples=("gsh-tui guard check 'git log --oneline -5 | head'", "gsh-tui guard check - < commands.jsonl"),
         parts=frozenset(),

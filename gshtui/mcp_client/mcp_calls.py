@@ -153,7 +153,7 @@ class ShowServer(Parameters, Returns[ServerDetails]):
 
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(("name",), summary="Show a server and its tools.", parts=NO_PARTS)
+    SHELL = ShellForm(summary="Show a server and its tools.", parts=NO_PARTS)
     name: str = Field(description="Its name.")
 
 
@@ -233,7 +233,7 @@ class RemoveServer(Parameters, Returns[ChangedServer]):
 
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "rm"
-    SHELL = ShellForm(("name",), summary="Remove a server.", parts=NO_PARTS)
+    SHELL = ShellForm(summary="Remove a server.", parts=NO_PARTS)
     name: str = Field(description="Its name.")
 
 
@@ -242,7 +242,7 @@ class EnableServer(Parameters, Returns[ChangedServer]):
 
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "enable"
-    SHELL = ShellForm(("name",), summary="Switch a server on, or off.", parts=NO_PARTS)
+    SHELL = ShellForm(summary="Switch a server on, or off.", parts=NO_PARTS)
     name: str = Field(description="Its name.")
     off: bool = Field(default=False, description="Switch it off.")
 
@@ -273,7 +273,7 @@ class CheckServers(Parameters, Returns[ServerChecks]):
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "doctor"
     SHELL = ShellForm(
-        ("name",), summary="Start servers and say what works.", parts=frozenset({"guard"}), waiting="Starting servers"
+        summary="Start servers and say what works.", parts=frozenset({"guard"}), waiting="Starting servers"
     )
     name: str = Field(default="", description="One server; by default all.")
 
@@ -288,7 +288,6 @@ class AcceptServer(Parameters, Returns[ServerAnswer]):
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "accept"
     SHELL = ShellForm(
-        ("name",),
         summary="Accept a folder's server, or changed tools.",
         parts=NO_PARTS,
         yes="Accept without asking.",

@@ -83,7 +83,7 @@ class ShowProfile(Parameters, Returns[ShownProfile]):
 
     COMMAND: ClassVar[str] = "profiles"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(("name",), summary="Show a profile.", parts=frozenset(), by_keeper=True)
+    SHELL = ShellForm(summary="Show a profile.", parts=frozenset(), by_keeper=True)
     name: Annotated[str, ShellOption(metavar="NAME", required=True, kind="profile")] = Field(
         default="", description="The profile to show."
     )

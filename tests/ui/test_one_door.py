@@ -79,7 +79,7 @@ class Water(Parameters, Returns[Watered]):
     """Parameters of `water`."""
 
     COMMAND: ClassVar[str] = "water"
-    SHELL = ShellForm(("plant",), parts=frozenset())
+    SHELL = ShellForm(parts=frozenset())
     plant: str = Field(default="fern", description="Which one.")
     litres: float = Field(default=1.0, description="How much.")
     yes: bool = Field(default=False, description="Also when it is wet.")
@@ -109,7 +109,7 @@ class Garden:
             Water,
             action.handle,
             effect=Effect.WRITE,
-            positions=("plant", "litres"),
+            positions=("plant",),
             tool=True,
             actions=(action,),
         )
@@ -136,7 +136,7 @@ async def test_it_is_called_by_value_and_by_line_and_offered_to_models() -> None
     registry = Registry([garden.command()])
     done = await execution.call(registry, Water(plant="moss", yes=True), PERSON)
     assert done.litres == 1.0  # typed: pyright knows that it is `Watered`
-    outcome = await evaluation.run_line(registry, "/water moss 2 yes=true", PERSON)
+    outcome = await evaluation.run_line(registry, "/water moss litres=2 yes=true", PERSON)
     assert outcome.data == {"plant": "moss"} and outcome.view == AttachView("moss")
     assert execution.bound(registry, "water moss 2") == Water(plant="moss", litres=2)
     assert (await execution.run_value(registry, Water(yes=True), PERSON)).text == "fern got 1 l."
@@ -164,7 +164,8 @@ def test_parameters_that_give_something_else_are_refused() -> None:
 
 
 def shell_form(garden: Garden) -> CommandForm:
-    return command_form(garden.command().actions[0])
+    command = garden.command()
+    return command_form(command.actions[0], command.positions)
 
 
 def test_the_form_that_is_written_is_the_declared_one() -> None:

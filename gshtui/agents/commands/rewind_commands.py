@@ -83,7 +83,7 @@ class RewindConversation(Parameters, Returns[RewindResult]):
     """
 
     COMMAND: ClassVar[str] = "rewind"
-    SHELL = ShellForm(("number",), summary="Go back to a prompt, with the files as they were.", parts=_PARTS)
+    SHELL = ShellForm(summary="Go back to a prompt, with the files as they were.", parts=_PARTS)
     number: Annotated[int, ShellOption(metavar="NUMBER")] = Field(
         default=0, ge=0, le=1_000_000, description="Which prompt, counted from the newest, 1; 0: list them."
     )
@@ -113,7 +113,7 @@ class ForkConversation(Parameters, Returns[ForkedSession]):
     """Go on from any message of a conversation in a new one; the old one stays as it is."""
 
     COMMAND: ClassVar[str] = "fork"
-    SHELL = ShellForm(("at",), summary="Fork a conversation from a message.", parts=_PARTS)
+    SHELL = ShellForm(summary="Fork a conversation from a message.", parts=_PARTS)
     at: Annotated[int, ShellOption(metavar="MESSAGE")] = Field(
         default=0,
         description="The last message to take over: its number as `session show` has it, or -1, -2 … from the end;"

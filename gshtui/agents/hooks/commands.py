@@ -61,7 +61,6 @@ class AcceptHooks(Parameters, Returns[HookSet]):
     COMMAND: ClassVar[str] = "hook"
     WORD: ClassVar[str] = "accept"
     SHELL = ShellForm(
-        ("id",),
         parts=_PARTS,
         needs_answer="Nothing is approved without a yes: --yes gives it.",
         examples=("gsh-tui hook accept all",),
@@ -75,7 +74,7 @@ class RefuseHooks(Parameters, Returns[HookSet]):
 
     COMMAND: ClassVar[str] = "hook"
     WORD: ClassVar[str] = "refuse"
-    SHELL = ShellForm(("id",), parts=_PARTS)
+    SHELL = ShellForm(parts=_PARTS)
     id: Annotated[str, ShellOption(metavar="ID")] = Field(description="The hook's id, its beginning, or `all`.")
 
 

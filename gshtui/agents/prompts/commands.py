@@ -74,7 +74,7 @@ class ShowPrompt(Parameters, Returns[KeptPrompt]):
 
     COMMAND: ClassVar[str] = "prompts"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(("name",), parts=frozenset({"store"}), by_keeper=True)
+    SHELL = ShellForm(parts=frozenset({"store"}), by_keeper=True)
     name: Annotated[str, ShellOption(metavar="NAME")] = Field(description="The prompt.")
 
 

@@ -133,7 +133,7 @@ class PruneContext(CutParameters):
     """Replace AGENT's old tool outputs with placeholders, from its next request on. Costs nothing; can be undone."""
 
     COMMAND: ClassVar[str] = "prune"
-    SHELL = ShellForm(("agent",), summary="Replace an agent's old tool outputs with placeholders.", parts=CONTEXT_PARTS)
+    SHELL = ShellForm(summary="Replace an agent's old tool outputs with placeholders.", parts=CONTEXT_PARTS)
 
 
 class ClearContext(CutParameters):

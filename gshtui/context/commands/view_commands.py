@@ -101,7 +101,6 @@ class TimelineParameters(ToolParameters):
     """Whose timeline."""
 
     SHELL = ShellForm(
-        ("agent",),
         summary="Show an agent's requests and cuts over time.",
         help="Show AGENT's requests and cuts over time, and when the next compaction is due.",
         parts=calls.CONTEXT_PARTS,

@@ -78,7 +78,6 @@ class ReadLog(Parameters, Returns[ReadRecords]):
 
     COMMAND: ClassVar[str] = "logs"
     SHELL = ShellForm(
-        ("query",),
         summary="Show the log of what agents did.",
         parts=frozenset(),
         json_lines=True,

@@ -79,9 +79,8 @@ class SearchPast(Parameters, Returns[FoundPast]):
 
     COMMAND: ClassVar[str] = "search_context"
     SHELL = ShellForm(
-        ("source", "query"),
-        "search",
-        "Search shell commands, past conversations and log records.",
+        name="search",
+        summary="Search shell commands, past conversations and log records.",
         examples=(
             "gsh-tui search history docker --exit-code -1",
             'gsh-tui search sessions "retry policy" --since 7d',

@@ -122,7 +122,7 @@ class ShowHost(Parameters, Returns[ShownHost]):
 
     COMMAND: ClassVar[str] = "host"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(("name",), summary="Show how a host is reached, and what is on it.", parts=_PARTS, by_keeper=True)
+    SHELL = ShellForm(summary="Show how a host is reached, and what is on it.", parts=_PARTS, by_keeper=True)
     name: str = Field(description="Name of the host in the configuration.")
 
 
@@ -132,7 +132,7 @@ class ExamineHost(Parameters, Returns[ExaminedHost]):
     COMMAND: ClassVar[str] = "host"
     WORD: ClassVar[str] = "doctor"
     SHELL = ShellForm(
-        ("name",), summary="Connect to a host, and check what agents need there.", parts=frozenset(), waiting="Looking"
+        summary="Connect to a host, and check what agents need there.", parts=frozenset(), waiting="Looking"
     )
     name: str = Field(description="Name of the host in the configuration.")
 
@@ -143,7 +143,6 @@ class InstallPackage(Parameters, Returns[BroughtPackage]):
     COMMAND: ClassVar[str] = "host"
     WORD: ClassVar[str] = "install"
     SHELL = ShellForm(
-        ("name",),
         summary="Bring gsh-tui to a host, for our own agents' tools.",
         parts=frozenset(),
         waiting="Bringing it there",
@@ -158,7 +157,6 @@ class UninstallPackage(Parameters, Returns[BroughtPackage]):
     COMMAND: ClassVar[str] = "host"
     WORD: ClassVar[str] = "uninstall"
     SHELL = ShellForm(
-        ("name",),
         summary="Remove gsh-tui from a host.",
         parts=_PARTS,
         waiting="Removing it",

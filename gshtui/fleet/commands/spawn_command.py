@@ -45,9 +45,8 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
 
     COMMAND: ClassVar[str] = "spawn"
     SHELL = ShellForm(
-        ("prompt",),
-        "agent spawn",
-        "Start an agent and print its ID.",
+        name="agent spawn",
+        summary="Start an agent and print its ID.",
         parts=frozenset({"store", "fleet"}),
         waiting="Starting the agent",
         yes="Agree to the configured set-up command in its worktree.",

@@ -47,9 +47,7 @@ class CheckProfile(Parameters, Returns[CheckResult]):
 
     COMMAND: ClassVar[str] = "profiles"
     WORD: ClassVar[str] = "check"
-    SHELL = ShellForm(
-        ("name",), summary="Check an installed program in ten steps.", parts=frozenset(), waiting="Checking"
-    )
+    SHELL = ShellForm(summary="Check an installed program in ten steps.", parts=frozenset(), waiting="Checking")
     name: Annotated[str, ShellOption(metavar="NAME", required=True, kind="profile")] = Field(
         default="", description="The profile of the program."
     )

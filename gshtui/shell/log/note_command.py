@@ -49,7 +49,6 @@ class AddNote(Parameters, Returns[KeptNote]):
 
     COMMAND: ClassVar[str] = "note"
     SHELL = ShellForm(
-        ("text",),
         summary="Add a remark to the shell log, where agents find it too.",
         examples=("gsh-tui note the staging database is the old one",),
         parts=frozenset({"store"}),
