@@ -21,11 +21,13 @@ from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.hub_events import Noticed, QuitRequested
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_protocol import CALLS, WindowOpening, may_publish, plain_error
 from gshtui.commands.declaration import Question
 from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT
+from gshtui.guard.approval.question_text import asked_words
 from gshtui.hub.face_outbox import FaceOutbox
 from gshtui.hub.hub import Hub
 from gshtui.hub.surroundings import difference
@@ -44,7 +46,10 @@ from gshtui.system.processes import process_limits
 from gshtui.system.processes.process_tree import is_of_agent
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, end_all, report, start_job
+from gshtui.text.sanitise import one_line
 
+_CALLED = 200
+"""Characters of what the person is called for."""
 _encoder = msgspec.json.Encoder()
 
 
@@ -271,6 +276,7 @@ class _HostedWindow:
         from gshtui.hub.composition import build_hub
 
         self.opening = opening
+        self._host = host
         self._bus = Bus()
         self._hub = build_hub(window_options(opening, loaded), self._bus, host)
         self.door = WindowHub(self._hub)
@@ -423,6 +429,16 @@ class _HostedWindow:
         if not self._faces:
             self.end()
 
+    def _call_for(self, event: ApprovalRequested | TurnFinished) -> None:
+        """Call the person who has closed the window: its turn asks, or has ended."""
+        if self._over.is_set() or (call := self._host.call_person) is None:
+            return
+        if isinstance(event, ApprovalRequested):
+            what = f"asks: {asked_words(event.tool, event.subject)}"
+        else:
+            what = "is done" if event.stop == "end" else f"stopped: {event.error or event.stop}"
+        call(one_line(f"{event.agent} in {Path(self.opening.cwd).name} {what}", _CALLED), event.agent)
+
     def _keep(self, task: asyncio.Task[None]) -> None:
         self._left.add(task)
         task.add_done_callback(self._left.discard)
@@ -430,5 +446,7 @@ class _HostedWindow:
     def _pass_on(self, batch: Sequence[Event]) -> None:
         for event in batch:
             self._history.note(event)
+            if not self._faces and isinstance(event, ApprovalRequested | TurnFinished):
+                self._call_for(event)
         for face in self._told:
             face.outbox.put(*batch)

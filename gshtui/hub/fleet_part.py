@@ -53,6 +53,7 @@ async def start_fleet(hub: Hub) -> None:
         from gshtui.hub.keeper_notices import KeeperNotices
 
         notices = KeeperNotices(hub, fleet)  # before anybody is looked at: what is new since the last keeper, it tells
+        hub.call_person = notices.call
         hub.parts.stops_with("notices", notices.stop)
     if not maker.visiting:
         await maker.mail.start()

@@ -127,6 +127,8 @@ class Hub:
         self.parts.ceases_with(self.small_model.cease)
         self.make_shared_shell: Callable[[], SharedShell] | None = None
         """Gives the shell that people and agents share, once there can be one."""
+        self.call_person: Callable[[str, str], None] | None = None
+        """Calls the person who has no window open, by what is configured: a text, and an agent's name."""
         self.make_mail: Callable[[], MailService] | None = None
         """Gives the mail between agents, once there is a fleet."""
         self.make_calls: Callable[[], CallService] | None = None

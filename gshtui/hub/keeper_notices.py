@@ -52,12 +52,21 @@ class KeeperNotices:
 
     def _listen(self, batch: Sequence[Event]) -> None:
         for event in batch:
-            call = self._news.call_for(event)
-            if call is not None and self._notifier.is_wanted(call.agent):
-                self._notifier.send(call.text, call.agent)
-                task = start_job(self._call(call.text), "a notification")
-                self._calls.add(task)
-                task.add_done_callback(self._calls.discard)
+            if (call := self._news.call_for(event)) is not None:
+                self.call(call.text, call.agent)
+
+    def call(self, text: str, agent: str) -> None:
+        """Call the person about an agent, unless they want none now.
+
+        Args:
+            text: one line without controls.
+            agent: its name.
+        """
+        if self._notifier.is_wanted(agent):
+            self._notifier.send(text, agent)
+            task = start_job(self._call(text), "a notification")
+            self._calls.add(task)
+            task.add_done_callback(self._calls.discard)
 
     async def _call(self, text: str) -> None:
         if self._ways & {"badge", "bell"}:
