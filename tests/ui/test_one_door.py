@@ -138,7 +138,7 @@ async def test_it_is_called_by_value_and_by_line_and_offered_to_models() -> None
     assert done.litres == 1.0  # typed: pyright knows that it is `Watered`
     outcome = await evaluation.run_line(registry, "/water moss litres=2 yes=true", PERSON)
     assert outcome.data == {"plant": "moss"} and outcome.view == AttachView("moss")
-    assert execution.bound(registry, "water moss 2") == Water(plant="moss", litres=2)
+    assert execution.bound(registry, "water moss litres=2") == Water(plant="moss", litres=2)
     assert (await execution.run_value(registry, Water(yes=True), PERSON)).text == "fern got 1 l."
     assert [one.value for one in await complete(registry, PERSON, "/wat", 4)] == ["water"]
     assert "litres=" in [one.value for one in await complete(registry, PERSON, "/water moss li", 14)]
