@@ -9,7 +9,7 @@ import functools
 import json
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from annotated_types import Le
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from gshtui.commands.declaration import Caller, CommandError, Mark, Parameters, UsageError, Word, is_marked
+from gshtui.commands.declaration import Caller, CommandError, Mark, Parameters, Returns, UsageError, Word, is_marked
 from gshtui.commands.line_parser import Signature, Signatures, parse_line
 from gshtui.commands.line_syntax import (
     Argument,
@@ -482,7 +482,7 @@ def validate(command: AnyCommand, values: dict[str, Any], spans: Mapping[str, So
         UsageError: one sentence that names each parameter that is wrong, and why.
     """
     try:
-        return command.parameters.model_validate(values)
+        given = command.parameters.model_validate(values)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False)
         message = f"{command.name}: {'; '.join([_complaint(command, detail) for detail in details][:5])}."
@@ -491,6 +491,27 @@ def validate(command: AnyCommand, values: dict[str, Any], spans: Mapping[str, So
         if span is not None:
             raise _MisplacedError(message, span, hint=usage(command)) from error
         raise UsageError(message, hint=usage(command)) from error
+    for name, words in _unused(command, given):
+        message = f"`{words}` has no parameter {name!r}."
+        if spans and name in spans:
+            raise _MisplacedError(message, spans[name], hint=usage(command))
+        raise UsageError(message, hint=usage(command))
+    return given
+
+
+def _unused(command: AnyCommand, given: Parameters) -> Iterator[tuple[str, str]]:
+    """The parameters that only other actions of the command have, with the words of the action that this is."""
+    if command.bind is None or not given.model_fields_set:
+        return
+    try:
+        value = command.bind(given)
+    except UsageError:
+        return  # it is raised where the command runs
+    words = f"{command.name} {value.WORD if isinstance(value, Returns) else ''}".rstrip()
+    others = {name for other in command.actions for name in other.parameters.model_fields}
+    for name in given.model_fields_set.intersection(others).difference(type(value).model_fields, command.positions):
+        if getattr(given, name) != type(given).model_fields[name].get_default(call_default_factory=True):
+            yield name, words
 
 
 def _complaint(command: AnyCommand, detail: ErrorDetails) -> str:

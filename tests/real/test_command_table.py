@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from pydantic import ValidationError
 
 from gshtui.cli import form_projection
 from gshtui.cli.by_hand import MODULES
@@ -19,7 +20,7 @@ from gshtui.commands.catalogue import Catalogue
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import Access, Caller, Parameters, UsageError
 from gshtui.commands.help_command import explain
-from gshtui.commands.language import parse, read_line
+from gshtui.commands.language import parse, read_line, validate
 from gshtui.commands.line_formatter import format_line
 from gshtui.commands.registry import AnyCommand, may_run, words_of
 from gshtui.commands.schema import tool_schema
@@ -189,6 +190,27 @@ async def test_agents_have_those_that_they_need_as_tools(hub: Hub) -> None:
     offered = {command.name for command in hub.registry.tools()}
     assert sorted(TOOLS - offered) == []
     assert sorted(FOR_PEOPLE & offered) == []
+
+
+async def test_no_action_ignores_the_parameters_of_another(hub: Hub) -> None:
+    """In every family: what only other actions have is refused, by name."""
+    tried = 0
+    for command in hub.registry:
+        fields = command.parameters.model_fields
+        others = {name for one in command.actions for name in one.parameters.model_fields}
+        texts = [name for name in others & set(fields) - set(command.positions) if fields[name].annotation is str]
+        for action in command.actions if command.bind and "action" in fields else ():
+            for name in set(texts) - set(action.parameters.model_fields):
+                given = {"action": action.parameters.WORD, name: "nonsense"}
+                try:
+                    bound = command.bind(command.parameters.model_validate(given)) if command.bind else None
+                except (UsageError, ValidationError):  # the action wants more, or has another word in a line
+                    continue
+                if type(bound) is action.parameters:
+                    tried += 1
+                    with pytest.raises(UsageError, match=f"has no parameter '{name}'"):
+                        validate(command, given)
+    assert tried > 20
 
 
 async def test_a_former_name_still_works(hub: Hub) -> None:
