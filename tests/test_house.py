@@ -27,9 +27,7 @@ def test_the_hub_loads_no_face_and_no_sdk() -> None:
 
 def test_the_command_loads_next_to_nothing_before_the_first_frame() -> None:
     """What is on the way to the painted frame; each of these costs more than painting it."""
-    loaded = source.loaded_by(
-        "import gshtui.cli.entry, gshtui.cli.window, gshtui.ui.window.first_frame, gshtui.ui.window.simple_frame"
-    )
+    loaded = source.loaded_by("import gshtui.cli.entry, gshtui.cli.window, gshtui.ui.window.first_frame")
     heavy = {"textual", "rich", "pydantic", "msgspec", "click", "asyncio", "typing", "pathlib", "dataclasses", "json"}
     assert source.within(loaded, heavy | {"inspect", "logging", "tomllib", "subprocess", "gshtui.bus", *SDKS}) == []
 

@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from gshtui.settings.paths import state_dir
-from gshtui.ui.window import first_frame, frame_snapshots, simple_frame, ui_state
-from gshtui.ui.window.pane_layout import PaneLayout
-from gshtui.ui.window.ui_state import UiState
+from gshtui.ui.window import first_frame, frame_snapshots
 from tests.kit.pty_child import ROOT, PtyChild, frame_child
 
-COVERS = ("gshtui.ui.window.frame_snapshots", "gshtui.ui.window.simple_frame")
+COVERS = ("gshtui.ui.window.frame_snapshots",)
 
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 
@@ -182,21 +180,3 @@ def test_only_so_many_snapshots_are_kept() -> None:
     assert len(list((state_dir() / "frames").iterdir())) == frame_snapshots.KEPT
     frame_snapshots.forget_frames()
     assert list((state_dir() / "frames").iterdir()) == []
-
-
-@pytest.mark.parametrize("size", [(1, 1), (20, 5), (80, 24), (200, 50)])
-def test_the_simple_frame_fills_the_terminal_exactly(size: tuple[int, int]) -> None:
-    ui_state.save_ui_state(UiState(PaneLayout(left=30), theme="gsh-light"))
-    drawn = simple_frame.draw("/src/au\x1brora", *size, first_frame.state_folder())[0].decode()
-    import re
-
-    rows = re.sub(r"\x1b\[[0-9;]*[mH]", "", drawn).split("\r\n")
-    assert len(rows) == size[1]
-    assert all(len(row) == size[0] for row in rows)
-    assert "\x1b" not in "".join(rows)
-
-
-def test_the_simple_frame_survives_a_broken_memory() -> None:
-    (state_dir() / ui_state.NAME).write_text('{"layout": {"hidden": 3}}')
-    drawn, place = simple_frame.draw("/src/x", 120, 40, first_frame.state_folder())
-    assert drawn and place.width > 50

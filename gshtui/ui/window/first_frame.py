@@ -1,4 +1,4 @@
-"""The first frame: the window as last seen, on the terminal before Textual is even imported.
+"""The first frame: the window as last seen in a terminal of this size, before Textual is even imported.
 
 Owns the terminal from there until Textual's driver takes over: raw, and restored if nothing takes over. What is typed
 meanwhile is shown in its input line (`early_echo.py`) and kept for the driver. Imports next to nothing and never fails:
@@ -88,8 +88,8 @@ def paint(cwd: str) -> "FirstFrame | None":
     try:
         termios.tcsetattr(0, termios.TCSANOW, _quiet(attributes))
         painted, place = snapshot(cwd, columns, rows)
-        if not painted:
-            painted, place = _simple(cwd, columns, rows)
+        if not painted:  # an input line alone, for what is typed meanwhile
+            place = InputPlace(max(0, rows - 3), min(2, columns - 1), max(2, columns - 4), "", "\x1b[7m")
         _write(2, _ENTER + painted)
         if place is not None:
             frame.echo(place)
@@ -172,13 +172,6 @@ def _quiet(attributes: "list[Any]") -> "list[Any]":
     quiet[6] = list(cc)
     quiet[6][termios.VMIN] = 1
     return quiet
-
-
-def _simple(cwd: str, columns: int, rows: int) -> "tuple[bytes, InputPlace]":
-    """A frame made from the remembered sizes alone: header, edges, input line, key bar."""
-    from gshtui.ui.window.simple_frame import draw
-
-    return draw(cwd, columns, rows, state_folder())
 
 
 def _put_back_when_killed(frame: FirstFrame) -> None:
