@@ -104,8 +104,8 @@ FOUND = [program for program in PROGRAMS.values() if program.version]
 MISSING = [program for program in PROGRAMS.values() if not program.version]
 
 
-SERVERS = ("mcp-server-everything", "mcp-server-filesystem", "mcp-server-git", "mcp-server-fetch")
-"""MCP servers that `.ci/programs` installs, by the names of their commands."""
+SERVERS = ("mcp-server-everything", "mcp-server-filesystem", "mcp-server-git", "mcp-server-fetch", "litellm")
+"""MCP servers and a proxy of models that `.ci/programs` installs, by the names of their commands."""
 
 
 def server_path(name: str) -> Path:

@@ -57,7 +57,14 @@ _LONG = (
 _LIMITED = ("per minute", "per day", "per second", "tpm", "rpm")
 _QUOTA = ("insufficient_quota", "credit balance", "billing", "spend_limit", "exceeded your current quota", "perday")
 _AUTH = ("invalid_api_key", "api_key_invalid", "api key not valid", "authentication_error", "invalid x-api-key")
-_MODEL = ("model_not_found", "is not found for api version", "not a valid model", "no such model", "does not exist")
+_MODEL = (
+    "model_not_found",
+    "is not found for api version",
+    "not a valid model",
+    "no such model",
+    "does not exist",
+    "invalid model name",
+)
 _RETRYABLE: frozenset[ErrorKind] = frozenset(
     {"rate_limit", "overloaded", "server", "network", "timeout", "truncated"},
 )
