@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import socket
-import urllib.request
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -42,37 +41,30 @@ async def proxy(folder: Path) -> AsyncIterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     words = ("--config", str(config), "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False")
-    log = (folder / "litellm.log").open("wb")
     process = await asyncio.create_subprocess_exec(
         server_path("litellm"),
         *words,
-        env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-        stdout=log,
-        stderr=log,
+        env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONUNBUFFERED": "1"},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        limit=1 << 24,
     )
+    assert process.stdout is not None
+    said: list[bytes] = []
+    while b"Uvicorn running on" not in (line := await process.stdout.readline()):
+        said.append(line)
+        assert line, b"".join(said)[-2_000:].decode("utf-8", "replace")
+    rest = asyncio.create_task(process.stdout.read())  # a full pipe would stop it
     try:
-        url = f"http://127.0.0.1:{port}"
-        while not await asyncio.to_thread(_answers, f"{url}/health/liveliness"):
-            assert process.returncode is None, (folder / "litellm.log").read_text("utf-8", "replace")[-2_000:]
-            await asyncio.sleep(0.5)
-        yield url
+        yield f"http://127.0.0.1:{port}"
     finally:
-        log.close()
-        if process.returncode is None:
-            process.terminate()
-            try:
-                await asyncio.wait_for(process.wait(), 20)
-            except TimeoutError:
-                process.kill()
-                await process.wait()
-
-
-def _answers(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(address, timeout=5) as answer:
-            return answer.status == 200
-    except OSError:
-        return False
+        process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), 20)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+        await rest
 
 
 @pytest.mark.parametrize("server", THERE)
