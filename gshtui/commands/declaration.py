@@ -444,6 +444,8 @@ class Assessment:
     """The project's root there."""
     drops: bool = False
     """It drops something from what the calling agent itself is sent: free, but not where an agent only reads."""
+    below: str = ""
+    """It searches the folder that `key` begins with, for files that match this; empty: it is no search."""
 
 
 RunStage = Callable[["Command[Any]", Any, Invocation], Awaitable[Outcome]]

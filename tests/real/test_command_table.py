@@ -18,7 +18,7 @@ from gshtui.cli import form_projection
 from gshtui.cli.by_hand import MODULES
 from gshtui.commands.catalogue import Catalogue
 from gshtui.commands.completion import complete
-from gshtui.commands.declaration import Access, Caller, Parameters, UsageError
+from gshtui.commands.declaration import Access, Caller, Invocation, Parameters, UsageError
 from gshtui.commands.help_command import explain
 from gshtui.commands.language import parse, read_line, validate
 from gshtui.commands.line_formatter import format_line
@@ -211,6 +211,16 @@ async def test_no_action_ignores_the_parameters_of_another(hub: Hub) -> None:
                     with pytest.raises(UsageError, match=f"has no parameter '{name}'"):
                         validate(command, given)
     assert tried > 20
+
+
+@pytest.mark.parametrize(
+    ("line", "below"),
+    [("glob *.py", "*.py"), ("grep x", "**"), ("grep x file_pattern=*.md", "*.md"), ("read x", "")],
+)
+async def test_a_search_tells_the_guard_what_it_looks_into(hub: Hub, tmp_path: Path, line: str, below: str) -> None:
+    parsed = parse(hub.registry, line)
+    assert parsed.command.assess is not None
+    assert (await parsed.command.assess(Invocation(AGENT, tmp_path, tmp_path), parsed.parameters)).below == below
 
 
 async def test_a_former_name_still_works(hub: Hub) -> None:

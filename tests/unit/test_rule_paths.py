@@ -75,7 +75,7 @@ async def test_a_search_is_judged_by_its_folder_not_by_what_it_says(
 ) -> None:
     bus = Bus()
     gate = Gate(bus, respondent="nobody", auto_approve=frozenset({"grep"}), rules=lambda: rules)
-    asked = Assessment(Effect.READ, f"x in {place}", key=f"{tmp_path / place}\0x\0")
+    asked = Assessment(Effect.READ, f"x in {place}", key=f"{tmp_path / place}\0x\0", below="**")
     try:
         verdict = await gate.review(Call("main", "s", "c", "grep", {"pattern": "x", "path": place}), asked)
         assert verdict.allowed is allowed

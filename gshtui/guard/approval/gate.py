@@ -440,16 +440,15 @@ def _rule(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | Non
     command = call.arguments.get("command")
     if assessment.effect is not Effect.EXECUTE or not isinstance(command, str):
         path = assessment.subject if assessment.effect in (Effect.READ, Effect.WRITE) else ""
-        if call.tool not in ("glob", "grep") or assessment.effect is not Effect.READ:
+        if not assessment.below or assessment.effect is not Effect.READ:
             tools = dict.fromkeys((call.tool, _SAME_AS.get(call.tool, call.tool), *call.also))
             decided = [book.decide(RuleMatter(tool, path=path, about=assessment.pattern)) for tool in tools]
             found = min((one for one in decided if one is not None), key=_strictness, default=None)
             return None if found is not None and path and not _names_all(found, call, assessment, path) else found
-        # What they say about themselves begins with what they look for; their key begins with the folder.
+        # The subject of a search begins with what it looks for; its key begins with the folder.
         place = Path(assessment.key.partition("\0")[0])
         path = str(place.relative_to(book.project) if place.is_relative_to(book.project) else place)
-        wanted = str(call.arguments.get("pattern" if call.tool == "glob" else "file_pattern") or "**")
-        return book.decide(RuleMatter(call.tool, path=path, below=wanted))
+        return book.decide(RuleMatter(call.tool, path=path, below=assessment.below))
     free = frozenset(number for number, part in enumerate(assessment.parts) if part.verdict == "allow")
     outside = frozenset(number for number, part in enumerate(assessment.parts) if part.rule == "outside")
     found = book.decide(line_matter(call.tool, command), free=free, outside=outside)

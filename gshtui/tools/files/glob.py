@@ -103,6 +103,7 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: GlobP
         key=f"{place.real}\0{rest}",
         pattern=shown.pattern,
         warnings=shown.warnings,
+        below=parameters.pattern or "**",
     )
 
 

@@ -239,12 +239,14 @@ def piped(config: ToolConfig, otherwise: Otherwise[Outcome]) -> Otherwise[Outcom
 
 
 def assessed(otherwise: Otherwise[Assessment]) -> Otherwise[Assessment]:
-    """Judges searching a text that is piped as touching nothing."""
+    """Judges a search; one of a text that is piped touches nothing."""
 
     async def judge(invocation: Invocation, parameters: GrepParameters) -> Assessment:
         if parameters.text is None:
-            return await otherwise(invocation, parameters)
-        return Assessment(Effect.READ, one_line(literal(parameters.pattern), limit=120))
+            found = await otherwise(invocation, parameters)
+        else:
+            found = Assessment(Effect.READ, one_line(literal(parameters.pattern), limit=120))
+        return replace(found, below=parameters.file_pattern or "**")
 
     return judge
 
