@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 # Textual reads these once, when it is imported.
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
@@ -63,6 +64,14 @@ def home(request: pytest.FixtureRequest) -> Iterator[Home]:
         pytest.fail(f"this test left servers running: {', '.join(map(str, left))}", pytrace=False)
     if reports and request.node.get_closest_marker("faults") is None:
         pytest.fail(f"the program met a fault and went on:\n{said}", pytrace=False)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder that is a project's root."""
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    return folder
 
 
 @pytest.fixture(autouse=True)

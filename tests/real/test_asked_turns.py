@@ -18,7 +18,6 @@ from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
 from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh
-from tests.kit.configuration import made_project
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.pty_child import PtyChild
@@ -31,11 +30,6 @@ __all__ = ["resident"]
 pytestmark = pytest.mark.usefixtures("resident")
 
 MAPPED = [] if os.geteuid() == 0 else ["--map-root-user"]
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
 
 
 def keeper_pid() -> int:

@@ -40,11 +40,6 @@ pytestmark = pytest.mark.usefixtures("resident")
 SIZE = (120, 35)
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
-
-
 @asynccontextmanager
 async def window(project: Path, *, session: str = "", mode: GuardMode | None = None) -> AsyncGenerator[Workbench]:
     app = Workbench(OpenRequest(project, session, mode=mode))

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.kit.command import DEADLINE
-from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh, start_gsh
 
@@ -17,11 +16,6 @@ COVERS = (
     "gshtui.context.retrieval.log_commands",
     "gshtui.store.log.log_reader",
 )
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from gshtui.context.log.blocks import tool_text
 from gshtui.context.log.tokens import text_tokens
 from gshtui.providers.port import ToolSpec
-from tests.kit.configuration import made_project, user_file
+from tests.kit.configuration import user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
@@ -25,11 +25,6 @@ MOST = 2_260
 Of the tokenizers that can count offline one for newer Claude models finds 12 % more, so that by its count it is less
 than 2,500, too; cl100k finds 5 % less.
 """
-
-
-@pytest.fixture
-def project(tmp_path: Path, home: Home) -> Path:
-    return made_project(tmp_path / "project")
 
 
 def spec_of(tool: dict[str, Any]) -> ToolSpec:

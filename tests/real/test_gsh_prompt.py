@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.kit.command import DEADLINE, command
-from tests.kit.configuration import made_project
 from tests.kit.intent_oracle import WORDS
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
@@ -22,11 +21,6 @@ from tests.kit.storms import seeds
 COVERS = ("gshtui.headless.approval_prompt", "gshtui.headless.prompt_turn", "gshtui.headless.reporter")
 
 ANSWERS = b" deny with reason\r\n? "
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import pytest
-
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.shell_data import ShellRecord
@@ -15,16 +13,10 @@ from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
-from tests.kit.configuration import made_project
 
 
 def options(project: Path, session: str = "new") -> HubOptions:
     return HubOptions(cwd=project, loaded=load(project), session=session, provider="offline", respondent="policy")
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
 
 
 async def asked(hub: Hub, prompt: str, text: str) -> None:

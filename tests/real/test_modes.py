@@ -6,16 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.configuration import made_project, user_file
+from tests.kit.configuration import user_file
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 
 COVERS = ("gshtui.hub.mode_part",)
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
 
 
 @pytest.mark.parametrize("mode", ["plan", "ask", "edit"])

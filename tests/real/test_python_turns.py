@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit.configuration import made_project, user_file
+from tests.kit.configuration import user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import parse
@@ -17,11 +17,6 @@ from tests.kit.warm_program import run_gsh
 BLOCK = "I add them.\n\n<python>\nnumbers = [1, 2, 3]\nprint('adding')\nsum(numbers)\n</python>"
 QUOTED = "One writes:\n\n```\n<python>\nopen('made.txt', 'w')\n</python>\n```"
 NEXT = "<python>\nlen(numbers) / 0\n</python>"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
 
 
 async def turn(project: Path, monkeypatch: pytest.MonkeyPatch, *answers: str, yes: bool = True) -> tuple[Any, Any]:

@@ -13,7 +13,6 @@ import pytest
 from gshtui.context.log.tool_budget import TOOLS
 from gshtui.text.truncation import least
 from tests.kit.command import CommandResult
-from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
@@ -24,11 +23,6 @@ from tests.kit.warm_program import run_gsh
 
 PRINTED = 108_894
 """Bytes of `seq 1 20000`."""
-
-
-@pytest.fixture
-def project(tmp_path: Path, home: Home) -> Path:
-    return made_project(tmp_path / "project")
 
 
 def window(home: Home, api: str, tokens: int) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from tests.kit.command import DEADLINE, ROOT
-from tests.kit.configuration import made_project, user_file
+from tests.kit.configuration import user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
@@ -38,11 +38,6 @@ COVERS = (
     "gshtui.workflows.workflow_run",
     "gshtui.workflows.workflow_service",
 )
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
 
 
 def workflow(home: Home, steps: str, parameters: str = "") -> None:

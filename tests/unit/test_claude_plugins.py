@@ -48,11 +48,6 @@ def install(home: Path, folder: Path, **entry: object) -> None:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
-
-
-@pytest.fixture
 def plugin(home: Home) -> Path:
     folder = made_plugin(home.path / ".claude" / "plugins" / "cache" / "acme" / "deploy" / "1.2.0")
     install(home.path, folder)

@@ -15,13 +15,7 @@ from gshtui.commands.config_commands import commands
 from gshtui.commands.declaration import Caller, CommandError, Invocation, UsageError
 from gshtui.commands.registry import Registry
 from gshtui.settings.loader import Loaded, load
-from tests.kit.configuration import made_project, project_file
-from tests.kit.home import Home
-
-
-@pytest.fixture
-def project(home: Home, tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
+from tests.kit.configuration import project_file
 
 
 def here(project: Path) -> Invocation:

@@ -10,7 +10,7 @@ import pytest
 
 from gshtui.settings.loader import load
 from gshtui.settings.model import Settings
-from tests.kit.configuration import made_project, project_file, user_file
+from tests.kit.configuration import project_file, user_file
 from tests.kit.home import Home
 
 SEEDS = """
@@ -63,11 +63,6 @@ ambient_commands = 5
 max_history_lines = 10000
 """
 LAYERS = ("user", "project", "environment", "flag")
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
 
 
 def test_the_specified_file_is_valid_and_says_the_defaults(home: Home, project: Path) -> None:

@@ -22,7 +22,7 @@ from gshtui.commands.language import validate
 from gshtui.context.assembly.system_section import system_sections
 from gshtui.settings import trust
 from gshtui.text.front_matter import FrontMatterError, parse
-from tests.kit.configuration import made_project, project_file
+from tests.kit.configuration import project_file
 from tests.kit.home import Home
 
 COVERS = ("gshtui.agents.skills.commands",)
@@ -39,11 +39,6 @@ def put(folder: Path, name: str, text: str = "", *, body: str = "Do it so.") -> 
 @pytest.fixture
 def own(home: Home) -> Path:
     return home.config / "gsh" / "skills"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
 
 
 async def run(cwd: Path, **arguments: str) -> Outcome:

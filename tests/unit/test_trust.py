@@ -9,13 +9,8 @@ import pytest
 from gshtui.settings import trust
 from gshtui.settings.keys import field_of, flat, known_keys, split
 from gshtui.settings.loader import load
-from tests.kit.configuration import made_project, project_file, user_file
+from tests.kit.configuration import project_file, user_file
 from tests.kit.home import Home
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return made_project(tmp_path / "project")
 
 
 @pytest.mark.parametrize(
