@@ -259,6 +259,21 @@ async def test_a_command_of_an_agent_gets_no_window_even_without_its_variables(
             assert [event.content.split() for event in ended] == [["False"]]
 
 
+async def test_a_message_reaches_an_agent_that_listens_to_a_window(project: Path) -> None:
+    """It is linked to the hub of the window alone, in the process whose mail service reaches all other agents."""
+    async with window(project) as app:
+        await link_of(app).run("spawn name=bud model=offline/offline")
+        await eventually(lambda: link_of(app).connected("0001"))
+        turn = link_of(app).bus.wait_for(TurnFinished, lambda event: event.agent == "0001", timeout=60)
+        await link_of(app).run("agent send 0001 'what failed?'")
+        assert (await turn).stop == "end"
+        await link_of(app).run("agent kill 0001", ask=_yes)
+
+
+async def _yes(_: object) -> bool:
+    return True
+
+
 TURN = [
     [Call("bash", {"command": "touch begun; until test -e go; do sleep 0.05; done; echo went on"})],
     [Say("and done")],

@@ -129,7 +129,7 @@ class MailTransports:
             row = None
         if row is None:
             return self._to_window(letter)
-        if row.owner not in self.near:
+        if row.owner not in self.near and not (row.speaks_events and self._connected(row.id)):
             return Route("elsewhere", row)
         if row.killed or (row.ended and row.status in ("done", "failed")):
             return Route("gone", row, why=f"{row.name} ({row.id}) has ended.")
