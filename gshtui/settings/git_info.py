@@ -67,6 +67,18 @@ def find_project(folder: Path) -> Project:
     return Project(folder)
 
 
+def tracked_files(cwd: Path) -> int:
+    """How many files git tracks in the repository around this folder, as its index says; 0: none, or unknown."""
+    root = _git_folder(cwd)
+    git_dir = _git_dir(root)[0] if root is not None else None
+    try:
+        with (git_dir / "index" if git_dir is not None else Path(os.devnull)).open("rb") as index:
+            head = index.read(12)
+    except OSError:
+        return 0
+    return int.from_bytes(head[8:12], "big") if head[:4] == b"DIRC" else 0
+
+
 def _git_dir(root: Path) -> tuple[Path | None, bool]:
     """Where the worktree's HEAD is, and whether the worktree is a linked one."""
     entry = root / ".git"

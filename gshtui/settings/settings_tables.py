@@ -545,11 +545,12 @@ class Budgets(SettingsTable):
 class Ui(SettingsTable):
     """The workbench's looks and manners."""
 
-    theme: str = Field(default="gsh-dark", description="Theme: gsh-dark, gsh-light or one of Textual's.")
+    theme: str = Field(
+        default="gsh-dark", description="Theme: gsh-dark, gsh-light, one of Textual's, or one of your own."
+    )
     first_questions: bool = Field(
         default=True,
-        description="At the very first start, ask at most three questions: the model's provider, the theme, and whether"
-        " your shell reports here. Escape leaves them.",
+        description="At the very first start without a model, offer to connect one.",
     )
     notifications: list[Literal["badge", "bell", "desktop"]] = Field(
         default=["badge", "bell"],
@@ -565,6 +566,16 @@ class Ui(SettingsTable):
         description="Lines of output shown under a finished call in the conversation; a change gets twice as many. "
         "0: none. Errors are always shown.",
     )
+    status_line: str = Field(
+        default="",
+        description="Command whose first line of output is shown above the keys. It reads the window's state as JSON,"
+        " and runs in the sandbox.",
+    )
+    outside: list[Literal["title", "tmux"]] = Field(
+        default=[],
+        description="Where else the state is told: the terminal's title, options of the tmux pane (@gsh_status …).",
+    )
+    reduce_motion: bool = Field(default=False, description="Nothing moves by itself: no spinner, no sliding.")
     diff_columns: Literal["auto", "one"] = Field(
         default="auto",
         description="Changes: auto puts old and new side by side where there is room, one always below one another.",

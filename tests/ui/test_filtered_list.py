@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from gshtui.ui.kit.drawing.themes import ThemedApp
 from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.widgets.list_rows import ListRow, list_lines
 from tests.kit.transcript_host import STYLES
 
-COVERS = ("gshtui.ui.kit.widgets.line_field",)
+COVERS = ("gshtui.ui.kit.widgets.line_field", "gshtui.ui.kit.widgets.list_rows")
 
 MODELS = [
     PickerChoice("a", "Sonnet", columns=("anthropic", "200k", "$3 / $15")),
@@ -102,3 +104,21 @@ async def test_a_changed_size_keeps_the_row() -> None:
             await pilot.resize_terminal(*size)
             await pilot.pause()
             assert app.picker.chosen == "c"
+
+
+def test_rows_have_four_aligned_columns_at_every_width() -> None:
+    table = [
+        ListRow("compact", "Replace the conversation so far with a summary", "4 % full"),
+        ListRow("review", "Review uncommitted changes"),
+        ListRow("resume", "Continue an earlier conversation", "12 here", "f3", mark="● "),
+        ListRow("日本語の名前", "a name of wide letters", "", "ctrl+p"),
+    ]
+    for room in range(24, 160):
+        lines = [line.plain for line in list_lines(table, room)]
+        assert all(cell_len(line) <= room for line in lines)
+        assert [line[2:5] for line in lines[:3]] == ["com", "rev", "res"] and lines[2].startswith("● ")
+        if room >= 60:
+            assert [cell_len(line) for line in lines[2:]] == [room, room], "keys end at the right"
+            assert lines[2].endswith("f3") and lines[3].endswith("ctrl+p")
+            starts = {line.index(word) for line, word in zip(lines[:3], ("Replace", "Review", "Continue"), strict=True)}
+            assert len(starts) == 1, "descriptions start below each other"

@@ -8,6 +8,7 @@ have gone: who changes a row changes what is pressed for it. The claims of one p
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -61,7 +62,7 @@ from gshtui.fleet.core.agent_calls import (
 from gshtui.fleet.core.agent_states import AgentState
 from gshtui.guard.approval.question_text import question_parts
 from gshtui.hub.replay_player import ReplayPlayer, recording
-from gshtui.providers.model_command import ChangeModel
+from gshtui.providers.model_command import ChangeModel, ModelList
 from gshtui.settings.loader import load
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.tools.git.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
@@ -79,17 +80,18 @@ from gshtui.ui.context.summaries import SummaryScreen
 from gshtui.ui.context.timeline_pane import TimelinePane
 from gshtui.ui.context.tune_dialog import TuneScreen
 from gshtui.ui.conversation.conversation_tab import ConversationTab
-from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen, SessionsScreen
+from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen
+from gshtui.ui.conversation.session_picker import SessionsScreen
 from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.transcript.entries import ToolEntry
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.kit.widgets.dialogs import ConfirmScreen, InputScreen, Picker
+from gshtui.ui.kit.widgets.dialogs import ConfirmScreen, FoldScreen, InputScreen, Picker
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.servers.servers_tab import ServersTab
-from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.settings.settings_screen import SettingsScreen
+from gshtui.ui.settings.setup_card import CardScreen
 from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.shell.shell_record import RecordScreen
 from gshtui.ui.terminal.terminal_pane import TerminalPane
@@ -240,7 +242,7 @@ def said(number: int) -> tuple[Event, ...]:
 
 ANSWERS: dict[str, Answer] = {
     "session ls": conversations(*SESSIONS),
-    "model list": Answer(MODELS),
+    "model list": Answer(ModelList([dataclasses.replace(one, usable=True) for one in MODELS.models], [])),
     "personas": Answer(PERSONAS),
     "profiles ls": Answer(PROFILES),
     "git_worktree list": Answer(WorktreeList([Worktree("/src/aurora", "main", main=True), Worktree(PARSER, "lexer")])),
@@ -525,18 +527,18 @@ async def forked_message(here: Recorded) -> None:
 
 @told(
     "window",
-    "Nothing changes until you answer. `escape` skips the questions; what you start typing moves to the input.",
+    "Nothing changes until you choose. `escape` skips the card; what you start typing moves to the input.",
 )
-async def first_questions(here: Recorded) -> None:
+async def first_card(here: Recorded) -> None:
     assert here.app.hub is not None
     here.app.hub.answers["config show"] = Answer(ShownSettings(load(Path.cwd()), ""))
     before = len(here.ran)
-    here.app.part(SettingsFeature).ask_first()
+    await here.press("alt+i")
     await wait_until(here.pilot, lambda: isinstance(here.app.screen, Picker))
-    while isinstance(here.app.screen, Picker):
-        await here.press("escape")
+    await here.press("escape")
+    assert not isinstance(here.app.screen, Picker)
     assert not [call for call in here.ran[before:] if isinstance(call, SetSetting)]
-    here.app.part(SettingsFeature).ask_first()
+    await here.press("alt+i")
     await wait_until(here.pilot, lambda: isinstance(here.app.screen, Picker))
     await here.type("what does this do")
     assert here.input.text == "what does this do" and not isinstance(here.app.screen, Picker)
@@ -560,6 +562,47 @@ async def pasted_picture(here: Recorded) -> None:
     mentioned = here.app.input_text.strip()
     assert mentioned.startswith("@/") and Path(mentioned[1:]).read_bytes() == png()
     await here.press("ctrl+u")
+
+
+@told("window", "| `alt+h` | the notices of this window, also those that have gone |")
+async def notices(here: Recorded) -> None:
+    here.app.notify("It has gone.", timeout=0.01)
+    await here.press("alt+h")
+    assert isinstance(here.app.screen, FoldScreen)
+    await here.press("escape")
+
+
+@told("window", "`f4` tries them out.")
+async def tried_themes(here: Recorded) -> None:
+    await here.press("f4")
+    assert isinstance(here.app.screen, Picker)
+    await here.press("escape")
+
+
+@told("window", "| `alt+i` | connect a model, choose a theme, have shells report |")
+async def setup(here: Recorded) -> None:
+    await here.press("alt+i")
+    await wait_until(here.pilot, lambda: isinstance(here.app.screen, CardScreen))
+    await here.press("escape")
+
+
+@told(
+    "window",
+    "`/resume` (or `f3`) lists the earlier conversations in full screen: type to search titles and messages, `tab` "
+    "lists those of all folders, `shift+tab` those of the next branch.",
+)
+async def listed_conversations(here: Recorded) -> None:
+    await here.press("f3")
+    screen = here.app.screen
+    assert isinstance(screen, SessionsScreen) and "this folder" in title_of(screen)
+    await here.press("tab")
+    assert "all folders" in title_of(screen)
+    await here.press("shift+tab", "escape")
+
+
+def title_of(screen: SessionsScreen) -> str:
+    """What stands above the list."""
+    return str(screen.query_one(".dialog-title", Static).content)
 
 
 @told("window", "| `f2` `f3` `f4` | model, conversations, theme |")

@@ -29,7 +29,8 @@ from gshtui.commands.declaration import CommandError, Invocation, Outcome, Param
 from gshtui.commands.registry import Registry
 from gshtui.fleet.core.agent_calls import ListAgents
 from gshtui.providers.model_command import ChangeModel, ListedModel, ModelList
-from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen, SessionsScreen
+from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen
+from gshtui.ui.conversation.session_picker import SessionsScreen
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
@@ -379,7 +380,7 @@ async def test_a_conversation_is_picked_from_the_list() -> None:
         assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s1"]
         await pilot.press("f3")
         await settled(pilot)
-        await pilot.press("enter")
+        await pilot.press("up", "enter")
         await settled(pilot)
         assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s1", "new"]
 

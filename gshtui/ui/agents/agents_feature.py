@@ -175,7 +175,8 @@ class AgentsFeature(Feature):
             PickerChoice(
                 str(number),
                 one_line(literal(option.name or option.id), 40),
-                one_line(literal(value.name or value.value), 80) + (" · now" if value.value == option.value else ""),
+                one_line(literal(value.name or value.value), 80),
+                current=value.value == option.value,
             )
             for number, (option, value) in enumerate(offered)
         ]

@@ -31,7 +31,8 @@ def call_choice(call: CallInfo, here: str = "") -> PickerChoice:
     unread = 0 if member is None else max(0, call.messages - 1 - member.seen)
     parts = [
         ", ".join(one_line(one.name or one.member, 20) for one in call.members[:4]) or "nobody yet",
-        f"{unread} unread" if unread else f"{call.messages} messages" if call.messages else "",
         one_line(call.topic, 60),
     ]
-    return PickerChoice(call.name, call.name, " · ".join(part for part in parts if part), current=call.name == here)
+    state = f"{unread} unread" if unread else f"{call.messages} messages" if call.messages else ""
+    about = " · ".join(part for part in parts if part)
+    return PickerChoice(call.name, call.name, about, current=call.name == here, state=state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,7 +22,7 @@ from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
-from gshtui.ui.kit.widget_messages import EditPrompt, ForkAt, OpenConversation, SendPrompt, ShowQuestion
+from gshtui.ui.kit.widget_messages import ConnectModel, EditPrompt, ForkAt, OpenConversation, SendPrompt, ShowQuestion
 from gshtui.ui.kit.widgets.tabs import PaneTabs
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from gshtui.providers.model_command import ListedModel
     from gshtui.store.tables.session_table import SessionInfo
     from gshtui.ui.conversation.conversation_tab import ConversationTab
+    from gshtui.ui.kit.hub_port import Stored
+
+
+_LISTED = 500
+"""Conversations that the picker lists at most."""
 
 
 class TurnsInProgress:
@@ -119,7 +125,16 @@ class ConversationFeature(Feature):
     async def _pick_model(self) -> None:
         from gshtui.ui.conversation.pickers import ModelsScreen
 
-        self.window.push_screen(ModelsScreen(await self.models()), lambda chosen: self.choose_model(chosen or ""))
+        models = await self.models()
+        without_key = {f"{one.provider}/{one.model}" for one in models if one.usable is False}
+
+        def chosen(name: str | None) -> None:
+            if name in without_key:
+                self.window.post_message(ConnectModel(*name.split("/", 1)))
+            else:
+                self.choose_model(name or "")
+
+        self.window.push_screen(ModelsScreen(models), chosen)
 
     def choose_model(self, chosen: str) -> None:
         """Use `provider/model` from the next request."""
@@ -129,18 +144,52 @@ class ConversationFeature(Feature):
 
             self.window.perform(ChangeModel(name=model, provider=provider))
 
-    async def sessions(self) -> list[SessionInfo]:
+    async def sessions(self, limit: int = 20) -> list[SessionInfo]:
         """This folder's conversations, newest first; empty if unavailable."""
         from gshtui.store.sessions.session_calls import ListSessions
 
-        found = await self.window.result_of(ListSessions())
+        found = await self.window.result_of(ListSessions(limit=limit))
         return found.sessions if found is not None else []
 
     async def _pick_session(self) -> None:
-        from gshtui.ui.conversation.pickers import SessionsScreen
+        from gshtui.settings.git_info import branch
+        from gshtui.ui.conversation.session_picker import SessionsScreen
 
-        picker = SessionsScreen(await self.sessions(), self.window.clock(), self.window.session)
-        self.window.push_screen(picker, lambda chosen: self.choose_session(chosen or ""))
+        here = await self.sessions(_LISTED)
+        picker = SessionsScreen(here, self.window.clock(), self.window.session, self, branch)
+
+        def chosen(session: str | None) -> None:
+            if session and (folder := picker.folder_of(session)):
+                line = f"cd {shlex.quote(folder)} && gsh-tui session resume {session}"
+                self.window.copy_to_clipboard(line)
+                self.window.notify(f"It belongs to {folder}. Copied: {line}", markup=False, timeout=8)
+            else:
+                self.choose_session(session or "")
+
+        self.window.push_screen(picker, chosen)
+
+    async def everywhere(self) -> list[SessionInfo]:
+        """The conversations of all folders, newest first."""
+        from gshtui.store.sessions.session_calls import ListSessions
+
+        found = await self.window.result_of(ListSessions(everywhere=True, limit=_LISTED))
+        return found.sessions if found is not None else []
+
+    async def saying(self, words: str) -> list[str]:
+        """The conversations with a message that has these words."""
+        from gshtui.store.sessions.session_calls import SearchSessions
+
+        found = await self.window.result_of(SearchSessions(query=words, everywhere=True, limit=_LISTED))
+        return [hit.session for hit in found.hits] if found is not None else []
+
+    async def newest(self, session: str, limit: int) -> Sequence[Stored]:
+        """The newest messages of a conversation, in order."""
+        from gshtui.store.engine.store_errors import StoreError
+
+        try:
+            return await self.window.bridge.messages(session, None, limit)
+        except (NotReady, StoreError):
+            return ()
 
     async def _pick_prompt(self) -> None:
         """Choose a prompt to go back to; it is then in the input, to be changed and sent again."""

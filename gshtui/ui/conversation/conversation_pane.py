@@ -42,14 +42,11 @@ LoadRan = Callable[[str, float, float], Awaitable[Sequence[Ran]]]
 
 PAGE = 200
 """Messages loaded at a time."""
-_EMPTY = (
-    "No messages yet.\n\n"
-    "Ask a question or describe a task: {prompt.submit} sends it.\n? shows the keys, {app.palette} finds any action."
-)
+_EMPTY = "Ask a question or describe a task: {prompt.submit} sends it."
 _LOADING = "Loading the conversation…"
 _OFFLINE = (
-    "No model connected. Quit, export ANTHROPIC_API_KEY=…, and restart.\n"
-    "Plain requests work without one: run make test, read README.md, find TODO."
+    "No model connected: {app.setup} connects one.\n"
+    "Without one, run make test, read README.md and find TODO work at once."
 )
 
 
@@ -97,6 +94,7 @@ class ConversationPane(Vertical):
         self.transcript = Transcript(empty=_LOADING if coming else empty, load_picture=load_picture)
         self._state = ConversationState(agent)
         self._empty = self._hint = empty
+        self._step = ""
         self._coming = -1 if coming else 0
         """Messages that are being loaded; -1: nobody knows how many."""
         self._held: list[Event] | None = None
@@ -161,6 +159,11 @@ class ConversationPane(Vertical):
                 self._load()
                 self._show_hint()
                 self._held = [] if (self._elsewhere or event.joined) and self._loading else None
+
+    def suggest(self, step: str) -> None:
+        """Say this below what an empty conversation is for: the next step in this folder."""
+        self._step = step
+        self._show_hint()
 
     def show_outcome(self, line: str, text: str, *, failed: bool = False) -> None:
         """Show what a command that the person typed has answered.
@@ -235,7 +238,8 @@ class ConversationPane(Vertical):
     def _show_hint(self) -> None:
         """Say what an empty conversation is for, or that one is being loaded."""
         loading = _LOADING if self._coming < 0 else f"Loading {self._coming:,} messages…"
-        self.transcript.show_empty(loading if self._coming else self._hint)
+        step = f"\n\n{self._step}" if self._step and self._hint != _OFFLINE else ""
+        self.transcript.show_empty(loading if self._coming else f"{self._hint}{step}")
 
     def _release(self) -> None:
         """Take the events that had to wait for the messages before them."""

@@ -23,7 +23,7 @@ class ModelsScreen(Picker):
             # Those that can be used now come first; else in the catalog's order.
             [model_choice(model) for model in sorted(models, key=lambda one: one.usable is False)],
             empty="No models available. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
-            hint="{list.choose} to use it from the next request · {list.close} to close",
+            hint="{list.choose} to use it from the next request, or to paste its key · {list.close} to close",
             headings=("model", "provider", "window", "$/M in, out"),
         )
 
@@ -47,23 +47,6 @@ def model_choice(model: ListedModel) -> PickerChoice:
     )
 
 
-NEW = "new"
-
-
-class SessionsScreen(Picker):
-    """Choose a conversation; the answer is its id, or `new`."""
-
-    def __init__(self, sessions: Sequence[SessionInfo], now: float, current: str = "") -> None:
-        choices = [PickerChoice(NEW, "New conversation", "this one is kept")]
-        choices += [session_choice(session, now, current) for session in sessions]
-        super().__init__(
-            "Conversations",
-            choices,
-            empty="No conversations yet.",
-            hint="{list.choose} to open · {list.close} to close · all are kept",
-        )
-
-
 class PromptsScreen(Picker):
     """Choose a prompt to go back to; the answer is its number."""
 
@@ -83,7 +66,7 @@ def prompt_choice(prompt: EarlierPrompt, now: float) -> PickerChoice:
     return PickerChoice(str(prompt.number), one_line(prompt.text, 80), figures.age(max(0.0, now - prompt.at)))
 
 
-def session_choice(session: SessionInfo, now: float, current: str = "") -> PickerChoice:
+def session_choice(session: SessionInfo, now: float) -> PickerChoice:
     """A conversation as an entry."""
     from gshtui.providers.catalog import label_of
     from gshtui.text.sanitise import one_line
@@ -96,4 +79,4 @@ def session_choice(session: SessionInfo, now: float, current: str = "") -> Picke
         f"open in {session.held_by}" if session.held_by else "",
     ]
     name = one_line(session.title or "(no title)", 80)
-    return PickerChoice(session.id, name, " · ".join(part for part in parts if part), current=session.id == current)
+    return PickerChoice(session.id, name, " · ".join(part for part in parts if part))

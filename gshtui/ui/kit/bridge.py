@@ -134,6 +134,16 @@ class Bridge:
             self._up.set()
             self._garbage.begin()
 
+    async def renew(self) -> None:
+        """Go on with another hub, which has the settings and variables as they are now, in the same conversation."""
+        self._up.clear()
+        await self.stop()
+        ends, self._open_ends = self._open_ends, {}
+        self.feed(list(ends.values()))
+        if self._session:
+            self.opening = msgspec.structs.replace(self.opening, session=self._session)
+        await self.start()
+
     async def _replace(self, hub: HubPort) -> None:
         """Once the hub has ended by itself, go on with another one, in the conversation as it is in the record."""
         elsewhere = await hub.ended()

@@ -90,7 +90,7 @@ class RowActions(Generic[Row]):
         from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
         choices = [
-            PickerChoice(key, KEYS[key].label, f"{KEYS[key].help} · {key_of(self._window.input_line, key)}")
+            PickerChoice(key, KEYS[key].label, KEYS[key].help, key=key_of(self._window.input_line, key))
             for key in await self.fitting(row)
         ]
         picker = Picker(

@@ -116,6 +116,15 @@ class AgentSeen(FeatureMessage):
         self.agent = agent
 
 
+class ConnectModel(FeatureMessage):
+    """Have the person paste the key of a provider, and use this model of it."""
+
+    def __init__(self, provider: str, model: str) -> None:
+        super().__init__()
+        self.provider = provider
+        self.model = model
+
+
 class SendPrompt(FeatureMessage):
     """Send a prompt to one of our own agents that is not the window's: at once, or as mail while it does not listen."""
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Protocol
 
 import msgspec
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -163,6 +164,8 @@ class CompletionPopup(Widget, can_focus=False):
         self.changed: Callable[[], object] = lambda: None
         """Called when it shows others, or another is marked."""
         self._note = ""
+        self._labels = 0
+        """Cells of the column of labels."""
         self._top = 0
         self.display = False
 
@@ -179,6 +182,7 @@ class CompletionPopup(Widget, can_focus=False):
     def show(self, candidates: Sequence[CompletionItem]) -> None:
         """Show these from the first; none hides the list."""
         self.candidates = candidates
+        self._labels = max((cell_len(one.shown) for one in candidates if one.detail), default=0)
         self.index = self._top = 0
         self.moved = False
         self._lay_out()
@@ -247,10 +251,12 @@ class CompletionPopup(Widget, can_focus=False):
         width = self.size.width - 4 - len(place)
         paths = candidate.kind == "file"
         label, cut = fit_left(candidate.shown, width) if paths else (fit(candidate.shown, width), 0)
-        detail = fit(candidate.detail, width - len(label) - 2) if width - len(label) > 8 else ""
+        gap = max(0, min(self._labels, width // 2) - cell_len(label)) + 2
+        room = width - cell_len(label) - gap
+        detail = fit(candidate.detail, room) if room > 6 else ""
         segments = [Segment(" ▸ " if chosen else "   ", base)]
         segments += _marked(label, {position - cut for position in candidate.marked}, base, marked)
-        segments.append(Segment(f"  {detail}" if detail else "", quiet))
+        segments.append(Segment(" " * gap + detail if detail else "", quiet))
         line = Strip(segments).adjust_cell_length(self.size.width - len(place), base)
         return Strip([*line, Segment(place, quiet)]) if place else line
 

@@ -19,26 +19,18 @@ SIGNS = (
     ("?", "Type a literal ?"),
 )
 """What the first letter of the input does, besides the keys."""
-ROWS = (
-    "prompt.newline",
-    "prompt.history",
-    "prompt.editor",
-    "chat.page_up",
-    "chat.previous_prompt",
-    "mode.next",
-    "app.back",
-    "approval.focus",
-    "agents.waiting",
-    "agents.spawn",
-    "diff.open",
-    "context.inspect",
-    "app.models",
-    "app.sessions",
-    "panes.next",
-    "panes.zoom",
-    "app.palette",
-    "app.help",
-)
+GROUPS = {
+    "Write": ("prompt.newline", "prompt.history", "prompt.editor", "mode.next"),
+    "Work": (
+        *("app.back", "approval.focus", "agents.waiting", "agents.spawn", "diff.open", "context.inspect"),
+        *("app.models", "app.sessions"),
+    ),
+    "Window": (
+        *("chat.page_up", "chat.previous_prompt", "panes.next", "panes.zoom", "app.notices", "app.palette"),
+        *("app.help",),
+    ),
+}
+"""The keys below their headings; the signs are below the first one."""
 _SAYS = {
     "prompt.newline": "New line",
     "prompt.history": "Search history",
@@ -51,8 +43,10 @@ _SAYS = {
     "panes.next": "Next pane",
 }
 """What to call a key here, where its label in the footer would say too little."""
-_COLUMN = 29
+_COLUMN = 25
 """Cells of one column, at least."""
+_KEYS = 10
+"""Cells of the keys in it, and of the gap behind them."""
 
 
 class QuickKeys(Static, can_focus=False):
@@ -78,10 +72,17 @@ class QuickKeys(Static, can_focus=False):
         if not self.display:
             return
         width = max(_COLUMN, (self.size.width or self.screen.size.width) - 2)
-        columns = max(1, min(3, width // _COLUMN))
-        rows = [*SIGNS, *((_first(shown_keys(self, id)), _label(id)) for id in ROWS)]
-        height = min(-(-len(rows) // columns), max(1, self.screen.size.height - 8))
-        lines = [[rows[at] for at in range(line, min(len(rows), height * columns), height)] for line in range(height)]
+        columns = max(1, min(len(GROUPS), width // _COLUMN))
+        groups = [
+            [(name, ""), *(SIGNS if not at else ()), *((_first(shown_keys(self, id)), _label(id)) for id in ids)]
+            for at, (name, ids) in enumerate(GROUPS.items())
+        ]
+        if columns < len(groups):
+            rows = [row for group in groups for row in group]
+            height = -(-len(rows) // columns)
+            groups = [rows[at : at + height] for at in range(0, len(rows), height)]
+        height = min(max(map(len, groups)), max(1, self.screen.size.height - 8))
+        lines = [[group[at] if at < len(group) else ("", "") for group in groups] for at in range(height)]
         self.update(Content("\n").join(_line(line, width // columns) for line in lines))
 
 
@@ -98,8 +99,9 @@ def _label(id: str) -> str:
 def _line(cells: list[tuple[str, str]], width: int) -> Content:
     parts: list[Content] = []
     for key, says in cells:
-        says = fit(says, width - 13)
-        gap = " " * max(1, 11 - cell_len(key))
+        says = fit(says, width - _KEYS - 1)
+        gap = " " * max(1, _KEYS - cell_len(key))
         rest = " " * max(0, width - cell_len(key) - len(gap) - cell_len(says))
-        parts.append(Content.assemble((key, "bold $footer-key-foreground"), gap, (says, "$foreground-muted"), rest))
+        style = "bold $footer-key-foreground" if says else "bold"
+        parts.append(Content.assemble((key, style), gap, (says, "$foreground-muted"), rest))
     return Content("").join(parts)

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import SettingChanged
+from gshtui.system.tasks import start_job
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
-from gshtui.ui.kit.feature import Feature
+from gshtui.ui.kit.feature import Feature, FeatureRoute
+from gshtui.ui.kit.widget_messages import ConnectModel
 from gshtui.ui.settings.settings_host import SettingsHost
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from gshtui.settings.loader import Loaded
     from gshtui.ui.settings.setting_rows import SettingRow
     from gshtui.ui.settings.settings_screen import SettingsScreen
+    from gshtui.ui.settings.setup_card import SetupCard
 
 _NEW = "new persona"
 
@@ -32,13 +35,15 @@ _NEW = "new persona"
 class SettingsFeature(Feature):
     """See the module."""
 
-    KEYS = ("app.settings",)
-    WORDS = {"settings": "app.settings"}
+    KEYS = ("app.settings", "app.setup")
+    WORDS = {"settings": "app.settings", "setup": "app.setup"}
     CONSUMES: ClassVar[tuple[type[Event], ...]] = (SettingChanged,)
 
     def __init__(self, window: SettingsHost) -> None:
         super().__init__(window)
         self._host = window
+        self.setup: asyncio.Task[None] | None = None
+        """What goes on with the card of the first start."""
         self._screen: SettingsScreen | None = None
         self._loaded: Loaded | None = None
         self._personas: dict[str, Persona] = {}
@@ -46,7 +51,17 @@ class SettingsFeature(Feature):
         """File by name."""
 
     def press(self, key: str) -> None:
-        self.window.bring(self._open(), group="settings")
+        if key == "app.setup":
+            self._set_up(self._card().show())
+        else:
+            self.window.bring(self._open(), group="settings")
+
+    def routes(self) -> Sequence[FeatureRoute[Any]]:
+        return (
+            FeatureRoute(
+                ConnectModel, lambda wanted: self._set_up(self._card().connect_model(wanted.provider, wanted.model))
+            ),
+        )
 
     def watchers(self) -> Sequence[EventConsumer]:
         return (self,)
@@ -71,32 +86,24 @@ class SettingsFeature(Feature):
             self.window.push_screen(self._screen)
         return rows is not None
 
-    def ask_first(self, *, unless: Callable[[], object] = bool) -> None:
-        """Ask the questions of the very first start, once it is known which are to be asked.
+    def offer_setup(self, *, unless: Callable[[], object] = bool) -> None:
+        """Show the card for a first model where none is connected, see `SetupCard.show`."""
+        self._set_up(self._card().show(unless=unless, only_first=True))
 
-        Args:
-            unless: then none is, if this is true by then: the person has begun to type.
-        """
-        self._work(self._ask_first(unless))
+    def _set_up(self, work: Coroutine[Any, Any, None]) -> None:
+        """Go on with this while the person answers, in place of what was begun before."""
+        if self.setup is not None:
+            self.setup.cancel()
+        self.setup = start_job(work, "the set-up")
 
-    async def _ask_first(self, unless: Callable[[], object]) -> None:
-        import os
+    async def end(self) -> None:
+        if self.setup is not None:
+            self.setup.cancel()
 
-        from gshtui.providers.selection import usable
-        from gshtui.ui.settings.first_start import FirstStart
+    def _card(self) -> SetupCard:
+        from gshtui.ui.settings.setup_card import SetupCard
 
-        settings = self.window.bridge.settings
-        found = await usable(settings, os.environ) if settings is not None else []
-        if not unless():
-            await FirstStart(self._host, [one.name for one in found], self._choose_first).ask()
-
-    async def _choose_first(self, key: str, value: str) -> None:
-        from gshtui.bus.events.agent_events import ModelChangeRequested
-        from gshtui.commands.config_calls import SetSetting
-
-        await self._run(SetSetting(key=key, value=value))
-        if key == "agent.default_provider":
-            self.window.publish(ModelChangeRequested(agent=self.window.addressed, provider=value, model=""))
+        return SetupCard(self._host, self._run)
 
     async def _rows(self) -> list[SettingRow] | None:
         """All rows as the files are now; `None`: they can't be read, which was said."""

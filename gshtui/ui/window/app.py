@@ -168,12 +168,21 @@ class Workbench(ThemedApp[int], AppBase):
             return  # the person quit while the hub was starting
         self.apply_settings(settings)
         self.bench.centre.connect()
+        await self._suggest()
         if self.is_first and settings.ui.first_questions and not self._presses:
-            self.part(SettingsFeature).ask_first(unless=lambda: self._presses)
+            self.part(SettingsFeature).offer_setup(unless=lambda: self._presses)
         if not self.bridge.opening.session:
             await self.offer_last()
         elif self.edited is not None:
             self.part(ConversationFeature).edit_prompt(self.edited.id, self.edited.text, self.bridge.opening.session)
+
+    async def _suggest(self) -> None:
+        """Say in the empty conversation what the next step is in this folder."""
+        from gshtui.ui.conversation.first_step import first_step
+
+        step = await asyncio.to_thread(first_step, self.bridge.opening.cwd, os.environ)
+        if step and (chat := self._conversation) is not None:
+            chat.suggest(step)
 
     async def offer_last(self) -> None:
         """Offer the last conversation of this folder that is open nowhere and not an agent's own, if there is one."""
@@ -376,6 +385,7 @@ class Workbench(ThemedApp[int], AppBase):
 
     @on(events.AppFocus)
     def _looks_again(self) -> None:
+        self._renew_theme()
         self._attention.reports_focus = True
         self._attention.seen()
 
@@ -538,10 +548,19 @@ class Workbench(ThemedApp[int], AppBase):
         return self
 
     def themes(self) -> list[str]:
+        for problem in self.take_own_themes():
+            self.notify(problem, severity="warning", markup=False)
         return sorted(self.available_themes, key=lambda name: (not name.startswith("gsh-"), name))
 
     def preview_theme(self, name: str) -> None:
         self.theme = self.showable_theme(name)
+
+    def _renew_theme(self) -> None:
+        """Show the theme of a file that the person has changed meanwhile."""
+        if (before := self.own_theme(self.theme)) is not None:
+            self.take_own_themes()
+            if self.own_theme(self.theme) not in (None, before):
+                self.refresh_css(animate=False)
 
     def choose_theme(self, name: str) -> None:
         """Change the theme, and remember it."""

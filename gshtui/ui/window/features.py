@@ -15,6 +15,7 @@ from gshtui.ui.servers.servers_feature import ServersFeature
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.shell.shell_feature import ShellFeature
 from gshtui.ui.terminal.terminal_feature import TerminalFeature
+from gshtui.ui.window.own_status import OwnStatus
 from gshtui.ui.window.window_feature import WindowFeature
 from gshtui.ui.workflows.workflows_feature import WorkflowsFeature
 
@@ -33,6 +34,7 @@ FEATURES: tuple[type[Feature], ...] = (
     ServersFeature,
     WorkflowsFeature,
     SettingsFeature,
+    OwnStatus,
 )
 ACTIONS = {"app.palette": "palette", "app.help": "keys", "app.quit": "quit", "app.suspend": "sleep"}
 """Keys of the window itself → its actions."""
@@ -52,6 +54,8 @@ PALETTE = (
     "terminal.shared",
     "session.continue",
     "python.variables",
+    "app.setup",
+    "app.notices",
     "app.theme",
     "app.settings",
     "app.help",

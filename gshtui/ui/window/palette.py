@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 from textual.widgets.option_list import Option
@@ -17,6 +16,7 @@ from textual.widgets.option_list import Option
 from gshtui.ui.kit.keys.bound_keys import key_of, with_keys
 from gshtui.ui.kit.widgets.filtered_list import FilteredList
 from gshtui.ui.kit.widgets.fitted_text import fit
+from gshtui.ui.kit.widgets.list_rows import ListRow, list_lines
 from gshtui.ui.window.palette_entries import (
     PaletteEntry,
     PaletteHost,
@@ -28,8 +28,6 @@ from gshtui.ui.window.palette_entries import (
 
 _LABEL = 24
 """Cells of the column of labels, where there is room for more."""
-_NARROW = 60
-"""Below this many cells an entry shows no detail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +127,14 @@ class PaletteScreen(FilteredList[PaletteEntry | None]):
         for name, found in groups:
             if name and found:
                 options.append(Option(Content.styled(name, "$foreground-muted"), disabled=True))
-            for ranked in found:
-                options.append(Option(_line(ranked, self.room), id=str(len(self.listed))))
+            rows = [
+                ListRow(
+                    one.entry.label, one.entry.detail, key=one.entry.keys.split(", ")[0], mark="", marked=one.marked
+                )
+                for one in found
+            ]
+            for ranked, line in zip(found, list_lines(rows, self.room, _LABEL), strict=True):
+                options.append(Option(line, id=str(len(self.listed))))
                 self.listed.append(ranked.entry)
         self.show(options, fit(f"Nothing found for “{words}”. {key_of(self, 'app.help')} lists every key.", self.room))
         kept = next((at for at, entry in enumerate(self.listed) if before and entry.id == before.id), 0)
@@ -157,28 +161,6 @@ class PaletteScreen(FilteredList[PaletteEntry | None]):
 
     def choose(self, id: str) -> None:
         self.dismiss(self.listed[int(id)])
-
-
-def _line(ranked: Ranked, width: int) -> Content:
-    entry = ranked.entry
-    key = fit(entry.keys.split(", ")[0], 14)
-    room = width - cell_len(key) - (1 if key else 0)
-    label = fit(entry.label, room)
-    column = _LABEL if width >= _NARROW else 0
-    detail = fit(entry.detail, room - max(column, cell_len(label)) - 2) if width >= _NARROW else ""
-    gap = max(column - cell_len(label), 0) + 2 if detail else 0
-    rest = width - cell_len(label) - gap - cell_len(detail) - cell_len(key)
-    pieces = [
-        Content.styled(letter, "bold $primary") if at in ranked.marked else Content(letter)
-        for at, letter in enumerate(label)
-    ]
-    return Content.assemble(
-        *pieces,
-        " " * gap,
-        (detail, "$foreground-muted"),
-        " " * max(rest, 0),
-        (key, "$foreground-muted" if not key else "bold $footer-key-foreground"),
-    )
 
 
 def open_palette(window: PaletteHost, recent: Sequence[str], chose: Callable[[str], None]) -> None:

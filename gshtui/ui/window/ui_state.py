@@ -169,6 +169,8 @@ class UiStateStore:
         self.settings_say(settings.ui.theme)
         self._app.set_class(settings.ui.diff_columns == "one", ONE_COLUMN)
         bridge.fps = settings.ui.fps
+        if settings.ui.reduce_motion:
+            self._app.animation_level = "none"
         for watcher in watchers:
             if isinstance(watcher, Attention):
                 watcher.ways = tuple(settings.ui.notifications)

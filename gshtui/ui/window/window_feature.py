@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from typing import Protocol
 
 from textual.widget import Widget
@@ -18,6 +20,7 @@ class WindowHost(WorkbenchPort, Protocol):
     """The window as this feature needs it."""
 
     theme: str
+    notices: Sequence[tuple[float, str, str]]
 
     @property
     def focused(self) -> Widget | None: ...
@@ -50,15 +53,16 @@ class WindowHost(WorkbenchPort, Protocol):
 class WindowFeature(Feature):
     """See the module."""
 
-    KEYS = ("app.copy", "app.theme", "session.continue")
-    WORDS = {"theme": "app.theme"}
+    KEYS = ("app.copy", "app.theme", "app.notices", "session.continue")
+    WORDS = {"theme": "app.theme", "notices": "app.notices"}
 
     def __init__(self, window: WindowHost) -> None:
         super().__init__(window)
         self._host = window
 
     def press(self, key: str) -> None:
-        {"app.copy": self._copy_soon, "app.theme": self._pick_theme}.get(key, self._continue_last)()
+        does = {"app.copy": self._copy_soon, "app.theme": self._pick_theme, "app.notices": self._show_notices}
+        does.get(key, self._continue_last)()
 
     def _copy_soon(self) -> None:
         """Act once the focused widget has handled the keys that were pressed before."""
@@ -87,6 +91,16 @@ class WindowFeature(Feature):
             host.notify(
                 f"{key_of(host.input_line, 'app.quit')} quits. The conversation is kept.", markup=False, timeout=4
             )
+
+    def _show_notices(self) -> None:
+        """Show what this window has said, the newest at the end."""
+        from gshtui.ui.kit.widgets.dialogs import FoldScreen
+
+        lines = [
+            f"{time.strftime('%H:%M:%S', time.localtime(at))}  {f'{title}: ' if title else ''}{text}"
+            for at, title, text in self._host.notices
+        ]
+        self._host.push_screen(FoldScreen("Notices", "\n".join(lines) or "No notices yet."))
 
     def _pick_theme(self) -> None:
         from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice

@@ -87,10 +87,11 @@ def choices_of(runs: WorkflowRuns | None, library: WorkflowLibrary | None, now: 
     rows = sorted(runs.rows if runs is not None else (), key=lambda row: row.state != "running")
     for row in rows[:_RUNS]:
         begun = age(max(0.0, now - row.started))
-        said = f"{row.state} · begun {begun if begun == 'now' else f'{begun} ago'} · {row.id[:8]}"
-        found.append(PickerChoice(_RUN + row.id, f"{row.workflow}", one_line(f"{said} {row.error}", 200)))
+        about = f"begun {begun if begun == 'now' else f'{begun} ago'} · {row.id[:8]} {row.error}"
+        run = PickerChoice(_RUN + row.id, row.workflow, one_line(about, 200), state=row.state, group="Runs")
+        found.append(run)
     workflows = library.found if library is not None else {}
     for name in sorted(workflows):
         about = one_line(workflows[name].description, 200)
-        found.append(PickerChoice(_START + name, f"start {name}", about))
+        found.append(PickerChoice(_START + name, name, about, group="Start"))
     return found

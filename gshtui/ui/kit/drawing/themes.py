@@ -150,12 +150,36 @@ class ThemedApp(App[_R]):
         for theme in OURS:
             self.register_theme(theme)
 
+        self._own_themes: dict[str, Theme] = {}
+        """Those of the person's files."""
         self._few_colours = has_few_colours(self)
         if self.no_color or (self._few_colours and has_no_colours(os.environ)):
             take_colours(self)
 
+    def take_own_themes(self) -> list[str]:
+        """Register the themes of the person's files as they are now; returns what is wrong with others. Blocks."""
+        from gshtui.settings.paths import FolderError, config_dir
+        from gshtui.ui.kit.drawing.theme_files import read_themes
+
+        try:
+            folder = config_dir() / "themes"
+        except FolderError:
+            return []
+        known = {name: theme for name, theme in self.available_themes.items() if name not in self._own_themes}
+        found = read_themes(folder, known)
+        for theme in found.themes:
+            self.register_theme(theme)
+        self._own_themes = {theme.name: theme for theme in found.themes}
+        return found.problems
+
+    def own_theme(self, name: str) -> Theme | None:
+        """The theme of one of the person's files; `None`: it is of none."""
+        return self._own_themes.get(name)
+
     def showable_theme(self, wanted: str) -> str:
         """This theme, or ours where there is none of that name or the terminal has too few colours for it."""
+        if wanted not in self.available_themes:
+            self.take_own_themes()
         if wanted not in self.available_themes:
             wanted = DARK
         return TERMINAL if self._few_colours and not self.available_themes[wanted].ansi else wanted

@@ -74,6 +74,8 @@ KEYS: dict[str, Key] = {
     "app.models": Key("f2", "Change model", "Choose another model", ANYWHERE),
     "model.effort": Key("alt+t", "Change effort", "Change how hard the model thinks: low, medium, high, default", TURN),
     "app.sessions": Key("f3", "Open conversation", "Continue another conversation", ANYWHERE),
+    "sessions.folders": Key("tab", "All folders", "List the conversations of all folders, or of this one", LISTS),
+    "sessions.branch": Key("shift+tab", "Next branch", "List the conversations of the next branch only", LISTS),
     "app.calls": Key("alt+k", "Open call", "Join a call: a room that you share with agents and people", ANYWHERE),
     "app.servers": Key(
         "alt+m",
@@ -108,6 +110,10 @@ KEYS: dict[str, Key] = {
         ANYWHERE,
         action="Show Python variables",
     ),
+    "app.setup": Key(
+        "alt+i", "Set up", "Connect a model, choose a theme, report shells", ANYWHERE, action="Open setup"
+    ),
+    "app.notices": Key("alt+h", "Notices", "Show the notices of this window", ANYWHERE, action="Show notices"),
     "app.theme": Key("f4", "Change theme", "Choose another theme", ANYWHERE),
     "app.settings": Key("alt+g", "Settings", "Open settings", ANYWHERE, action="Change settings"),
     "session.continue": Key(

@@ -7,6 +7,8 @@ Owns these corrections; refuses anything of the workbench. `Workbench` is built 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Coroutine
 from typing import Any, cast
 
@@ -38,6 +40,10 @@ def _is_brief(notice: Notification) -> bool:
     return notice.severity == "information" and notice.timeout <= BRIEF
 
 
+_NOTICES = 200
+"""Notices that are kept."""
+
+
 class AppBase(IsolatingApp):
     """An app that starts with its theme, draws what it can, goes on after a fault, and ends without a traceback."""
 
@@ -48,6 +54,8 @@ class AppBase(IsolatingApp):
         self.pressed_at = 0.0
         """When the key under way was pressed, by Textual's clock."""
         self.drawing = DrawingFaults(self, faults)
+        self.notices: deque[tuple[float, str, str]] = deque(maxlen=_NOTICES)
+        """What was said: when (seconds since the epoch), title, text; the newest last."""
         self._key_order = KeyOrder(self, self.route_key)
         self._end_signals = EndSignals(self.leave, self._abandon_terminal)
 
@@ -148,7 +156,9 @@ class AppBase(IsolatingApp):
 
     def notify(self, message: str, **options: Any) -> None:
         """Show a notice; it draws no Markdown, so what our own words have of it is left out."""
-        super().notify(unmarked(message), **options)
+        text = unmarked(message)
+        self.notices.append((time.time(), str(options.get("title", "")), text))
+        super().notify(text, **options)
 
     def _on_notify(self, event: Notify) -> None:  # Textual's own runs, too
         """Have a notice that only confirms a key take the place of the one before, however fast the keys come."""

@@ -7,9 +7,9 @@ pressed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from rich.cells import cell_len
 from textual import events, on
@@ -25,17 +25,17 @@ from gshtui.guard.approval.answer_keys import AnswerKeys, KeyChosen
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, with_keys
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.widgets.filtered_list import FilteredList
-from gshtui.ui.kit.widgets.fitted_text import fit
 from gshtui.ui.kit.widgets.line_field import LineField
+from gshtui.ui.kit.widgets.list_rows import NAMES, ListRow, list_lines
 
 F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True)
 class PickerChoice:
-    """One entry. `name`, `detail` and `columns` are shown as they are, never as markup.
+    """One entry. All texts are shown as they are, never as markup.
 
-    `columns` stand one below the other in all entries, as far as there is room; `detail` follows the name.
+    `columns` stand one below the other in all entries, as far as there is room, in place of `detail`.
     """
 
     id: str
@@ -43,10 +43,10 @@ class PickerChoice:
     detail: str = ""
     current: bool = False
     columns: tuple[str, ...] = ()
-
-
-_NAMES = 36
-"""The most cells that names take before their columns."""
+    state: str = ""
+    key: str = ""
+    group: str = ""
+    """A heading above the first entry of each group; empty: none."""
 
 
 class Picker(FilteredList[str | None]):
@@ -58,6 +58,9 @@ class Picker(FilteredList[str | None]):
         headings: what the columns are, the names' first.
         preview: called with the id of each entry that is highlighted; the window stays bright behind the list.
     """
+
+    NAMES: ClassVar[int] = NAMES
+    """The most cells that names take where something follows them."""
 
     def __init__(
         self,
@@ -71,32 +74,70 @@ class Picker(FilteredList[str | None]):
     ) -> None:
         super().__init__(title=title, prompt="Type to filter", hint=hint, look="-preview" if preview else "")
         self._choices = list(choices)
+        self._also: Container[str] = ()
         self._empty = empty
         self._headings = headings
         self._preview = preview
         self._tried = next((choice.id for choice in choices if choice.current), "")
         self.set_class(preview is not None, "-bright")
 
+    def replace(
+        self, choices: Sequence[PickerChoice], headings: tuple[str, ...] = (), also: Container[str] = ()
+    ) -> None:
+        """Have other entries from the next `fill` on.
+
+        Args:
+            also: ids of entries that have the words elsewhere.
+        """
+        self._choices = list(choices)
+        self._headings = headings
+        self._also = also
+
     def fill(self) -> None:
         wanted = self.words.lower().split()
-        fitting = [choice for choice in self._choices if all(word in _searched(choice) for word in wanted)]
-        widths = _column_widths([self._headings, *((choice.name, *choice.columns) for choice in fitting)], self.room)
-        lines = [_choice_line(choice, widths, self.room) for choice in fitting]
-        rows = [Option(line, id=choice.id) for choice, line in zip(fitting, lines, strict=True)]
+        fitting = [
+            choice
+            for choice in self._choices
+            if choice.id in self._also or all(word in _searched(choice) for word in wanted)
+        ]
+        rows = self._rows(fitting)
         kept = self.chosen
-        if rows and self._headings:
-            named = PickerChoice("", self._headings[0], columns=self._headings[1:])
-            rows.insert(
-                0,
-                Option(
-                    Content.styled(_choice_line(named, widths, self.room).plain, "$foreground-muted"), disabled=True
-                ),
-            )
         self.show(rows, f"No matches for “{self.words}”." if self._choices else self._empty)
         if fitting:
-            current = next((choice for choice in fitting if choice.current), fitting[0])
+            current = next((choice for choice in fitting if choice.current), self.first(fitting))
             here = next((choice for choice in fitting if choice.id == kept and not wanted), current)
             self.choices.highlighted = self.choices.get_option_index(here.id)
+
+    def _rows(self, fitting: Sequence[PickerChoice]) -> list[Option]:
+        table = [(choice.name, *choice.columns) for choice in fitting]
+        widths = _column_widths([self._headings, *table] if self._headings else table)
+        lines = list_lines(
+            [
+                ListRow(
+                    choice.name,
+                    _in_columns(choice.columns, widths) or choice.detail,
+                    choice.state,
+                    choice.key,
+                    "● " if choice.current else "  ",
+                )
+                for choice in [*self._heading_row(), *fitting]
+            ],
+            self.room,
+            most=self.NAMES,
+        )
+        rows: list[Option] = []
+        if fitting and self._headings:
+            rows.append(Option(Content.styled(lines.pop(0).plain, "$foreground-muted"), disabled=True))
+        group = ""
+        for choice, line in zip(fitting, lines, strict=False):
+            if choice.group and choice.group != group:
+                group = choice.group
+                rows.append(Option(Content.styled(group, "$foreground-muted"), disabled=True))
+            rows.append(Option(line, id=choice.id))
+        return rows
+
+    def _heading_row(self) -> list[PickerChoice]:
+        return [PickerChoice("", self._headings[0], columns=self._headings[1:])] if self._headings else []
 
     @on(OptionList.OptionHighlighted, "#choices")
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -106,33 +147,27 @@ class Picker(FilteredList[str | None]):
             self._tried = id
             self._preview(id)
 
+    def first(self, fitting: Sequence[PickerChoice]) -> PickerChoice:
+        """The entry on which the mark stands at first, where none is the current one."""
+        return fitting[0]
+
     def choose(self, id: str) -> None:
         self.dismiss(id)
 
 
 def _searched(choice: PickerChoice) -> str:
-    return " ".join((choice.name, choice.detail, *choice.columns)).lower()
+    return " ".join((choice.name, choice.detail, choice.state, choice.key, *choice.columns)).lower()
 
 
-def _column_widths(table: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Cells of each column of rows that have columns."""
-    rows = [row for row in table if len(row) > 1]
-    count = max(map(len, rows), default=0)
-    widths = [max(cell_len(row[at]) for row in rows if at < len(row)) for at in range(count)]
-    return [min(widths[0], _NAMES, max(8, room // 2)), *widths[1:]] if widths else []
+def _column_widths(table: Sequence[Sequence[str]]) -> list[int]:
+    """Cells of each column behind the names."""
+    count = max((len(row) for row in table), default=0)
+    return [max(cell_len(row[at]) for row in table if at < len(row)) for at in range(1, count)]
 
 
-def _choice_line(choice: PickerChoice, widths: Sequence[int], room: int) -> Content:
-    name = choice.name
-    if choice.columns:
-        cells = [fit(name, widths[0]), *choice.columns]
-        padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False)]
-        name, rest = padded[0], "  ".join(padded[1:]).rstrip()
-    else:
-        rest = choice.detail
-    mark = ("● " if choice.current else "  ", "$primary")
-    line = Content.assemble(mark, (name, "bold"), (f"  {rest}" if rest else "", "$foreground-muted"))
-    return line.truncate(room, ellipsis=True)
+def _in_columns(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False)]
+    return "  ".join(padded).rstrip()
 
 
 class FormScreen(ModalScreen[F | None]):
@@ -165,6 +200,7 @@ class InputScreen(ModalScreen[str | None]):
         text: the initial text.
         lines: whether several lines are allowed.
         exact: the text is a file's: its blanks count, and nothing is an answer too (`None`: cancelled).
+        secret: what is typed is not shown.
         does: what the key that ends it does with several lines, as a verb.
     """
 
@@ -178,9 +214,11 @@ class InputScreen(ModalScreen[str | None]):
         hint: str = "",
         lines: bool = False,
         exact: bool = False,
+        secret: bool = False,
         does: str = "send",
     ) -> None:
         super().__init__()
+        self._secret = secret
         self._does = does
         self._exact = exact
         self._title = title
@@ -196,7 +234,7 @@ class InputScreen(ModalScreen[str | None]):
             if self._lines:
                 yield TextArea(self._text, id="words", compact=True, soft_wrap=True)
             else:
-                yield LineField(self._text, id="words")
+                yield LineField(self._text, id="words", password=self._secret)
             sends = f"{{form.submit}} to {self._does}" if self._lines else "enter to confirm"
             hint = " · ".join(filter(None, (sends, "{form.close} to cancel", self._hint)))
             yield Static(Content(with_keys(self, hint)), classes="dialog-hint")

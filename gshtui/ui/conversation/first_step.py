@@ -1,0 +1,38 @@
+"""The one next step for the folder in which a window is opened, where there is a better one than just to begin.
+
+Reads what a listing of the folder and git's index say, and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from gshtui.settings import git_info
+
+LARGE = 20_000
+"""Tracked files from which on a repository is large."""
+_NOTHING = frozenset({".git", ".DS_Store"})
+
+
+def first_step(cwd: Path, environ: Mapping[str, str]) -> str:
+    """A sentence that says what is special here, and one that says what to do; empty: nothing is special. Blocks."""
+    home = environ.get("HOME", "")
+    if home and os.path.realpath(cwd) == os.path.realpath(home):
+        return "This is your home folder. Start in a project: cd PROJECT, then gsh-tui."
+    try:
+        with os.scandir(cwd) as listed:
+            is_empty = all(entry.name in _NOTHING for entry in listed)
+    except PermissionError:
+        return "This folder cannot be listed. Start in one that you may read."
+    except OSError:
+        return ""
+    if is_empty:
+        return "This folder is empty. Say what to build here."
+    files = git_info.tracked_files(cwd)
+    if files >= LARGE:
+        return f"{files:,} files are tracked here. Name the part you mean with @FOLDER, or start gsh-tui in it."
+    if environ.get("SSH_CONNECTION"):
+        return "You are connected by SSH. If the line drops, gsh-tui -c continues here."
+    return ""

@@ -1,0 +1,226 @@
+"""The full screen in which a person chooses a conversation: searched by its words, of this folder or all, by branch.
+
+A preview stands beside the list, or below it where there is no room. Owns what is listed; reads everything through its
+`SessionSource`, and opens nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import OptionList, Static
+
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.keys.bound_keys import with_keys
+from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.widgets.line_field import LineField
+
+if TYPE_CHECKING:
+    from gshtui.store.tables.session_table import SessionInfo
+    from gshtui.ui.kit.hub_port import Stored
+
+NEW = "new"
+WIDE = 110
+"""Columns from which on the preview is beside the list."""
+_PREVIEWED = 12
+_SEARCHED = 3
+"""Letters from which on the messages are searched."""
+_SAID = 600
+"""Characters of a message in the preview."""
+_HINT = "{list.choose} to open · {sessions.folders} all folders · {sessions.branch} next branch · {list.close} to close"
+
+
+class SessionSource(Protocol):
+    """The record, as far as this screen reads it. Each gives nothing where it cannot be read."""
+
+    async def everywhere(self) -> Sequence[SessionInfo]:
+        """The conversations of all folders, newest first."""
+        ...
+
+    async def saying(self, words: str) -> Sequence[str]:
+        """The conversations with a message that has these words."""
+        ...
+
+    async def newest(self, session: str, limit: int) -> Sequence[Stored]:
+        """The newest messages of one, in order."""
+        ...
+
+
+class SessionsScreen(Picker):
+    """Choose a conversation; the answer is its id, or `new`.
+
+    Args:
+        sessions: those of this folder, newest first.
+        current: the one in front.
+        branch_of: the branch that a folder has checked out.
+    """
+
+    BINDINGS = [bind("sessions.folders", "folders"), bind("sessions.branch", "branch")]
+    NAMES = 70
+
+    def __init__(
+        self,
+        sessions: Sequence[SessionInfo],
+        now: float,
+        current: str,
+        source: SessionSource,
+        branch_of: Callable[[Path], str],
+    ) -> None:
+        super().__init__("Conversations", [], empty="No conversations yet.", hint=_HINT)
+        self._here = sessions
+        self._all: Sequence[SessionInfo] | None = None
+        self._now = now
+        self._current = current
+        self._source = source
+        self._branch_of = cache(branch_of)
+        self._elsewhere = False
+        self._branch = ""
+        self._saying: frozenset[str] = frozenset()
+        """The conversations that have the words in a message."""
+        self._asked = ""
+        """The words that the messages were last searched for."""
+        self._previewed = ""
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog -full"):
+            yield Static("", classes="dialog-title", markup=False)
+            yield LineField(self.words, placeholder="Search titles and messages", id="filter")
+            with Horizontal(classes="session-body"):
+                yield OptionList(id="choices", markup=False, compact=True)
+                with VerticalScroll(classes="session-preview", can_focus=False):
+                    yield Static("", id="preview", markup=False)
+            yield Static(Content(with_keys(self, _HINT)), classes="dialog-hint", markup=False)
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= WIDE, "-wide")
+        self.call_after_refresh(self.fill)  # the list has its width only then
+
+    @property
+    def _listed(self) -> Sequence[SessionInfo]:
+        return self._all if self._elsewhere and self._all is not None else self._here
+
+    def folder_of(self, session: str) -> str:
+        """The folder of a conversation of another one; empty: it is of this one."""
+        return next((one.cwd for one in self._all or () if one.id == session and one not in self._here), "")
+
+    def fill(self) -> None:
+        self._search_messages()
+        listed = self._listed
+        fitting = [one for one in listed if not self._branch or self._branch_of(Path(one.cwd)) == self._branch]
+        rows = [self._row(one) for one in fitting]
+        headings = (*_COLUMNS[:-1], *(("folder",) if self._elsewhere else ()), _COLUMNS[-1])
+        kept = [at for at in range(len(headings)) if any(row.columns[at] for row in rows)]
+        rows = [replace(row, columns=tuple(row.columns[at] for at in kept)) for row in rows]
+        self.replace([_NEW_ROW, *rows], ("title", *(headings[at] for at in kept)), also=self._saying)
+        super().fill()
+        where = "all folders" if self._elsewhere else "this folder"
+        branch = f" · branch {self._branch}" if self._branch else ""
+        self.query_one(".dialog-title", Static).update(f"Conversations · {len(fitting)} in {where}{branch}")
+
+    def first(self, fitting: Sequence[PickerChoice]) -> PickerChoice:
+        return fitting[min(1, len(fitting) - 1)] if fitting[0].id == NEW else fitting[0]
+
+    def _row(self, session: SessionInfo) -> PickerChoice:
+        from gshtui.providers.catalog import label_of
+        from gshtui.text.sanitise import one_line
+
+        held = f"open in {session.held_by}" if session.held_by else f"{session.queued} unsent" if session.queued else ""
+        folder = (one_line(Path(session.cwd).name or session.cwd, 24),) if self._elsewhere else ()
+        columns = (
+            figures.age(max(0.0, self._now - session.updated)),
+            str(session.messages),
+            figures.dollars(session.cost) if session.cost is not None else "",
+            one_line(self._branch_of(Path(session.cwd)), 20),
+            one_line(session.agent, 16),
+            *folder,
+            one_line(label_of(session.model), 24),
+        )
+        return PickerChoice(
+            session.id,
+            one_line(session.title or "(no title)", self.NAMES),
+            current=session.id == self._current,
+            columns=columns,
+            state=one_line(held, 40),
+        )
+
+    def _search_messages(self) -> None:
+        """Search the messages, too, once the person has typed three letters."""
+        if self.words == self._asked:
+            return
+        self._asked = self.words
+        self._saying = frozenset()
+        if len(self.words.strip()) >= _SEARCHED:
+            self.run_worker(self._search(self.words), exit_on_error=False, exclusive=True, group="search")
+
+    async def _search(self, words: str) -> None:
+        found = frozenset(await self._source.saying(words))
+        if words == self.words and found != self._saying:
+            self._saying = found
+            self.fill()
+
+    @on(OptionList.OptionHighlighted, "#choices")
+    def _look(self, event: OptionList.OptionHighlighted) -> None:
+        chosen = self.chosen or ""
+        if chosen != self._previewed:
+            self._previewed = chosen
+            self.run_worker(self._preview_of(chosen), exit_on_error=False, exclusive=True, group="preview")
+
+    async def _preview_of(self, session: str) -> None:
+        stored = await self._source.newest(session, _PREVIEWED) if session not in ("", NEW) else ()
+        if session == self._previewed and self.is_attached:
+            self.query_one("#preview", Static).update(preview(stored))
+            self.query_one(".session-preview", VerticalScroll).scroll_end(animate=False)
+
+    def action_folders(self) -> None:
+        """Show the conversations of all folders, or only this one's."""
+        self._elsewhere = not self._elsewhere
+        self._branch = ""
+        if self._elsewhere and self._all is None:
+            self.run_worker(self._list_all(), exit_on_error=False, group="folders")
+        else:
+            self.fill()
+
+    async def _list_all(self) -> None:
+        self._all = await self._source.everywhere()
+        self.fill()
+
+    def action_branch(self) -> None:
+        """Show the conversations of the next branch, and after the last one those of all."""
+        branches = sorted({self._branch_of(Path(one.cwd)) for one in self._listed} - {""})
+        later = [branch for branch in branches if branch > self._branch]
+        self._branch = later[0] if later else ""
+        self.fill()
+
+
+_COLUMNS = ("age", "msgs", "cost", "branch", "agent", "model")
+_NEW_ROW = PickerChoice(NEW, "New conversation", "this one is kept")
+
+
+def preview(stored: Sequence[Stored]) -> Content:
+    """The newest messages of a conversation, in short."""
+    from gshtui.text.sanitise import plain
+
+    lines: list[Content] = []
+    for one in stored:
+        message = one.message
+        words = plain(message.text.strip())
+        calls = ", ".join(call.name for call in message.calls)
+        if message.role == "tool" or not (words or calls):
+            continue
+        who = "You" if message.role == "user" else message.agent or "agent"
+        shown = words if len(words) <= _SAID else f"{words[:_SAID].rstrip()}…"
+        lines += [
+            Content.assemble((who, "bold $primary"), (f"  {calls}" if calls else "", "$foreground-muted")),
+            *([Content(shown)] if shown else []),
+            Content(""),
+        ]
+    return Content("\n").join(lines)

@@ -1,0 +1,297 @@
+"""The card that connects a first model: paste a key, take an Ollama, or begin with another program; the rest can wait.
+
+Shown by itself where nothing is connected, and by `/setup`. `enter` alone changes something; `escape` leaves it, and so
+do words that no line has: they are a prompt, and go on in the input line. A pasted key is taken for what it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import ModalScreen
+
+from gshtui.bus.events.agent_events import ModelChangeRequested
+from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice
+
+if TYPE_CHECKING:
+    from gshtui.commands.declaration import Returns
+    from gshtui.providers.kept_key import KeyPlace
+    from gshtui.ui.settings.settings_host import SettingsHost
+
+_KEY, _OLLAMA, _PROGRAM, _NOTHING, _THEME, _SHELL = "key", "ollama", "program ", "nothing", "theme", "shell"
+_HINT = "{list.choose} to select · just start typing to skip"
+_PROGRAMS = 4
+_FIRST = ("claude", "codex")
+
+
+class CardScreen(Picker):
+    """A list that leaves as soon as something else is typed.
+
+    Args:
+        typed: receives what was typed, in pieces.
+        pasted: receives a key that was pasted here; the answer is then that of the line for keys.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[PickerChoice],
+        typed: Callable[[str], None],
+        pasted: Callable[[str], None],
+    ) -> None:
+        super().__init__(title, choices, empty="", hint=_HINT)
+        self._typed_words = typed
+        self._pasted_key = pasted
+        self._given = 0
+        """Characters that were handed on."""
+
+    def fill(self) -> None:
+        from gshtui.settings.setting_values import looks_secret
+
+        if looks_secret(self.words.strip()):
+            self._pasted_key(self.words.strip())
+            self.dismiss(_KEY)
+            return
+        super().fill()
+        if self._given or (self.words and self.chosen is None):
+            leaves = not self._given
+            self._typed_words(self.words[self._given :])
+            self._given = len(self.words)
+            if leaves:
+                self.dismiss(None)
+
+
+class SetupCard:
+    """Shows the card, and has what is chosen carried out.
+
+    Args:
+        change: carries out a change of a setting.
+    """
+
+    def __init__(self, host: SettingsHost, change: Callable[[Returns[Any]], Awaitable[None]]) -> None:
+        self._host = host
+        self._change = change
+        self._pasted = ""
+        """The key that was pasted into the card."""
+        self._commands: dict[str, str] = {}
+        """The command of each program that is installed, by its profile."""
+
+    async def show(self, *, unless: Callable[[], object] = bool, only_first: bool = False) -> None:
+        """Show it until something is connected, or it is left.
+
+        Args:
+            unless: it is not shown if this is true once it is known what to offer: the person has begun to type.
+            only_first: it is not shown either where a model is connected.
+        """
+        while True:
+            connected, choices = await self._choices()
+            if unless() or (only_first and connected):
+                return
+            title = "Set up" if connected else "Connect a model"
+            chosen = await self._answer(CardScreen(title, choices, self._host.write, self._take))
+            if chosen is None or await self._carry_out(chosen):
+                return
+            unless = bool
+
+    def _take(self, key: str) -> None:
+        self._pasted = key
+
+    async def _answer(self, screen: ModalScreen[str | None]) -> str | None:
+        answered: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+
+        def answer(text: str | None) -> None:
+            if not answered.done():
+                answered.set_result(text)
+
+        self._host.push_screen(screen, answer)
+        return await answered
+
+    async def _choices(self) -> tuple[bool, list[PickerChoice]]:
+        from gshtui.providers.selection import usable
+
+        settings = self._host.bridge.settings
+        found = await usable(settings, os.environ) if settings is not None else []
+        rows = [PickerChoice(_KEY, "Paste a key", "Anthropic, OpenAI or Gemini, kept in your keyring")]
+        local = next((one for one in found if one.api == "ollama"), None)
+        if local is not None:
+            count = f"{len(local.models)} {'model' if len(local.models) == 1 else 'models'}"
+            rows.append(PickerChoice(_OLLAMA, "Ollama", f"running here · {count}"))
+        elif await asyncio.to_thread(shutil.which, "ollama"):
+            rows.append(PickerChoice(_OLLAMA, "Ollama", "installed, not running: start it with `ollama serve`"))
+        for name, title in await self._programs():
+            rows.append(PickerChoice(_PROGRAM + name, title, "installed: use it as the first agent"))
+        if not found:
+            rows.append(PickerChoice(_NOTHING, "Without a model", "run, read and find work at once"))
+        rows.append(PickerChoice(_THEME, "Theme", self._host.theme, group="Can wait"))
+        if (shell := await self._shell()) is not None:
+            rows.append(PickerChoice(_SHELL, "Shell reporting", f"agents know what you run: one line in {shell.name}"))
+        return bool(found), rows
+
+    async def _programs(self) -> list[tuple[str, str]]:
+        """Other programs that are installed, by profile and title."""
+        from gshtui.programs.commands import ListProfiles
+
+        listed = await self._host.result_of(ListProfiles())
+        profiles = [one.profile for one in listed.profiles] if listed is not None else []
+        self._commands = {
+            one.name: command
+            for one in profiles
+            if one.ai and (command := next(filter(shutil.which, one.programs), ""))
+        }
+        names = sorted(self._commands, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
+        titles = {one.name: one.title or one.name for one in profiles}
+        return [(name, titles[name]) for name in names[:_PROGRAMS]]
+
+    async def _carry_out(self, chosen: str) -> bool:
+        """Whether the card has done its work."""
+        match chosen:
+            case "key":
+                key, self._pasted = self._pasted, ""
+                return await self.connect(key)
+            case "ollama":
+                await self._set("agent.default_provider", "ollama")
+                self._use("ollama")
+            case "theme":
+                await self._theme()
+                return False
+            case "shell":
+                await self._report_shell()
+                return False
+            case _ if chosen.startswith(_PROGRAM):
+                from gshtui.fleet.commands.spawn_command import SpawnAgent
+
+                name = chosen.removeprefix(_PROGRAM)
+                self._host.perform(SpawnAgent(profile=name, cli=self._commands[name]))
+            case _:
+                pass
+        return True
+
+    # A key
+
+    async def connect_model(self, provider: str, model: str) -> None:
+        """Have the person paste this provider's key, and use one of its models."""
+        if await self.connect(provider=provider):
+            self._use(provider, model)
+
+    async def connect(self, key: str = "", provider: str = "") -> bool:
+        """Have the person paste a key, try it, and keep it; whether a model is connected then."""
+        from gshtui.providers.candidates import LABELS
+        from gshtui.providers.kept_key import key_problem, try_key
+        from gshtui.providers.port import ProviderError
+
+        settings = self._host.bridge.settings
+        if settings is None:
+            return False
+        title = f"Paste your key for {LABELS.get(provider, provider)}" if provider else "Paste your key"
+        while True:
+            key = key or (await self._answer(InputScreen(title, secret=True)) or "").strip()
+            if not key:
+                return False
+            if wrong := key_problem(key):
+                title, key = f"{wrong[0].upper()}{wrong[1:]}. Copy it again", ""
+                continue
+            place = await self._place(key, provider)
+            if place is None:
+                return False
+            self._host.notify(f"Trying the key with {LABELS.get(place.provider, place.provider)}…", timeout=4)
+            try:
+                label = await try_key(settings, os.environ, place, key)
+            except ProviderError as error:
+                title, key = f"{error.message.rstrip('.')}. Paste another key", ""
+                continue
+            await self._keep(place, key, label)
+            return True
+
+    async def _place(self, key: str, provider: str) -> KeyPlace | None:
+        from gshtui.providers.candidates import LABELS
+        from gshtui.providers.kept_key import api_of_key, key_places
+
+        settings = self._host.bridge.settings
+        assert settings is not None
+        places = key_places(settings)
+        if provider in places:
+            return places[provider]
+        api = api_of_key(key)
+        fitting = [place for place in places.values() if not api or place.api == api]
+        if len(fitting) > 1:
+            choices = [PickerChoice(one.provider, LABELS.get(one.provider, one.provider)) for one in fitting]
+            hint = "{list.choose} to select · {list.close} to cancel"
+            chosen = await self._answer(Picker("Whose key is it?", choices, empty="", hint=hint))
+            return places.get(chosen or "")
+        return fitting[0] if fitting else None
+
+    async def _keep(self, place: KeyPlace, key: str, label: str) -> None:
+        """Keep it in the keyring, or where there is none until the window ends, and go on with a hub that knows it."""
+        from gshtui.providers.kept_key import keep_key
+        from gshtui.settings.user_config import EditError
+
+        try:
+            why = await asyncio.to_thread(keep_key, place, key)
+        except EditError as error:
+            why = str(error).rstrip(".")
+        if why:
+            os.environ[place.variable] = key
+            words = f"{label} is connected until you quit: {why}. `export {place.variable}=…` keeps the key."
+            self._host.notify(words, severity="warning", markup=False, timeout=12)
+        else:
+            self._host.notify(f"{label} is connected. The key is in your keyring.", markup=False, timeout=6)
+        await self._host.bridge.renew()
+        self._use(place.provider)
+
+    def _use(self, provider: str, model: str = "") -> None:
+        self._host.publish(ModelChangeRequested(agent=self._host.addressed, provider=provider, model=model))
+
+    async def _set(self, key: str, value: str) -> None:
+        from gshtui.commands.config_calls import SetSetting
+
+        await self._change(SetSetting(key=key, value=value))
+
+    # What can wait
+
+    async def _theme(self) -> None:
+        host = self._host
+        before = host.theme
+        choices = [PickerChoice(name, name, current=name == before) for name in host.themes()]
+        hint = "{list.choose} to keep it · {list.close} to go back"
+        chosen = await self._answer(Picker("Theme", choices, empty="", hint=hint, preview=host.preview_theme))
+        if chosen is None:
+            host.preview_theme(before)
+        elif chosen != before:
+            await self._set("ui.theme", chosen)
+
+    async def _shell(self) -> Path | None:
+        """The start-up file of the person's shell, unless it has our line."""
+        from gshtui.settings.paths import FolderError
+        from gshtui.shell import startup_file
+        from gshtui.shell.startup_file import StartupError
+
+        shell = Path(os.environ.get("SHELL", "")).name
+        if shell not in ("zsh", "bash"):
+            return None
+        try:
+            file = startup_file.file_of(shell, os.environ)
+            return None if await asyncio.to_thread(startup_file.has_line, file) else file
+        except (StartupError, FolderError):
+            return None
+
+    async def _report_shell(self) -> None:
+        """Add the plugin's line to the start-up file of the person's shell."""
+        from gshtui.shell import startup_file
+        from gshtui.shell.startup_file import StartupError
+
+        file = await self._shell()
+        if file is None:
+            return
+        shell = Path(os.environ.get("SHELL", "")).name
+        try:
+            await asyncio.to_thread(startup_file.add, shell, file)
+        except StartupError as error:
+            self._host.notify(str(error), severity="warning", markup=False)
+        else:
+            words = f"New shells report here: {file} has one more line. `gsh-tui shell uninstall` removes it."
+            self._host.notify(words, markup=False, timeout=8)

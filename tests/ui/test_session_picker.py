@@ -1,0 +1,108 @@
+"""The full screen of conversations: what is listed, searched and previewed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from gshtui.bus.messages import Message, Text
+from gshtui.store.tables.message_table import StoredMessage
+from gshtui.store.tables.session_table import SessionInfo
+from gshtui.ui.conversation.session_picker import WIDE, SessionsScreen
+from gshtui.ui.kit.drawing.themes import ThemedApp
+from tests.kit.transcript_host import STYLES
+
+NOW = 1_800_000_000.0
+BRANCHES = {"/src/aurora": "main", "/src/aurora-fix": "fix-parser", "/src/other": ""}
+
+
+def session(id: str, title: str, cwd: str = "/src/aurora", cost: float | None = None) -> SessionInfo:
+    return SessionInfo(id, title, cwd, "main", "anthropic", "claude-sonnet-5-5", NOW - 900, NOW - 600, 4, cost=cost)
+
+
+HERE = [session("a1", "Make the parser take empty lines", cost=1.25), session("a2", "Why is the build slow?")]
+THERE = [*HERE, session("b1", "Fix the tokens", "/src/aurora-fix"), session("c1", "A poem", "/src/other")]
+
+
+class Source:
+    """A record that is known by heart."""
+
+    async def everywhere(self) -> Sequence[SessionInfo]:
+        return THERE
+
+    async def saying(self, words: str) -> Sequence[str]:
+        return ["a2"] if words == "ninja" else []
+
+    async def newest(self, session: str, limit: int) -> Sequence[StoredMessage]:
+        asked = Message(f"{session}-1", "user", (Text(f"the question of {session}"),))
+        return [StoredMessage(1, asked), StoredMessage(2, Message(f"{session}-2", "assistant", (Text("[b]yes"),)))]
+
+
+class PickerHost(ThemedApp[None]):
+    """Opens the screen, and keeps its answer."""
+
+    CSS_PATH = [STYLES / "screens.tcss"]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.picker = SessionsScreen(HERE, NOW, "a2", Source(), lambda folder: BRANCHES[str(folder)])
+        self.answers: list[str | None] = []
+
+    def compose(self) -> ComposeResult:
+        yield Input()
+
+    def on_mount(self) -> None:
+        self.push_screen(self.picker, self.answers.append)
+
+    def titles(self) -> list[str]:
+        """What is listed, by id."""
+        listed = self.picker.choices
+        return [id for at in range(listed.option_count) if (id := listed.get_option_at_index(at).id)]
+
+    def previewed(self) -> str:
+        return str(self.picker.query_one("#preview", Static).content)
+
+
+async def pressed(pilot: Pilot[None], *keys: str) -> None:
+    await pilot.press(*keys)
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def test_conversations_are_searched_filtered_and_previewed() -> None:
+    app = PickerHost()
+    async with app.run_test(size=(WIDE, 30)) as pilot:
+        await pressed(pilot)
+        assert app.titles() == ["new", "a1", "a2"]
+        assert app.picker.chosen == "a2" and "the question of a2" in app.previewed() and "[b]yes" in app.previewed()
+        shown = app.export_screenshot().replace("&#160;", " ")
+        assert all(words in shown for words in ("$1.25", "main", "10 m", "2 in this folder")), "cost, branch, age"
+        await pressed(pilot, "up")
+        assert "the question of a1" in app.previewed()
+        await pressed(pilot, *"ninja")
+        assert app.titles() == ["a2"], "no title has it, but a message"
+        await pressed(pilot, *["backspace"] * 5, "tab")
+        assert app.titles() == ["new", "a1", "a2", "b1", "c1"]
+        await pressed(pilot, "shift+tab")
+        assert app.titles() == ["new", "b1"], "the first branch: fix-parser"
+        await pressed(pilot, "shift+tab")
+        assert app.titles() == ["new", "a1", "a2"]
+        await pressed(pilot, "shift+tab", *"poem")
+        assert app.titles() == ["c1"] and app.picker.folder_of("c1") == "/src/other" and not app.picker.folder_of("a1")
+        await pressed(pilot, "enter")
+        assert app.answers == ["c1"]
+
+
+async def test_it_fits_every_screen() -> None:
+    app = PickerHost()
+    async with app.run_test(size=(80, 24)) as pilot:
+        for width, height in ((80, 24), (120, 35), (200, 50), (60, 15)):
+            await pilot.resize_terminal(width, height)
+            await pressed(pilot)
+            listed, preview = app.picker.choices.region, app.picker.query_one(".session-preview").region
+            assert (preview.x >= listed.right) == (width >= WIDE) and (preview.y >= listed.bottom) == (width < WIDE)
+            assert app.picker.query_one(".dialog-hint").region.bottom <= height
+            assert listed.height >= 2, "a conversation is in sight"

@@ -1,0 +1,210 @@
+"""The card of the first start: a key that is tried and kept, an Ollama, another program, and what can wait."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from gshtui.bus.events.agent_events import ModelChangeRequested
+from gshtui.commands.config_calls import SetSetting, ShownSettings
+from gshtui.fleet.commands.spawn_command import SpawnAgent
+from gshtui.programs.commands import ListedProfile, ProfileList
+from gshtui.programs.profiles.profile import Profile
+from gshtui.providers.keyring_key import keyring_key
+from gshtui.settings import git_info
+from gshtui.settings.loader import load
+from gshtui.ui.conversation.first_step import LARGE, first_step
+from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker
+from gshtui.ui.settings.settings_feature import SettingsFeature
+from gshtui.ui.settings.setup_card import CardScreen
+from tests.kit.fake_hub import Answer
+from tests.kit.home import Home
+from tests.kit.loopback.apis import loopback
+from tests.kit.loopback.script import Fault, Say
+from tests.kit.window import Window
+
+COVERS = ("gshtui.providers.kept_key", "gshtui.ui.conversation.first_step")
+KEY = "sk-ant-api03-of-a-test-0123456789"
+KEYRING = """\
+import json, pathlib
+FILE = pathlib.Path({file!r})
+def _all(): return json.loads(FILE.read_text()) if FILE.exists() else {{}}
+def get_password(service, name): return _all().get(service + " " + name)
+def set_password(service, name, text): FILE.write_text(json.dumps({{**_all(), service + " " + name: text}}))
+"""
+
+
+@asynccontextmanager
+async def opened(*, first: bool = False) -> AsyncIterator[tuple[Window, Pilot[int]]]:
+    """A window whose card was asked for."""
+    profiles = [
+        Profile(name="claude", title="Claude Code", programs=("claude",)),
+        Profile(name="shell", title="shell", programs=("bash", "codex"), ai=False),
+        Profile(name="codex", title="Codex", programs=("codex",)),
+    ]
+    listed = ProfileList([ListedProfile(one, "absent", "") for one in profiles], [])
+    app = Window(answers={"config show": Answer(ShownSettings(load(Path.cwd()), "")), "profiles ls": Answer(listed)})
+    async with app.run_test(size=(100, 40)) as pilot:
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        if first:
+            app.part(SettingsFeature).offer_setup()
+        else:
+            await pilot.press("alt+i")
+        yield app, pilot
+
+
+async def shows(pilot: Pilot[int], kind: type[object]) -> None:
+    while not (isinstance(pilot.app.screen, kind) and pilot.app.screen.query(Input)):
+        await pilot.pause()
+
+
+async def carried_out(app: Window) -> None:
+    setup = app.part(SettingsFeature).setup
+    assert setup is not None
+    await setup
+
+
+def rows(app: Window) -> dict[str, str]:
+    """The lines of the card, by the first word of each."""
+    assert isinstance(app.screen, Picker)
+    listed = app.screen.choices
+    lines = [str(listed.get_option_at_index(at).prompt).strip() for at in range(listed.option_count)]
+    return {line.split()[0]: line for line in lines}
+
+
+def models_asked(app: Window) -> list[str]:
+    assert app.hub is not None
+    return [event.provider for event in app.hub.said if isinstance(event, ModelChangeRequested)]
+
+
+@pytest.mark.parametrize("has_keyring", [True, False])
+async def test_a_pasted_key_is_tried_kept_and_used(
+    has_keyring: bool, tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept"
+    (tmp_path / "keyring.py").write_text(KEYRING.format(file=str(kept)) if has_keyring else "raise ImportError")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "keyring", raising=False)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "")  # it is restored at the end, whatever the window sets
+    keyring_key.cache_clear()
+    async with loopback("anthropic", [[Fault.status(401)], [Say("yes")]]) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        async with opened() as (app, pilot):
+            await shows(pilot, CardScreen)
+            before = app.hub
+            assert app.screen.query_one("#filter").has_focus and rows(app)["Without"]
+            await pilot.press("enter")
+            await shows(pilot, InputScreen)
+            first = app.screen
+            await pilot.press(*KEY, "enter")
+            while app.screen is first or not isinstance(app.screen, InputScreen):
+                await pilot.pause()
+            while not app.screen.query(".dialog-title"):
+                await pilot.pause()
+            asked = str(app.screen.query_one(".dialog-title", Static).content)
+            assert KEY not in asked and "does not accept" in asked, "refused, and asked for again"
+            assert not kept.exists() and app.hub is before
+            await pilot.press(*KEY, "enter")
+            await carried_out(app)
+            assert models_asked(app) == ["anthropic"] and app.hub is not before, "a hub that knows the key"
+            assert [request.headers.get("x-api-key") for request in server.requests] == [KEY, KEY]
+            if has_keyring:
+                assert KEY in kept.read_text() and not os.environ["ANTHROPIC_API_KEY"]
+                assert load(Path.cwd()).settings.providers["anthropic"].keyring == "gsh-tui"
+            else:
+                assert os.environ["ANTHROPIC_API_KEY"] == KEY, "until the window ends"
+    files = [path for folder in (home.config, home.data, home.state) for path in folder.rglob("*") if path.is_file()]
+    assert not [path for path in files if KEY.encode() in path.read_bytes()], "it is in no file of ours"
+    keyring_key.cache_clear()
+
+
+async def test_a_key_pasted_into_the_card_is_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with loopback("anthropic", [[Fault.status(401)]]) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        async with opened() as (app, pilot):
+            await shows(pilot, CardScreen)
+            app.screen.query_one("#filter", Input).value = KEY
+            await shows(pilot, InputScreen)
+            assert app.bench.centre.typed() == "" and KEY not in app.export_screenshot()
+            await pilot.press("escape")
+            await shows(pilot, CardScreen)
+            await pilot.press("escape")
+            await carried_out(app)
+
+
+async def test_words_leave_the_card_and_programs_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "codex").write_text("#!/bin/sh\n")
+    (tmp_path / "codex").chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    async with opened(first=True) as (app, pilot):
+        await shows(pilot, CardScreen)
+        await pilot.press(*"theme of mine")  # "theme" could be a line, what follows is none
+        await carried_out(app)
+        assert app.screen is app.bench and app.bench.centre.typed() == "theme of mine"
+        await pilot.press("ctrl+c", "alt+i")
+        await shows(pilot, CardScreen)
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        dialog = app.screen.query_one(".dialog").region
+        assert dialog.bottom <= app.bench.input.region.y, "the input is in sight"
+        assert "installed" in rows(app)["Codex"] and "Claude" not in rows(app)
+        await pilot.press("down", "enter")
+        await carried_out(app)
+        await app.workers.wait_for_complete(worker for worker in app.workers if worker.group == "commands")
+        assert app.hub is not None
+        assert [call.profile for call in app.hub.ran if isinstance(call, SpawnAgent)] == ["codex"]
+
+
+async def test_what_can_wait_is_done_and_the_card_stays(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELL", "/bin/zsh")
+    monkeypatch.setenv("OPENAI_API_KEY", "a")
+    startup = home.path / ".zshrc"
+    startup.write_text("alias ll='ls -l'\n", encoding="utf-8")
+    async with opened(first=True) as (app, pilot):
+        await carried_out(app)
+        assert app.screen is app.bench, "a model is connected: nothing is asked"
+        await pilot.press("alt+i")
+        await shows(pilot, CardScreen)
+        assert "Without" not in rows(app) and ".zshrc" in rows(app)["Shell"]
+        card = app.screen
+        await pilot.press("up", "enter")
+        while app.screen is card or not (isinstance(app.screen, CardScreen) and app.screen.query(Input)):
+            await pilot.pause()
+        assert "Shell" not in rows(app) and startup.read_text("utf-8").startswith("alias ll='ls -l'\n[[ ! -r ")
+        await pilot.press("up", "enter")
+        while isinstance(app.screen, CardScreen) or not isinstance(app.screen, Picker):
+            await pilot.pause()
+        await pilot.press("down", "enter")
+        await shows(pilot, CardScreen)
+        await pilot.press("escape")
+        await carried_out(app)
+        assert app.hub is not None
+        assert [call.key for call in app.hub.ran if isinstance(call, SetSetting)] == ["ui.theme"]
+
+
+def test_the_next_step_of_each_folder(tmp_path: Path) -> None:
+    home, empty, large, plain = (tmp_path / name for name in ("home", "empty", "large", "plain"))
+    for folder in (home, empty, large / ".git" / "refs", plain / "src"):
+        folder.mkdir(parents=True)
+    (large / "code.c").write_text("")
+    (large / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    index = large / ".git" / "index"
+    environ = {"HOME": str(home)}
+    assert "cd PROJECT" in first_step(home, environ)
+    assert "empty" in first_step(empty, environ)
+    assert first_step(plain, environ) == ""
+    assert "SSH" in first_step(plain, {**environ, "SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"})
+    for tracked, is_large in ((LARGE - 1, False), (LARGE, True)):
+        index.write_bytes(b"DIRC" + (2).to_bytes(4, "big") + tracked.to_bytes(4, "big"))
+        assert git_info.tracked_files(large) == tracked
+        assert bool(first_step(large, environ)) == is_large
+    index.write_bytes(b"no index")
+    assert git_info.tracked_files(large) == 0

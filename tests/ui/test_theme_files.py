@@ -1,0 +1,73 @@
+"""A person's own themes: read from their files, offered with ours, and shown anew when a file has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.events import AppFocus
+
+from gshtui.ui.kit.drawing.theme_files import read_themes
+from gshtui.ui.kit.drawing.themes import OURS
+from tests.kit.home import Home
+from tests.kit.window import Window
+
+KNOWN = {theme.name: theme for theme in OURS}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("primary = 'no colour'", "primary = 'no colour' is no colour"),
+        ("base = 'nowhere'", "no theme 'nowhere'"),
+        ("primry = '#ff0000'", "primry is unknown"),
+        ("variables = 3", "[variables] is no table"),
+        ("primary = ", "Invalid value"),
+        ("\x00", "Invalid"),
+    ],
+)
+def test_a_file_that_cannot_be_used_costs_itself_alone(text: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text(text)
+    (tmp_path / "good.toml").write_text("primary = '#ff0000'")
+    found = read_themes(tmp_path, KNOWN)
+    assert [theme.name for theme in found.themes] == ["good"] and found.themes[0].primary == "#ff0000"
+    assert found.themes[0].background == KNOWN["gsh-dark"].background, "the rest is that of gsh-dark"
+    assert len(found.problems) == 1 and "bad.toml" in found.problems[0] and why in found.problems[0]
+
+
+def test_none_of_ours_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "gsh-dark.toml").write_text("primary = '#ff0000'")
+    found = read_themes(tmp_path, KNOWN)
+    assert not found.themes and "exists" in found.problems[0]
+    assert not read_themes(tmp_path / "missing", KNOWN).problems
+
+
+async def test_it_is_previewed_and_follows_its_file(home: Home) -> None:
+    folder = home.config / "gsh" / "themes"
+    folder.mkdir(parents=True)
+    file = folder / "mine.toml"
+    file.write_text("base = 'gsh-light'\nprimary = '#123456'\n")
+    app = Window()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        assert "mine" in app.themes()
+        app.preview_theme("mine")
+        await pilot.pause()
+        assert app.current_theme.primary == "#123456" and not app.current_theme.dark
+        before = app.theme_variables["primary"]
+        file.write_text("base = 'gsh-light'\nprimary = '#654321'\n")
+        app.post_message(AppFocus())
+        await pilot.pause()
+        assert app.current_theme.primary == "#654321" and app.theme_variables["primary"] != before, "as it is now"
+
+
+async def test_notices_are_kept_to_be_read_later() -> None:
+    app = Window()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        app.notify("The first notice.", markup=False)
+        app.notify("The second one.", title="While you were away", markup=False)
+        await pilot.press("alt+h")
+        await pilot.pause()
+        shown = app.export_screenshot().replace("&#160;", " ")
+        assert "The first notice." in shown and "While you were away: The second one." in shown
