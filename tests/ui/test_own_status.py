@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from textual.widgets import Static
 
@@ -24,8 +26,8 @@ READS = "read -r json; case $json in *'\"branch\": \"topic\"'*'\"waiting\": 0'*)
         ("true", ""),
     ],
 )
-async def test_the_first_line_of_a_command_is_shown_and_harmless(command: str, shown: str) -> None:
-    app = Window()
+async def test_the_first_line_of_a_command_is_shown_and_harmless(command: str, shown: str, tmp_path: Path) -> None:
+    app = Window(tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
         await app.workers.wait_for_complete()

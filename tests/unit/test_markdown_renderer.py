@@ -46,6 +46,13 @@ def test_tables_are_aligned() -> None:
     ]
 
 
+def test_the_only_rule_of_a_table_is_below_its_header() -> None:
+    rows = "".join(f"| name {n} | " + "word " * 12 + "|\n" for n in range(5))
+    headed = shown_lines(f"| name | text |\n|---|---|\n{rows}", 40)
+    assert [at for at, line in enumerate(headed) if "┼" in line] == [1] and len(headed) > 8
+    assert not [line for line in shown_lines(f"|  |  |\n|---|---|\n{rows}", 40) if "┼" in line]
+
+
 def test_a_wide_table_wraps_its_cells_and_a_hopeless_one_is_stacked() -> None:
     table = "| name | text |\n|---|---|\n| a | " + "word " * 12 + "|"
     lines = shown_lines(table, 30)

@@ -45,6 +45,8 @@ from gshtui.settings.loader import load
 from gshtui.settings.model import DEFAULT_KEYS, Settings
 from gshtui.settings.settings_tables import ProviderSettings
 from gshtui.tools.git import worktree_create
+from gshtui.ui.kit.drawing.theme_files import read_themes
+from gshtui.ui.kit.drawing.themes import OURS
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.workflows.workflow_library import read_library
 from tests.kit.configuration import made_project, project_file, user_file
@@ -365,6 +367,14 @@ def own_profile(home: Home, project: Path) -> None:
     assert profiles.load().get("codex").protocol == ""
 
 
+def own_theme(home: Home, project: Path) -> None:
+    file = home.path / ".config/gsh/themes/mine.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('primary = "#6fd3b8"\nbase = "gsh-light"\n', "utf-8")
+    found = read_themes(paths.config_dir() / "themes", {theme.name: theme for theme in OURS})
+    assert [theme.name for theme in found.themes] == ["mine"] and not found.problems
+
+
 def own_workflow(home: Home, project: Path) -> None:
     a_workflow(home.path / ".config/gsh/workflows")
     assert read_library(project).found["release-notes"].source == "yours"
@@ -518,6 +528,7 @@ FILES: dict[str, Callable[[Home, Path], None]] = {
     "~/.codex/prompts/": codex_prompt,
     ".gsh/prompts/": project_prompt,
     "~/.config/gsh/workflows/*.yml": own_workflow,
+    "~/.config/gsh/themes/mine.toml": own_theme,
     ".gsh/workflows/*.yml": project_workflow,
     "logs/*.jsonl": kept,
 }

@@ -29,10 +29,7 @@ from gshtui.ui.kit.widgets.side_pane import Pane
 if TYPE_CHECKING:
     from gshtui.ui.kit.widgets.search_line import SearchLine
 
-EMPTY = (
-    "No agents yet.\n\nThis window's agent appears here once it starts. {agents.spawn} starts another one, "
-    "{agents.open} opens it."
-)
+EMPTY = "No agents yet: {agents.spawn} starts one."
 AT_ONCE = 12
 """Up to this many agents, every change is shown at once."""
 SLOWLY = 0.25

@@ -52,7 +52,7 @@ class DiffDocument(msgspec.Struct, frozen=True):
     """The mark of each change's text (`tools/git/hunks.py`); empty: it has no lines."""
     digits: int = 1
     longest: int = 0
-    """Characters in the longest line."""
+    """Characters in the longest line of a file: a long name makes nothing scroll sideways."""
 
     def file_at(self, row: int) -> int:
         """Index of a row's file; -1: none."""
@@ -132,7 +132,7 @@ def make_document(changes: WorktreeChanges) -> DiffDocument:
         hunks=tuple(hunks),
         marks=tuple(marks[: len(hunks)]),
         digits=len(str(max((row.number for row in rows), default=0))),
-        longest=max((len(row.text.expandtabs(4)) for row in rows), default=0),
+        longest=max((len(row.text.expandtabs(4)) for row in rows if row.kind not in ("file", "note")), default=0),
     )
 
 

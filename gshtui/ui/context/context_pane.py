@@ -153,10 +153,7 @@ def chosen(state: ContextState, step: int) -> ContextState:
     return replace(state, chosen=names[max(0, min(len(names) - 1, at))])
 
 
-EMPTY = (
-    "Nothing has been sent yet.\n\n{prompt.submit} sends a prompt; {context.inspect} shows what the model would get. "
-    "Here: its sections, their tokens and the provider's count."
-)
+EMPTY = "Nothing has been sent yet: {context.inspect} shows what the model would get."
 
 
 class ContextPane(Pane):

@@ -188,10 +188,7 @@ def _forecast(state: TimelineState, width: int) -> list[Content]:
 
 _SPARK = 12
 """Requests in the pane's summary."""
-EMPTY = (
-    "No requests yet.\n\nEach request adds a mark, as high as its tokens; cuts appear between them. "
-    "{timeline.left} and {timeline.right} move, {timeline.next_cut} finds a cut."
-)
+EMPTY = "No requests yet: each one adds a mark here, as high as its tokens."
 
 
 class TimelinePane(Pane):

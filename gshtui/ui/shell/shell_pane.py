@@ -36,10 +36,7 @@ if TYPE_CHECKING:
     from gshtui.ui.kit.widgets.search_line import SearchLine
     from gshtui.ui.shell.shell_view import ShellLogBody, ShellLogView
 
-EMPTY = (
-    "No shell commands yet.\n\n{terminal.shared} opens a shell, ! runs a command. "
-    "To see other shells here: gsh-tui shell install."
-)
+EMPTY = "No shell commands yet: {terminal.shared} opens a shell, ! runs a command."
 _TYPED = 0.12
 """Seconds after the last keystroke until the record is queried."""
 

@@ -110,10 +110,9 @@ def table_lines(tokens: Sequence[Token], page: Page) -> list[StyledLine]:
     bar = Segment(" │ ", page.palette.rule)
     rule = "─┼─".join("─" * width for width in widths)
     made = [_row(row, widths, aligns, bar, page) for row in rows]
-    tall = any(len(each) > 1 for each in made)  # then every row needs a rule, or some rows look like groups
     lines: list[StyledLine] = []
     for number, each in enumerate(made):
-        if number and (tall or (number == 1 and headed)):
+        if number == 1 and headed:
             lines.append(StyledLine([Segment(rule, page.palette.rule)]))
         lines += each
     return lines
