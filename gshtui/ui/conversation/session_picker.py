@@ -18,7 +18,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
-from gshtui.ui.kit.drawing import figures
+from gshtui.text import units
 from gshtui.ui.kit.keys.bound_keys import with_keys
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
@@ -136,9 +136,9 @@ class SessionsScreen(Picker):
         held = f"open in {session.held_by}" if session.held_by else f"{session.queued} unsent" if session.queued else ""
         folder = (one_line(Path(session.cwd).name or session.cwd, 24),) if self._elsewhere else ()
         columns = (
-            figures.age(max(0.0, self._now - session.updated)),
+            units.age(max(0.0, self._now - session.updated)),
             str(session.messages),
-            figures.dollars(session.cost) if session.cost is not None else "",
+            units.money(session.cost) if session.cost is not None else "",
             one_line(self._branch_of(Path(session.cwd)), 20),
             one_line(session.agent, 16),
             *folder,

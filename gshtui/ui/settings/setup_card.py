@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import ModalScreen
 
 from gshtui.bus.events.agent_events import ModelChangeRequested
+from gshtui.text import units
 from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice
 
 if TYPE_CHECKING:
@@ -119,8 +120,7 @@ class SetupCard:
         rows = [PickerChoice(_KEY, "Paste a key", "Anthropic, OpenAI or Gemini, kept in your keyring")]
         local = next((one for one in found if one.api == "ollama"), None)
         if local is not None:
-            count = f"{len(local.models)} {'model' if len(local.models) == 1 else 'models'}"
-            rows.append(PickerChoice(_OLLAMA, "Ollama", f"running here · {count}"))
+            rows.append(PickerChoice(_OLLAMA, "Ollama", f"running here · {units.counted(len(local.models), 'model')}"))
         elif await asyncio.to_thread(shutil.which, "ollama"):
             rows.append(PickerChoice(_OLLAMA, "Ollama", "installed, not running: start it with `ollama serve`"))
         for name, title in await self._programs():
