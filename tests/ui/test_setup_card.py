@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -39,6 +39,18 @@ def _all(): return json.loads(FILE.read_text()) if FILE.exists() else {{}}
 def get_password(service, name): return _all().get(service + " " + name)
 def set_password(service, name, text): FILE.write_text(json.dumps({{**_all(), service + " " + name: text}}))
 """
+
+
+@pytest.fixture(autouse=True)
+def own_keyring() -> Iterator[None]:
+    """What a test imports as the package `keyring` is of that test alone."""
+    keyring_key.cache_clear()
+    before = sys.modules.pop("keyring", None)
+    yield
+    keyring_key.cache_clear()
+    sys.modules.pop("keyring", None)
+    if before is not None:
+        sys.modules["keyring"] = before
 
 
 @asynccontextmanager
@@ -92,9 +104,7 @@ async def test_a_pasted_key_is_tried_kept_and_used(
     kept = tmp_path / "kept"
     (tmp_path / "keyring.py").write_text(KEYRING.format(file=str(kept)) if has_keyring else "raise ImportError")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "keyring", raising=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "")  # it is restored at the end, whatever the window sets
-    keyring_key.cache_clear()
     async with loopback("anthropic", [[Fault.status(401)], [Say("yes")]]) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         async with opened() as (app, pilot):
@@ -123,7 +133,6 @@ async def test_a_pasted_key_is_tried_kept_and_used(
                 assert os.environ["ANTHROPIC_API_KEY"] == KEY, "until the window ends"
     files = [path for folder in (home.config, home.data, home.state) for path in folder.rglob("*") if path.is_file()]
     assert not [path for path in files if KEY.encode() in path.read_bytes()], "it is in no file of ours"
-    keyring_key.cache_clear()
 
 
 async def test_a_key_pasted_into_the_card_is_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
