@@ -8,7 +8,7 @@ import io
 import json
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -139,10 +139,16 @@ def archive(base: str, name: str, data: bytes, **more: Any) -> AgentPlan:
     return AgentPlan("kit", "Kit", "1.2.3", ("bin/kit", "acp"), archive=base.replace("registry.json", name), **more)
 
 
-@pytest.mark.parametrize(
-    ("name", "data"), [("a.tar.gz", tarred("bin/kit")), ("a.zip", zipped("bin/kit")), ("kit", PROGRAM)]
-)
-def test_a_program_is_unpacked_beside_the_record_and_removed(registry: str, name: str, data: bytes) -> None:
+ARCHIVES: dict[str, Callable[[], bytes]] = {
+    "a.tar.gz": lambda: tarred("bin/kit"),
+    "a.zip": lambda: zipped("bin/kit"),
+    "kit": lambda: PROGRAM,
+}
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_a_program_is_unpacked_beside_the_record_and_removed(registry: str, name: str) -> None:
+    data = ARCHIVES[name]()
     sums = hashlib.sha256(data).hexdigest()
     kept = asyncio.run(install(archive(registry, name, data, sha256=sums, env=(("A", "b c"),))))
     program = paths.data_dir() / "acp-agents" / "kit" / "1.2.3" / "bin" / "kit"
@@ -153,18 +159,19 @@ def test_a_program_is_unpacked_beside_the_record_and_removed(registry: str, name
     assert (kept_agents(), program.exists(), command_for(["kit"])) == ({}, False, ("kit",))
 
 
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        ("up.tar.gz", tarred("../../../evil")),
-        ("link.tar.gz", tarred("bin/kit", b"", type=tarfile.SYMTYPE, linkname="/bin/sh")),
-        ("device.tar.gz", tarred("bin/kit", b"", type=tarfile.CHRTYPE)),
-        ("none.tar.gz", tarred("other")),
-        ("text.tar.gz", b"no archive"),
-        ("cut.zip", zipped("bin/kit")[:40]),
-    ],
-)
-def test_an_archive_that_is_wrong_leaves_nothing(registry: str, name: str, data: bytes) -> None:
+SPOILT: dict[str, Callable[[], bytes]] = {
+    "up.tar.gz": lambda: tarred("../../../evil"),
+    "link.tar.gz": lambda: tarred("bin/kit", b"", type=tarfile.SYMTYPE, linkname="/bin/sh"),
+    "device.tar.gz": lambda: tarred("bin/kit", b"", type=tarfile.CHRTYPE),
+    "none.tar.gz": lambda: tarred("other"),
+    "text.tar.gz": lambda: b"no archive",
+    "cut.zip": lambda: zipped("bin/kit")[:40],
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_an_archive_that_is_wrong_leaves_nothing(registry: str, name: str) -> None:
+    data = SPOILT[name]()
     with pytest.raises(RegistryError) as caught:
         asyncio.run(install(archive(registry, name, data)))
     assert "Nothing was installed." in str(caught.value)
