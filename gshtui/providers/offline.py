@@ -43,7 +43,7 @@ _UNKNOWN = """\
 **No model is connected**; plain requests work (`what can you do?` lists them):
 `run make test` · `read README.md 1-20` · `find TODO` · `what failed?`
 
-To connect one: `/setup` in the window, or `export ANTHROPIC_API_KEY=…` before you start gsh-tui."""
+To connect one: /setup in the window, or `export ANTHROPIC_API_KEY=…` before the start."""
 _ABILITIES = f"""\
 I am the `offline` provider: not a model, but a small fixed grammar in front of the real tools.
 

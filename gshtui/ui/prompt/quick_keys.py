@@ -14,7 +14,7 @@ from gshtui.ui.kit.widgets.fitted_text import fit
 
 SIGNS = (
     ("/", "Commands"),
-    ("@", "Files of the project"),
+    ("@", "Project files"),
     ("!", "Shell command"),
     ("?", "Type a literal ?"),
 )
@@ -38,6 +38,7 @@ _SAYS = {
     "chat.page_up": "Scroll the chat",
     "app.back": "Interrupt",
     "approval.focus": "Answer question",
+    "agents.waiting": "Next waiting",
     "app.palette": "Find anything",
     "app.help": "All keys",
     "panes.next": "Next pane",
