@@ -1,6 +1,6 @@
 """How much of the time an agent's status is wrong: real programs, shells and an interpreter, at work for a while.
 
-They answer, run commands, edit, ask questions of their own, send helpers out and have dialogs opened. The truth is what
+They answer, run commands, edit, ask questions of their own and have dialogs opened. The truth is what
 the provider behind a program has sent, when its person pressed a key, and when a command of a shell began and ended by
 the machine's own clock. `BENCH_MINUTES` is how long they work (10 by default), and
 `BENCH_PACE` the average pause between two tasks in seconds (40), and `BENCH_HOOKS=no` or `yes` leaves out one half.
@@ -57,12 +57,13 @@ _READS = 1.5
 _KINDS = {"idle": "idle", "thinking": "busy", "tool": "busy", "starting": "busy", "waiting": "waiting"}
 _TASKS = ("Good day to you", "do:list", "do:long", "do:touch", "do:sleep")
 _OWN: dict[str, tuple[str, ...]] = {
-    "claude": ("do:small", "do:ask", "do:agent", "/model"),
+    "claude": ("do:small", "do:ask", "/model"),
     "codex": ("do:small", "/model"),
     "opencode": ("/models",),
     "qwen": ("do:small", "do:ask", "/model"),
 }
-"""What else some are asked for: changes, questions, a helper, and dialogs of their own."""
+"""What else some are asked for: changes, questions, and dialogs of their own. No helper: beside one that works in the
+background Claude goes on by itself, which the provider alone does not tell."""
 _ASKING = {
     "claude": {"Bash": "Do you want to proceed", "Edit": "make this edit", "AskUserQuestion": "Chat about this"},
     "codex": {"exec_command": "Would you like to"},
@@ -366,14 +367,10 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
     folder.mkdir(exist_ok=True)
     follow = follow_prompts(tool.name, tool.argument, calls(program.name, folder), **tool.more)
     asking = _ASKING[program.name]
-    task = ""
-
-    def is_helpers(asked: Asked) -> bool:
-        return task == "do:agent" and task not in str(asked.body)
 
     def choose(asked: Asked) -> Answer | None:
         *before, last = follow(asked)
-        if is_turn(asked) and not is_helpers(asked) and isinstance(last, Say):
+        if is_turn(asked) and isinstance(last, Say):
             last = Say(f"{last.text}\n\nend-{next(numbers)}.")
         elif is_turn(asked) and isinstance(last, Call) and last.name in asking:
             # Its question stands as soon as it is on the screen, whatever else is still sent.
@@ -381,7 +378,7 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
         return [*before, last]
 
     def finished(asked: Asked, answer: Answer) -> None:
-        if not is_turn(asked) or is_helpers(asked):
+        if not is_turn(asked):
             return
         if isinstance(last := answer[-1], Say):
             agent.next = "idle"
