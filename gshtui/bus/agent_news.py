@@ -78,10 +78,11 @@ class AgentNews:
         return _call(_need(row), row.name, is_asked=bool(question)) if self._concerns(row) else None
 
     def _ended(self, event: AgentEnded) -> AgentCall | None:
-        """Only whoever looked after it publishes its end."""
         row = self._rows.get(event.agent)
         if event.agent in self._killed or (row is not None and row.killed):
             return None  # by the person
+        if row is not None and not self._concerns(row):
+            return None
         words = {"done": "is done", "failed": "has failed", "lost": "is lost"}.get(event.status, event.status)
         said = event.report
         if event.status == "failed":

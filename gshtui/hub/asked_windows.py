@@ -62,6 +62,7 @@ class AskedWindows(NoHost):
             after_logout: a logout ended the last process of this kind, which the first window is told.
         """
         self._host = host
+        host.is_shown = self.shows
         self._after_logout = after_logout
         self._umask = process_limits.umask()
         self._faces: dict[HubConnection, _Face] = {}
@@ -99,6 +100,10 @@ class AskedWindows(NoHost):
             face.window.leave(face)
         else:
             face.close()
+
+    def shows(self, home: str) -> bool:
+        """Whether a window is open in this folder."""
+        return any(window.shown and window.home == home for window in self._windows)
 
     async def finish(self) -> None:
         """Wait until no window is open, and no turn of one goes on."""
@@ -276,6 +281,7 @@ class _HostedWindow:
         from gshtui.hub.composition import build_hub
 
         self.opening = opening
+        self.home = str(loaded.cwd)
         self._host = host
         self._bus = Bus()
         self._hub = build_hub(window_options(opening, loaded), self._bus, host)
@@ -293,6 +299,11 @@ class _HostedWindow:
         """The conversation that it is about to give free; empty: none yet."""
         self._over = asyncio.Event()
         self._left: set[asyncio.Task[None]] = set()
+
+    @property
+    def shown(self) -> bool:
+        """Whether there are windows."""
+        return bool(self._faces)
 
     @property
     def working(self) -> bool:

@@ -127,6 +127,8 @@ class Hub:
         self.parts.ceases_with(self.small_model.cease)
         self.make_shared_shell: Callable[[], SharedShell] | None = None
         """Gives the shell that people and agents share, once there can be one."""
+        self.is_shown: Callable[[str], bool] = lambda home: False
+        """Whether a window of this process is open in a folder: it calls the person about the agents there."""
         self.call_person: Callable[[str, str], None] | None = None
         """Calls the person who has no window open, by what is configured: a text, and an agent's name."""
         self.make_mail: Callable[[], MailService] | None = None

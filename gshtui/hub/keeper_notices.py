@@ -38,7 +38,7 @@ class KeeperNotices:
         self._ways = frozenset(hub.settings.ui.notifications)
         self._notifier = PersonNotifier(hub.bus.publish, hub.settings, hub.environ)
         self._fleet = fleet
-        self._news = AgentNews(lambda row: row.owner == os.getpid())
+        self._news = AgentNews(lambda row: row.owner == os.getpid() and not hub.is_shown(row.home))
         for row in fleet.rows():
             self._news.call_for(AgentChanged(agent=row.id, row=row))  # what is so already, a window has told
         self._calls: set[asyncio.Task[None]] = set()

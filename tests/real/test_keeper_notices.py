@@ -158,3 +158,16 @@ async def test_a_native_agent_whose_budget_is_spent_asks_without_a_window(place:
         place.run("agent", "answer", "thrifty", "1")
         await place.row(lambda row: row.status == "idle" and not row.needs_you)
         assert len(provider.chats) == 2, "it goes on with the answer"
+
+
+def test_who_concerns_another_is_told_of_there_alone() -> None:
+    """Its need and its end; a window that opens or closes meanwhile decides for what comes from then on."""
+    ours = {"open"}
+    news = AgentNews(lambda row: row.home in ours)
+    for home, calls in (("open", True), ("closed", False)):
+        row = AgentRow(id=home, name=home, home=home, needs_you=True)
+        assert (news.call_for(AgentChanged(agent=home, row=row)) is not None) is calls
+        ended = AgentEnded(agent=home, name=home, status="failed")
+        assert (news.call_for(ended) is not None) is calls
+    ours.add("closed")
+    assert news.call_for(AgentEnded(agent="closed", name="closed", status="failed")) is not None

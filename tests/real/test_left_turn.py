@@ -1,9 +1,10 @@
-"""A turn that goes on without its window calls the person, by what is configured."""
+"""The resident hub calls the person by what is configured, where no window does."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,16 +18,27 @@ from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.resident import resident_hub
 from tests.kit.tmux import eventually
+from tests.kit.warm_program import run_gsh
 
+__all__ = ["calls"]
 WAITS = "touch begun; until test -e go; do sleep 0.05; done"
 
 
-async def test_the_person_is_called_when_it_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project, called = made_project(tmp_path / "project"), tmp_path / "called"
-    monkeypatch.setenv("GSH_HUB__CLOSING", "finish")
-    command = ["sh", "-c", f'printf "%s" "$GSH_TEXT" >"{called}"']
+@pytest.fixture
+def calls(tmp_path: Path) -> Callable[[], list[str]]:
+    """Has the person called by a command; gives what they were told."""
+    called = tmp_path / "called"
+    command = ["sh", "-c", f'printf "%s\\n" "$GSH_TEXT" >>"{called}"']
     paths.config_dir(create=True)
     paths.config_file().write_text(f"[notify]\ncommand = {json.dumps(command)}\n", "utf-8")
+    return lambda: called.read_text("utf-8").splitlines() if called.exists() else []
+
+
+async def test_the_turn_of_a_closed_window_calls_when_it_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: Callable[[], list[str]]
+) -> None:
+    project = made_project(tmp_path / "project")
+    monkeypatch.setenv("GSH_HUB__CLOSING", "finish")
     answers = [[Call("bash", {"command": WAITS})], [Call("write", {"path": "../out", "content": "x"})], [Say("done")]]
     async with loopback("anthropic", answers) as server:
         for name, value in (variables("anthropic", server.url) | {"ANTHROPIC_API_KEY": "key"}).items():
@@ -37,10 +49,25 @@ async def test_the_person_is_called_when_it_asks(tmp_path: Path, monkeypatch: py
                 await app.bridge.running()
                 app.publish(PromptSubmitted(prompt="p", agent="main", text="go"))
                 await eventually(lambda: asyncio.to_thread((project / "begun").exists))
-            assert not called.exists()
+            assert not calls()
             (project / "go").touch()
+            told = await eventually(lambda: asyncio.to_thread(calls))
+            assert told[0].startswith("main in project asks")
 
-            def text() -> str:
-                return called.read_text("utf-8") if called.exists() else ""
 
-            assert "main in project asks" in await eventually(lambda: asyncio.to_thread(text))
+async def test_an_agent_that_ends_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: Callable[[], list[str]]
+) -> None:
+    """By the window that is open in its folder, before which the person sits; without one by the resident hub."""
+    project = made_project(tmp_path / "project")
+    with resident_hub(monkeypatch):
+        app = Workbench(OpenRequest(project))
+        async with app.run_test(size=(120, 35)):
+            await (await app.bridge.running()).run("spawn cli='sh -c \"exit 3\"' name=shy")
+            await eventually(lambda: asyncio.to_thread(lambda: [one.message for one in app._notifications]))
+            assert [one.message for one in app._notifications] == ["shy has failed"]
+        ran = await asyncio.to_thread(
+            run_gsh, "agent", "spawn", "--cli", 'sh -c "exit 3"', "--name", "sly", cwd=project
+        )
+        assert ran.code == 0, ran.err
+        await eventually(lambda: asyncio.to_thread(calls), until=lambda told: any("sly" in line for line in told))

@@ -185,6 +185,14 @@ class Bridge:
                     pass
 
     @property
+    def resident_folder(self) -> str:
+        """The folder of whose agents a resident hub leaves the calls to its windows; empty: the hub is none."""
+        from gshtui.client.linked_bus import LinkedBus
+
+        is_resident = self.hub is not None and isinstance(self.hub.bus, LinkedBus)
+        return str(self.opening.cwd) if is_resident else ""
+
+    @property
     def conversation(self) -> str:
         """The conversation of this window's own agent; empty: none yet."""
         return self._session

@@ -76,8 +76,10 @@ class Attention:
         self._untold = False
         """Of some of it, nothing has called them."""
         self._badged = False
+        self.folder = ""
+        """The folder of whose agents a resident hub leaves the calls to this window; empty: there is none."""
         # What the keeper, or a window of another folder, looks after, it tells of.
-        self._news = AgentNews(lambda row: row.owner in (0, os.getpid()))
+        self._news = AgentNews(lambda row: row.owner in (0, os.getpid()) or row.home == self.folder)
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""

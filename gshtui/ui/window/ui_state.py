@@ -174,6 +174,7 @@ class UiStateStore:
         for watcher in watchers:
             if isinstance(watcher, Attention):
                 watcher.ways = tuple(settings.ui.notifications)
+                watcher.folder = bridge.resident_folder
                 watcher.notifier = PersonNotifier(bridge.publish, settings, os.environ)
         from gshtui.settings.model import DEFAULT_KEYS
         from gshtui.ui.kit.keys.keymap import effective_keymap
