@@ -364,6 +364,28 @@ def test_only_the_lock_of_the_folder_is_taken_over(tmp_path: Path) -> None:
     assert try_lock(folder / "keeper.lock") is not None
 
 
+async def test_one_of_another_container_is_never_signalled_by_its_number(data: Path) -> None:
+    """Its number is another process here. Whether it is there, the lock tells, which counts in all of them."""
+    stranger = await asyncio.create_subprocess_exec("sleep", "300")
+    here = process_of(stranger.pid)
+    there = msgspec.structs.replace(here, machine=here.machine.replace("pid:[", "pid:[9"))
+    data.mkdir(parents=True, exist_ok=True)
+    (data / "keeper.json").write_bytes(msgspec.json.encode(KeeperState(there, __version__, 0.0, ready=True)))
+    assert running_keeper(data) is None
+    assert await stop_keeper(data)
+    lock = try_lock(data / "keeper.lock")
+    assert lock is not None
+    found = running_keeper(data)
+    assert found is not None and found.process == there
+    assert not await stop_keeper(data)
+    ran = await asyncio.to_thread(run_gsh, "hub", "stop", "--yes")
+    assert ran.code != 0 and "another container" in ran.err
+    os.close(lock)
+    assert stranger.returncode is None
+    stranger.kill()
+    await stranger.wait()
+
+
 async def test_who_wants_it_longer_than_a_command_is_heard(tmp_path: Path) -> None:
     lock = try_lock(tmp_path / "keeper.lock")
     assert lock is not None

@@ -31,7 +31,7 @@ from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import try_lock
 from gshtui.system.files.open_descriptor import open_reader
 from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.processes.process_identity import Process, is_alive, process_of, this_process
+from gshtui.system.processes.process_identity import Process, is_alive, is_here, process_of, this_process
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
 
@@ -83,9 +83,22 @@ def running_keeper(data: Path) -> KeeperState | None:
     """
     for file in (_STATE, LOCK):  # the second is written by who starts it
         state = _last_state(data / file)
-        if state is not None and is_alive(state.process):
+        if state is None or not is_alive(state.process):
+            continue
+        if is_here(state.process) or _is_locked(data / LOCK):
             return state
     return None
+
+
+def _is_locked(lock: Path) -> bool:
+    """Whether some process has it, of another container perhaps, which nothing else tells."""
+    try:
+        descriptor = try_lock(lock)
+    except OSError:
+        return True
+    if descriptor is not None:
+        os.close(descriptor)
+    return descriptor is None
 
 
 def _last_state(written: Path) -> KeeperState | None:
@@ -312,7 +325,9 @@ async def stop_keeper(data: Path, running: KeeperState | None = None) -> bool:
 
 
 async def ends(process: Process, within: float, *signals: signal.Signals) -> bool:
-    """Send it these signals; returns whether it has ended within so many seconds."""
+    """Send it these signals; returns whether it has ended within so many seconds. Never signals another process."""
+    if not is_here(process):
+        return not is_alive(process)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         for number in signals:
             os.kill(process.pid, number)

@@ -34,6 +34,7 @@ from gshtui.fleet.keeper import keeper, keeper_unit
 from gshtui.settings.model import Settings
 from gshtui.store.tables.name_lookup import agents_in, titles_held_in
 from gshtui.system.processes import process_tree
+from gshtui.system.processes.process_identity import is_here
 from gshtui.text.sanitise import one_line
 
 _NONE = "No keeper runs."
@@ -176,6 +177,8 @@ def commands(settings: Settings) -> list[AnyCommand]:
         was = await asyncio.to_thread(keeper.running_keeper, data)
         if not await keeper.stop_keeper(data):
             assert was is not None
+            if not is_here(was.process):
+                raise CommandError("The keeper runs in another container.", hint="Stop it there.")
             raise CommandError(f"The keeper (pid {was.process.pid}) does not end, not even killed.")
         return StoppedKeeper(was is not None, await asyncio.to_thread(_running_agents, data))
 

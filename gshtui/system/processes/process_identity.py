@@ -44,6 +44,11 @@ def is_alive(process: Process) -> bool:
     return start_of(process.pid) == process.started
 
 
+def is_here(process: Process) -> bool:
+    """Whether its id means the same process here: one of another container must not be signalled by it."""
+    return process.machine == _machine()
+
+
 def start_of(pid: int) -> str | None:
     """When the process started, in a unit of the system; `None` if there is none, or only a zombie."""
     if _PROC.joinpath("self/stat").exists():
