@@ -143,18 +143,18 @@ def test_any_values_are_a_way_or_one_sentence(proxy: str, no_proxy: str, host: s
 
 
 def test_certificates_that_cannot_be_used_are_named_with_their_variable(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.pem"
+    absent, broken = str(tmp_path / "absent"), tmp_path / "broken.pem"
     broken.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
     (empty := tmp_path / "empty.pem").touch()
     for variable, value in [
-        ("SSL_CERT_FILE", "/nonexistent/ca.pem"),
+        ("SSL_CERT_FILE", f"{absent}/ca.pem"),
         ("SSL_CERT_FILE", str(broken)),
         ("SSL_CERT_FILE", str(empty)),
         ("SSL_CERT_FILE", str(tmp_path)),
         ("SSL_CERT_FILE", "a\x1b"),
-        ("SSL_CERT_DIR", "/nonexistent"),
+        ("SSL_CERT_DIR", absent),
         ("SSL_CERT_DIR", str(broken)),
-        ("SSL_CERT_DIR", "/nonexistent:/neither"),
+        ("SSL_CERT_DIR", f"{absent}:/neither"),
     ]:
         with pytest.raises(EnvironmentFaultError) as failed:
             check_certificates({variable: value})
@@ -163,8 +163,8 @@ def test_certificates_that_cannot_be_used_are_named_with_their_variable(tmp_path
         {},
         {"SSL_CERT_FILE": certifi.where()},
         {"SSL_CERT_DIR": str(tmp_path)},
-        {"SSL_CERT_DIR": f"/nonexistent:{tmp_path}"},
-        {"SSL_CERT_FILE": certifi.where(), "SSL_CERT_DIR": "/nonexistent"},
+        {"SSL_CERT_DIR": f"{absent}:{tmp_path}"},
+        {"SSL_CERT_FILE": certifi.where(), "SSL_CERT_DIR": absent},
         {"REQUESTS_CA_BUNDLE": "/nonexistent/ca.pem"},  # which we do not read
     ]:
         check_certificates(environ)
