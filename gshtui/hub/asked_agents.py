@@ -54,6 +54,8 @@ class AskedAgents(NoHost):
         self._umask = process_limits.umask()
         self._panes: dict[HubConnection, _Pane] = {}
         self._serving: set[asyncio.Task[None]] = set()
+        self._latest: dict[str, asyncio.Task[Any] | None] = {}
+        """Who serves an agent, or did so last."""
 
     @property
     def open(self) -> bool:
@@ -102,15 +104,22 @@ class AskedAgents(NoHost):
             spec = await self._spec_of(connection, pane.opening)
             if isinstance(spec, str):
                 pane.send(declined=spec)
+            elif self._runs(pane.opening.agent):
+                pane.send(declined="it runs already")
             elif connection in self._panes:
+                before = self._latest.get(spec.agent)  # whose terminal is gone, and which is about to end
+                self._latest[spec.agent] = asyncio.current_task()
                 with working_for(pane.opening.environ):
-                    await pane.serve(spec, self._host)
+                    await pane.serve(spec, self._host, before)
                 if pane.end is None:
                     pane.send(detached=self.comes_again)
                 else:
                     pane.send(ended=pane.end)
         finally:
             pane.outbox.close()
+
+    def _runs(self, agent: str) -> bool:
+        return any(other.run is not None and other.opening.agent == agent for other in self._panes.values())
 
     async def _spec_of(self, connection: HubConnection, opening: PaneOpening) -> Spec | str:
         """What the agent was started with, or why it is not to run here."""
@@ -124,8 +133,6 @@ class AskedAgents(NoHost):
             )
         except SpecError as error:
             return error.message
-        if any(other.run is not None and other.opening.agent == opening.agent for other in self._panes.values()):
-            return "it runs already"
         loaded = await asyncio.to_thread(load, Path(opening.cwd), environ=opening.environ)
         if why := difference(self._host, self._umask, opening, loaded):
             return why
@@ -161,12 +168,14 @@ class _Pane:
         """Send one line."""
         self.outbox.put(_encoder.encode(fields) + b"\n")
 
-    async def serve(self, spec: Spec, host: Hub) -> None:
-        """Be the agent until its end."""
+    async def serve(self, spec: Spec, host: Hub, before: asyncio.Task[Any] | None) -> None:
+        """Be the agent until its end, once the one before has given its conversation free."""
         run = self.run = NativeRun(spec, lambda linked: self.send(linked=linked), host)
         self.send(begins=True)
         run.bus.subscribe(self._pass_on, name="pane")
         try:
+            if before is not None and not before.done():
+                await asyncio.wait([before])
             end = await run.live()
         finally:
             self.run = None

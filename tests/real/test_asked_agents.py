@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.bus.events.agent_events import AgentStatusChanged, ToolStarted, TurnFinished
+from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged, ToolStarted, TurnFinished
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.client.hub_dial import dial, pane_opening
@@ -102,6 +102,24 @@ async def test_a_killed_terminal_ends_the_agent_and_its_tools(tmp_path: Path) ->
             last = await window.heard.wait_for(AgentStatusChanged, agent=AGENT, status="failed")
             assert last.doing == "ended by SIGHUP"
         await eventually(lambda: asyncio.to_thread(lambda: holder() == 0))
+
+
+async def test_who_starts_again_at_once_gets_the_conversation(tmp_path: Path) -> None:
+    """The agent of the killed terminal is still about to end, and its tool with it."""
+    async with relay_window(tmp_path) as window:
+        _, file = prepare_spec(tmp_path, hub=window.relay.socket)
+        with agent_process(file, tmp_path) as process:
+            await window.heard.wait_for(AgentStatusChanged, agent=AGENT, status="idle")
+            await sleeping(window)
+            starts = len(window.heard.of(AgentAdded, agent=AGENT))
+            process.send_signal(signal.SIGKILL)
+            with agent_process(file, tmp_path) as again:
+                await window.heard.wait_for(AgentAdded, agent=AGENT, number=starts + 1)
+                window.send_prompt("what failed?")
+                await window.heard.wait_for(TurnFinished, stop="end")
+                assert holder() == hub()
+                again.send_signal(signal.SIGTERM)
+                assert (await wait_for_exit(again))[0] == 128 + signal.SIGTERM
 
 
 async def test_a_killed_hub_is_started_again_and_nothing_runs_twice(tmp_path: Path) -> None:
