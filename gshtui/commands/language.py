@@ -5,6 +5,7 @@ Pure. Runs nothing: `evaluation` runs the lines inside values, and gives their r
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import types
@@ -510,8 +511,12 @@ def _unused(command: AnyCommand, given: Parameters) -> Iterator[tuple[str, str]]
     words = f"{command.name} {value.WORD if isinstance(value, Returns) else ''}".rstrip()
     others = {name for other in command.actions for name in other.parameters.model_fields}
     for name in given.model_fields_set.intersection(others).difference(type(value).model_fields, command.positions):
-        if getattr(given, name) != type(given).model_fields[name].get_default(call_default_factory=True):
-            yield name, words
+        default = type(given).model_fields[name].get_default(call_default_factory=True)
+        if getattr(given, name) == default:
+            continue
+        with contextlib.suppress(UsageError):  # it is needed, by another name
+            if command.bind(given.model_copy(update={name: default})) == value:
+                yield name, words
 
 
 def _complaint(command: AnyCommand, detail: ErrorDetails) -> str:

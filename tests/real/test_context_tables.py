@@ -218,7 +218,7 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from gshtui.bus.context_data import Block, Iteration
-from gshtui.store import sent_texts
+from gshtui.store.tables import sent_texts
 from gshtui.store.record.store import Store
 
 async def main():

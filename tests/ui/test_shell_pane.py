@@ -82,10 +82,10 @@ def shown(pane: ShellPane) -> list[str]:
     return commands([row for row in found if row is not None])
 
 
-async def test_an_empty_log_says_how_to_connect_a_shell() -> None:
+async def test_an_empty_log_says_what_fills_it() -> None:
     async with opened(FakeRecord([])) as (_, _, pane):
         assert pane.rows_view is None
-        assert "gsh-tui shell install" in says(pane)
+        assert "f9 opens a shell" in says(pane)
 
 
 async def test_the_record_is_shown_and_what_comes_is_added_to_it() -> None:
