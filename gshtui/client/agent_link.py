@@ -27,7 +27,7 @@ class LinkEnd:
 
     Attributes:
         exit: the agent's exit status; `None`: it has not ended, but is to go on in another process.
-        comes_again: another hub follows at once. `None`: this one ended without a word.
+        comes_again: another hub is to follow. `None`: this one ended without a word.
     """
 
     exit: int | None = None

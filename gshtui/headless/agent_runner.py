@@ -90,6 +90,7 @@ class AgentTerminal:
         self._spec = spec
         self._bus = LinkedBus(self._publish, self._drained)
         self._link: AgentLink | None = None
+        self._had_link = False
         self._run: NativeRun | None = None
         self._signal = 0
         """The first signal to end, 0: none came."""
@@ -132,28 +133,28 @@ class AgentTerminal:
         return 128 + self._signal if self._signal else await self._live_here()
 
     async def _connect(self, before: LinkEnd) -> bool:
-        """Have a hub take the agent; whether one does. One that is gone without a word is started again."""
+        """Have a hub take the agent; whether one does. In place of one that is gone, another is started."""
         spec = self._spec
         data = Path(spec.data)
         try:
             opening = pane_opening(spec.agent, session=spec.session, cwd=str(Path.cwd()), environ=os.environ)
-            if before.comes_again is None:
-                connection = await asyncio.to_thread(_connected_to_new, opening, data)
+            if before.comes_again is False:
+                connection = await asyncio.to_thread(dial, opening, lambda: _is_starting(data))
             else:
-                comes = before.comes_again
-                connection = await asyncio.to_thread(dial, opening, lambda: comes or _is_starting(data))
+                connection = await asyncio.to_thread(_connected_to_new, opening, data)
         except (TimeoutError, OSError):
             return False
         if connection is None:
             return False
         self._link = await AgentLink.over(connection, self._bus.arrive, self._connected)
+        self._had_link = True
         self._tell_signal(self._link)
         return True
 
     async def _live_here(self) -> int:
         from gshtui.hub.native_run import NativeRun
 
-        run = self._run = NativeRun(self._spec, self._connected)
+        run = self._run = NativeRun(self._spec, self._connected, goes_on=self._had_link)
         run.bus.subscribe(self._arrive, name="pane")
         self._tell_signal(run)
         end = await run.live()
@@ -233,7 +234,7 @@ def _connected_to_new(opening: PaneOpening, data: Path) -> socket | None:
     Another process starts it, so that it is not below this one: who kills the agent ends what is.
     """
     environ = {name: value for name, value in os.environ.items() if name != AGENT}
-    until = time.monotonic() + _COMES_WITHIN
+    until, declined_by = time.monotonic() + _COMES_WITHIN, None
     while time.monotonic() < until:
         # It starts none as long as the one before is not quite gone.
         with contextlib.suppress(subprocess.SubprocessError):
@@ -247,8 +248,12 @@ def _connected_to_new(opening: PaneOpening, data: Path) -> socket | None:
                 check=False,
             )
         keeper = running_keeper(data)
-        if (connected := dial(opening)) is not None or (keeper is not None and keeper.ready):
+        if (connected := dial(opening)) is not None:
             return connected
+        if keeper is not None and keeper.ready:
+            if keeper.process == declined_by:
+                return None
+            declined_by = keeper.process  # unless it is about to be gone
         time.sleep(_LOOK_EVERY)
     return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,10 @@ from gshtui.system.processes.process_tree import is_of_agent
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, report, start_job
 
+_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_MATCHES_WITHIN = 2.0
+"""Seconds for the record to say which process is in an agent's terminal."""
+_LOOK_EVERY = 0.05
 _encoder = msgspec.json.Encoder()
 
 
@@ -54,6 +59,7 @@ class AskedAgents(NoHost):
         self._umask = process_limits.umask()
         self._panes: dict[HubConnection, _Pane] = {}
         self._serving: set[asyncio.Task[None]] = set()
+        self._closing = False
         self._latest: dict[str, asyncio.Task[Any] | None] = {}
         """Who serves an agent, or did so last."""
 
@@ -93,6 +99,7 @@ class AskedAgents(NoHost):
 
     async def close(self) -> None:
         """Stop all agents, to go on elsewhere, and wait until they have recorded what they have."""
+        self._closing = True
         for pane in self._panes.values():
             if pane.run is not None:
                 pane.run.detach()
@@ -102,8 +109,14 @@ class AskedAgents(NoHost):
     async def _serve(self, connection: HubConnection, pane: _Pane) -> None:
         try:
             spec = await self._spec_of(connection, pane.opening)
+        except Exception as error:  # of this opening alone
+            report("the opening of an agent's pane", error)
+            spec = "it cannot be opened"
+        try:
             if isinstance(spec, str):
                 pane.send(declined=spec)
+            elif self._closing:
+                pane.send(declined="the hub is about to end")
             elif self._runs(pane.opening.agent):
                 pane.send(declined="it runs already")
             elif connection in self._panes:
@@ -133,11 +146,28 @@ class AskedAgents(NoHost):
             )
         except SpecError as error:
             return error.message
+        if not await self._is_in_its_terminal(connection, opening.agent):
+            return "the record names another process as the agent's"
         loaded = await asyncio.to_thread(load, Path(opening.cwd), environ=opening.environ)
         if why := difference(self._host, self._umask, opening, loaded):
             return why
         session = await self._session_of(opening)
         return msgspec.structs.replace(spec, session=session) if session else spec
+
+    async def _is_in_its_terminal(self, connection: HubConnection, agent: str) -> bool:
+        """Whether the process is the one that the fleet has started for the agent, if it has started it."""
+        until = time.monotonic() + _MATCHES_WITHIN
+        while self._host.store is not None:
+            try:
+                row = await self._host.store.agents.find(agent)
+            except StoreError as error:
+                return error.kind == "unknown"
+            if not (row.ended or row.killed) and row.pid in (0, connection.peer.pid):
+                return True
+            if time.monotonic() > until:
+                return False
+            await asyncio.sleep(_LOOK_EVERY)
+        return False
 
     async def _session_of(self, opening: PaneOpening) -> str:
         """The conversation that the agent goes on with, if it is one of its own; empty: none."""
@@ -170,7 +200,8 @@ class _Pane:
 
     async def serve(self, spec: Spec, host: Hub, before: asyncio.Task[Any] | None) -> None:
         """Be the agent until its end, once the one before has given its conversation free."""
-        run = self.run = NativeRun(spec, lambda linked: self.send(linked=linked), host)
+        goes_on = bool(self.opening.session)
+        run = self.run = NativeRun(spec, lambda linked: self.send(linked=linked), host, goes_on=goes_on)
         self.send(begins=True)
         run.bus.subscribe(self._pass_on, name="pane")
         try:
@@ -199,7 +230,7 @@ class _Pane:
                     run.typed(something)
                 case {"leave": True}:
                     run.leave()
-                case {"signal": int() as number} if number in signal.valid_signals():
+                case {"signal": int() as number} if number in _ENDING:
                     run.end_by_signal(number)
                 case _:
                     raise BadLine("a pane sends events, lines, and how its agent is to end")

@@ -51,16 +51,20 @@ _OF_OTHERS = (AgentSpawned, AgentSpawnFailed, AgentEnded)
 class NativeRun:
     """Made inside a running loop."""
 
-    def __init__(self, spec: Spec, connected: Callable[[bool], None], host: Hub | None = None) -> None:
+    def __init__(
+        self, spec: Spec, connected: Callable[[bool], None], host: Hub | None = None, *, goes_on: bool = False
+    ) -> None:
         """
         Args:
             connected: told whether a window's hub is linked, whenever that changes.
             host: the hub of this process, whose record it works on; `None`: the process is this agent's alone.
+            goes_on: another process has run it until now, which has ended.
         """
         self.bus = Bus()
         self._spec = spec
         self._connected = connected
         self._host = host
+        self._goes_on = goes_on
         self._snapshot = AgentSnapshot()
         self._end: asyncio.Future[AgentOutcome | None] = asyncio.get_running_loop().create_future()
         self._last: AgentOutcome | None = None
@@ -74,9 +78,8 @@ class NativeRun:
 
     @property
     def working(self) -> bool:
-        """Whether a turn is in progress, or it is about to start."""
-        agent = self._agent
-        return agent.working if agent is not None else not self._end.done()
+        """Whether a turn is in progress."""
+        return self._agent is not None and self._agent.working
 
     async def turned(self) -> None:
         """Wait for the end of a turn, or of all."""
@@ -175,7 +178,11 @@ class NativeRun:
         if native.connect is not None and (failed := await self._connected_to(native.connect)):
             return self._give_up(failed)
         early, self._early = self._early or [], None
-        if spec.request.prompt.strip() and not native.resumed:
+        if self._goes_on and native.resumed and not early and self._last is None:
+            # Who waits for its report is told.
+            self._last = AgentOutcome("failed", INTERRUPTED, "Its turn was cut, as the process that ran it ended.")
+            self._end_if_done()
+        elif spec.request.prompt.strip() and not native.resumed and not self._end.done():
             source = f"agent {spec.request.parent}" if spec.request.parent else "person"
             bus.publish(PromptSubmitted(prompt=spec.prompt, agent=spec.agent, text=spec.request.prompt, source=source))
             bus.publish(QueueReleaseRequested(agent=spec.agent, prompt=spec.prompt))  # who starts it again wants that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sqlite3
@@ -68,7 +69,12 @@ async def sleeping(window: RelayWindow) -> psutil.Process:
 
 
 async def gone(process: psutil.Process) -> None:
-    await eventually(lambda: asyncio.to_thread(lambda: not process.is_running()))
+    def is_gone() -> bool:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+        return True
+
+    await eventually(lambda: asyncio.to_thread(is_gone))
 
 
 async def test_the_agent_is_in_the_hub_and_its_terminal_loads_nothing_of_one(tmp_path: Path) -> None:

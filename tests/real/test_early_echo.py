@@ -109,7 +109,7 @@ def test_what_was_typed_stays_until_the_input_shows_it_and_looks_the_same_there(
     child.go(b"first words")
     child.read_until(lambda: seen("first words"))
     by_echo, count = rows[-1], len(rows)
-    child.read_until(lambda: seen("first words") and b"No messages" in child.output)
+    child.read_until(lambda: seen("first words") and b"This folder is empty" in child.output)
     child.write(b" and more")
     child.read_until(lambda: seen("first words and more"))
     assert all(text_of(row).startswith("first words") for row in rows[count:]), "they vanished for a moment"

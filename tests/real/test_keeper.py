@@ -343,7 +343,7 @@ async def test_an_older_program_makes_way(place: Place) -> None:
         first = second
 
 
-async def test_a_newer_one_takes_over_while_a_turn_runs_and_starts_and_loses_nothing(
+async def test_a_newer_one_takes_over_at_the_end_of_a_turn_and_starts_and_loses_nothing(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was sent meanwhile waits for the turn, and is answered once and in its order by whoever delivers it then."""
@@ -375,10 +375,10 @@ async def test_a_newer_one_takes_over_while_a_turn_runs_and_starts_and_loses_not
         older = msgspec.structs.replace(first, version="0.0.1")
         (data_dir() / "keeper.json").write_bytes(msgspec.json.encode(older))
         await run("hub", "start")
-        await place.keeper(lambda state: state is not None and state.process != first.process)
         assert len(server.chats) == 1
         (place.project / "go").touch()
         await chats(4)
+        await place.keeper(lambda state: state is not None and state.process != first.process)
         await place.row(lambda row: row.status == "idle")
         assert texts_of(latest_session()) == ["NOW", "Q1", "Q2"]
         assert len(server.chats) == 4
