@@ -115,7 +115,7 @@ class TerminalFeature(Feature):
             await pane.visit()
         pane.filled = False
         if message.command and await self._type(message.command, enter=message.enter) and pane.view.has_focus:
-            pane.view.action_type()
+            pane.take_keys()
             if message.enter:
                 await self._return(pane, before)
 

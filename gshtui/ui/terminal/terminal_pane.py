@@ -234,7 +234,7 @@ class TerminalPane(TabPane):
         self.run_worker(self.visit(), exit_on_error=False, group="visit", exclusive=True)
 
     def take_keys(self) -> None:
-        """Have what is typed go to the program already while the terminal is handed over to it."""
+        """Have what is typed go to the program, also before its first picture has come."""
         if self.view.picture.runs or self.view.picture.frame is None:  # a tab just opened has no picture yet
             self.view.reader.let_go()
             self.view.typing = True
