@@ -140,7 +140,7 @@ async def listening() -> bool:
 def settled(ran: CommandResult) -> tuple[int, str, str]:
     """What a command did, without ages and ids."""
     out = re.sub(
-        r"\d+(\.\d+)? s\)|\"(?:status_)?age_s\": [\d.]+|\b\d+ (?:s|min|ms)\b|\"message\": \"\w+\"", "…", ran.out
+        r"\d+(\.\d+)? s\)|\"(?:status_)?age_s\": [\d.]+|\bnow\b|\b\d+ (?:s|min|ms)\b|\"message\": \"\w+\"", "…", ran.out
     )
     return ran.code, re.sub(r", *…", ", …", re.sub(r" +", " ", out)), ran.err
 
