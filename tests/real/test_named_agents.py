@@ -53,7 +53,7 @@ async def gsh(place: Place, env: dict[str, str], line: str, *, code: int = 0) ->
 
 def ageless(text: str) -> str:
     """It without ages, which go on between two looks."""
-    return re.sub(r"\b\d+ s\b", "… s", text)
+    return re.sub(r"\b(?:now|\d+ s)\b", "…", text)
 
 
 async def test_an_agent_starts_when_it_is_invited_and_has_a_context_in_each_call(place: Place) -> None:
