@@ -15,12 +15,14 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged, ToolStarted, TurnFinished
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.client.hub_dial import dial, pane_opening
 from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.settings import paths
+from gshtui.store.record.store import Store
 from gshtui.system.environment import MARK
 from tests.kit.command import environment
 from tests.kit.native_agents import AGENT, RelayWindow, agent_process, prepare_spec, relay_window, wait_for_exit
@@ -163,6 +165,36 @@ async def test_a_stopped_hub_gives_the_agent_back_to_its_terminal(tmp_path: Path
             assert len({event.session for event in window.heard.of(SessionOpened, agent=AGENT)}) == 1
             process.send_signal(signal.SIGTERM)
             assert (await wait_for_exit(process))[0] == 128 + signal.SIGTERM
+
+
+async def test_a_hub_that_ends_in_mid_turn_takes_none_of_its_agents_again(tmp_path: Path) -> None:
+    """The first pane that is given back asks at once, while another's turn still ends."""
+    async with relay_window(tmp_path) as window:
+        _, file = prepare_spec(tmp_path, hub=window.relay.socket)
+        _, other = prepare_spec(tmp_path, agent="0013", hub=window.relay.socket)
+        with agent_process(file, tmp_path) as process, agent_process(other, tmp_path) as second:
+            for agent in (AGENT, "0013"):
+                await window.heard.wait_for(AgentStatusChanged, agent=agent, status="idle")
+            tool, pid = await sleeping(window), hub()
+            os.kill(pid, signal.SIGTERM)
+            await gone(tool)
+            await gone(psutil.Process(pid))
+            for one in (process, second):
+                one.send_signal(signal.SIGTERM)
+                assert (await wait_for_exit(one))[0] == 128 + signal.SIGTERM
+
+
+async def test_who_the_record_does_not_name_is_no_pane(tmp_path: Path) -> None:
+    """Neither of an agent that has ended, nor of one whose terminal has another process."""
+    store = await Store.open(paths.data_dir() / "gsh.db")
+    for ended, pid in ((1.0, 0), (0.0, os.getppid())):
+        row = AgentRow(id="", name=f"bud-{pid}", cwd=str(tmp_path), home=str(tmp_path))
+        row = await store.agents.add(row, SpawnRequest())
+        await store.agents.update(row.id, ended=ended, pid=pid)
+        prepare_spec(tmp_path, agent=row.id)
+        opening = pane_opening(row.id, session="", cwd=str(tmp_path), environ=os.environ)
+        assert await asyncio.to_thread(dial, opening) is None
+    await store.close()
 
 
 async def test_only_the_agents_own_terminal_is_its_pane(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
