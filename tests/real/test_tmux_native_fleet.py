@@ -171,6 +171,20 @@ async def test_with_no_window_open_a_message_reaches_an_agent_of_ours(folder: Pa
         await hub.stop()
 
 
+async def test_with_no_window_open_a_command_interrupts_an_agent_of_ours(folder: Path) -> None:
+    """It does not listen to the command's hub, so the key of its own pane does it."""
+    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), parts=ALL_PARTS - {"agents", "socket"}))
+    await hub.start()
+    try:
+        assert hub.fleet is not None
+        row = await hub.fleet.spawn(SpawnRequest(prompt="run command sleep 300", provider="offline", name="Loner"))
+        await hub.fleet.wait(row.id, ["waiting"], 20)
+        await hub.run(f"agent interrupt {row.id}")
+        assert (await hub.fleet.wait(row.id, ["idle"], 20)).status == "idle"
+    finally:
+        await hub.stop()
+
+
 async def test_what_was_meant_for_a_cleared_conversation_comes_into_the_new_one(folder: Path) -> None:
     """`/clear` puts the conversation aside, not the agents: a report and a message that waited find the next one."""
     async with window(folder) as (hub, heard):

@@ -29,6 +29,8 @@ READY_WITHIN = 30.0
 """Seconds that a program may take until it takes words."""
 READY_IDLE = 1.0
 """Seconds without a change on its screen after which it is taken for ready."""
+_PANE_INTERRUPT = "C-c"
+"""The key of `headless/agent_pane` that interrupts."""
 
 
 class TerminalTransport:
@@ -101,6 +103,14 @@ class TerminalTransport:
         """Interrupt it: by an event when it is ours and listens, else by its own keys. Raises `FleetError`."""
         if row.speaks_events and self._connected(row.id):
             self._bus.publish(InterruptRequested(agent=row.id))
+            return
+        if is_away(row):
+            raise out_of_reach(row, "Nothing was pressed. Interrupt it again once it is back.")
+        if row.speaks_events:
+            try:
+                await self._terminals.server(row.socket).send_keys(row.pane, _PANE_INTERRUPT)
+            except TmuxError as error:
+                raise FleetError("tmux", error.message, hint=error.hint) from error
             return
         try:
             await (await self._programs.session(self._terminals.server(row.socket), row)).interrupt()
