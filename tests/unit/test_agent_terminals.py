@@ -30,7 +30,8 @@ ROW = AgentRow(id="0001", name="a", status="idle", pane="%3", pid=77, pid_starte
         (PaneProbe(True, True, 77, gone_for=LATE + 1), "ended"),
         (PaneProbe(True, True, 77, other=True), "lost"),
         (PaneProbe(True, True, 78, runs=True), "lost"),
-        (PaneProbe(True, False, runs=True), "lost"),
+        (PaneProbe(True, False, runs=True, gone_for=0.1), "unknown"),
+        (PaneProbe(True, False, runs=True, gone_for=LATE + 1), "lost"),
         (PaneProbe(True, False), "lost"),
     ],
 )

@@ -37,7 +37,7 @@ class PaneProbe:
     other: bool = False
     """Another process now has its pid."""
     gone_for: float = 0.0
-    """Seconds since its process was first missed."""
+    """Seconds since its process was first missed whose terminal is there, or the other way round."""
     unreached: str = ""
     """Why the machine that it is on could not be reached."""
     born: tuple[str, str, int, float] | None = None
@@ -47,7 +47,8 @@ class PaneProbe:
 Verdict = Literal["runs", "ended", "lost", "unknown"]
 
 LATE = 5.0
-"""After this many seconds a missing process counts as ended, whatever its terminal says."""
+"""After this many seconds a missing process counts as ended, whatever its terminal says, and a missing terminal as lost,
+whose process may be about to end."""
 SETTLED_AFTER = 3.0
 """After this many seconds an unknown program is no longer `starting`."""
 DRAWN_AFTER = 60.0
@@ -73,6 +74,8 @@ def verdict(row: AgentRow, seen: PaneProbe, now: float) -> Verdict:
             return "lost"  # the same ids on another server mean another program
         # A terminal may notice late, or not at all, that its program has ended.
         return "runs" if seen.runs else "ended" if seen.gone_for > LATE else "unknown"
+    if seen.runs and not seen.there and seen.gone_for <= LATE:
+        return "unknown"
     return "ended" if row.killed else "lost"
 
 
@@ -102,7 +105,7 @@ def probed_changes(row: AgentRow, seen: PaneProbe, now: float) -> dict[str, Any]
         case "lost":
             why = "its window ended while it was starting" if not row.pane else "its terminal is gone"
             if seen.runs:
-                why += f", but process {row.pid} is still running"
+                why += f", and process {row.pid} outlived it"
             return _status("lost", why, now) | {"ended": now, "needs_you": False}
 
 
@@ -147,7 +150,7 @@ class AgentTerminals:
         self._servers = {socket_name(server): server for server in known}
         self._mine: set[str] = set()
         self._gone: dict[str, float] = {}
-        """When each process disappeared whose terminal has not noticed yet."""
+        """When each process disappeared whose terminal has not noticed yet, or the terminal of one that goes on."""
 
     def server(self, socket: str) -> TmuxServer:
         """The server of this socket; it need not run."""
@@ -215,12 +218,14 @@ class AgentTerminals:
 
     def _seen(self, row: AgentRow, panes: dict[str, PaneInfo] | None, begun: float) -> PaneProbe:
         runs = bool(begun) and begun == row.pid_started
-        if begun:
-            self._gone.pop(row.id, None)
         info = panes.get(row.pane) if panes is not None else None
+        gone_for = 0.0
+        if panes is not None and bool(begun) != (info is not None):
+            gone_for = time.monotonic() - self._gone.setdefault(row.id, time.monotonic())
+        else:
+            self._gone.pop(row.id, None)
         if info is None:
-            return PaneProbe(known=panes is not None, runs=runs)
-        gone_for = 0.0 if begun else time.monotonic() - self._gone.setdefault(row.id, time.monotonic())
+            return PaneProbe(known=panes is not None, runs=runs, gone_for=gone_for)
         other = bool(begun) and not runs
         return PaneProbe(True, True, info.pid, info.dead, info.exit_status, runs, other, gone_for)
 
