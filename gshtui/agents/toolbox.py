@@ -50,7 +50,7 @@ _KEY = "0" * 32
 """As long as every key of a kept output."""
 _AT_ONCE = 20_000
 """Characters whose secrets are looked for at once; more, in a thread."""
-_CANCELLED = "The person interrupted the turn; this call was not finished."
+_CANCELLED = "The turn was interrupted; this call was not finished."
 
 
 PrepareTools = Callable[[Registry, str, bool], Awaitable[None]]

@@ -34,7 +34,7 @@ _LONGEST = 500_000
 _SHOWN = 50_000
 """Bytes of a call's output that are part of its message; the whole of a longer one is kept apart."""
 _NOT_ENDED: dict[ResultStatus, str] = {
-    "cancelled": "The person interrupted the turn; this call was not finished.",
+    "cancelled": "The turn was interrupted; this call was not finished.",
     "lost": "The program ended while this call ran; what it has changed by then stays changed.",
     "error": "The program ended its turn without saying how this call ended.",
 }
