@@ -16,9 +16,11 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.core.fleet_context import is_over
 from gshtui.fleet.keeper.keeper import DRAIN, LOCK, KeeperClaim, keeper_command
 from gshtui.headless import exits
@@ -41,6 +43,7 @@ from gshtui.store.engine.store_errors import StoreError
 from gshtui.system import login_session
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.loop_watchdog import LoopBlocked, LoopWatchdog, WatchedSelector
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 
@@ -77,13 +80,14 @@ class KeeperTerms:
 def run_keeper(terms: KeeperTerms) -> int:
     """Be the keeper; returns the exit code at once if another process is."""
     again: list[str] = []
-    code = run_command(lambda stop: _run(stop, terms, again))
+    selector = WatchedSelector()
+    code = run_command(lambda stop: _run(stop, terms, again, selector), selector)
     if code == _ANEW:
         os.execv(sys.executable, [*keeper_command(), *terms.words, *again])
     return code
 
 
-async def _run(stop: Stop, terms: KeeperTerms, again: list[str]) -> int:
+async def _run(stop: Stop, terms: KeeperTerms, again: list[str], selector: WatchedSelector) -> int:
     """Be it.
 
     Args:
@@ -116,12 +120,14 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str]) -> int:
                 _following_settings(loaded, asked, stop) as settings,
             ):
                 draining = _when_asked(asked, stop)
+                watchdog = LoopWatchdog(asyncio.get_running_loop(), selector, partial(_tell_blocked, hub, asked))
                 watch = FolderWatch(claim.folder, {LOCK}.__contains__)
                 watch.on_change(lambda: None if claim.is_in_place() else stop.asked.set())
                 await leaving
                 claim.say_ready()
                 await _until_idle(hub, asked, stop, terms, claim)
                 draining.cancel()
+                watchdog.stop()
                 watch.close()
                 changed = settings.changed and not stop.signalled
     finally:
@@ -321,6 +327,12 @@ async def _following_settings(loaded: Loaded, asked: _Asked, stop: Stop) -> Asyn
         yield settings
     finally:
         await settings.stop()
+
+
+def _tell_blocked(hub: Hub, asked: _Asked, blocked: LoopBlocked) -> None:
+    """Write down what kept everybody waiting, and say it in every window."""
+    fault = hub.bus.report(blocked.name, blocked, shown=True)
+    asked.windows.publish(Noticed(level="warning", text=f"{blocked}.", hint=f"{fault.file} has the details."))
 
 
 def _when_asked(asked: _Asked, stop: Stop) -> asyncio.Task[None]:

@@ -7,6 +7,8 @@ import gc
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from functools import partial
+from selectors import BaseSelector
 from typing import Any
 
 from gshtui.headless.crash import report_crash, written
@@ -50,9 +52,11 @@ class Stop:
         self.asked.set()
 
 
-def run_command(command: Callable[[Stop], Awaitable[int]]) -> int:
-    """Run the command to its end; returns its exit code."""
-    return asyncio.run(_run(command))
+def run_command(command: Callable[[Stop], Awaitable[int]], selector: BaseSelector | None = None) -> int:
+    """Run the command to its end; returns its exit code. `selector`: the event loop's, if not the usual one."""
+    loop_factory = partial(asyncio.SelectorEventLoop, selector) if selector is not None else None
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        return runner.run(_run(command))
 
 
 def collect_later(loop: asyncio.AbstractEventLoop) -> None:

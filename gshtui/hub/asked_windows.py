@@ -105,6 +105,11 @@ class AskedWindows(NoHost):
         """Whether a window is open in this folder."""
         return any(window.shown and window.home == home for window in self._windows)
 
+    def publish(self, event: Event) -> None:
+        """Say something in every window."""
+        for window in self._windows:
+            window.bus.publish(event)
+
     async def finish(self) -> None:
         """Wait until no window is open, and no turn of one goes on."""
         while self._windows:
@@ -283,8 +288,8 @@ class _HostedWindow:
         self.opening = opening
         self.home = str(loaded.cwd)
         self._host = host
-        self._bus = Bus()
-        self._hub = build_hub(window_options(opening, loaded), self._bus, host)
+        self.bus = Bus()
+        self._hub = build_hub(window_options(opening, loaded), self.bus, host)
         self.door = WindowHub(self._hub)
         self._after_logout = after_logout
         self._has_open = has_open
@@ -317,7 +322,7 @@ class _HostedWindow:
 
     async def turned(self) -> None:
         """Wait for the end of a turn, or of all."""
-        turned = self._bus.wait_for(TurnFinished)
+        turned = self.bus.wait_for(TurnFinished)
         over = asyncio.ensure_future(self._over.wait())
         try:
             await asyncio.wait((turned, over), return_when=asyncio.FIRST_COMPLETED)
@@ -346,7 +351,7 @@ class _HostedWindow:
 
     async def serve(self, face: _Face) -> None:
         """Take its first window, and be there until nothing goes on any more."""
-        self._bus.subscribe(self._pass_on, name="window")
+        self.bus.subscribe(self._pass_on, name="window")
         self._told.append(face)
         self.attach(face)
         self._starting = start_job(self._start(), "the start of a window")
@@ -354,7 +359,7 @@ class _HostedWindow:
             await self._over.wait()
         finally:
             await cancel_and_wait(self._starting, *self._left)
-            await end_all("the end of a window", self.door.stop, self._bus.close)
+            await end_all("the end of a window", self.door.stop, self.bus.close)
 
     async def start(self, face: _Face) -> None:
         """Wait until the hub has started; a later window is told what there is."""
@@ -367,7 +372,7 @@ class _HostedWindow:
     async def _start(self) -> None:
         await self.door.start()
         if self._after_logout:
-            self._bus.publish(Noticed(level="warning", text=LOGGED_OUT, hint=LINGER, about="hub"))
+            self.bus.publish(Noticed(level="warning", text=LOGGED_OUT, hint=LINGER, about="hub"))
 
     def publish(self, face: _Face, event: Event) -> None:
         """Say what a window says. Raises `BadLine`."""
@@ -380,7 +385,7 @@ class _HostedWindow:
             case SessionChangeRequested() if self._leads_elsewhere(event):
                 face.send(move=event.session)
             case _:
-                self._bus.publish(event)
+                self.bus.publish(event)
 
     def _leads_elsewhere(self, event: SessionChangeRequested) -> bool:
         """Whether a window is to go to others that have the conversation open, rather than to read along."""

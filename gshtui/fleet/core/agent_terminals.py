@@ -47,8 +47,8 @@ class PaneProbe:
 Verdict = Literal["runs", "ended", "lost", "unknown"]
 
 LATE = 5.0
-"""After this many seconds a missing process counts as ended, whatever its terminal says, and a missing terminal as lost,
-whose process may be about to end."""
+"""After this many seconds a missing process counts as ended, whatever its terminal says; one whose terminal is missing
+is lost only then, as it may be about to end."""
 SETTLED_AFTER = 3.0
 """After this many seconds an unknown program is no longer `starting`."""
 DRAWN_AFTER = 60.0

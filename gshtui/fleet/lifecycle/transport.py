@@ -106,13 +106,11 @@ class TerminalTransport:
             return
         if is_away(row):
             raise out_of_reach(row, "Nothing was pressed. Interrupt it again once it is back.")
-        if row.speaks_events:
-            try:
-                await self._terminals.server(row.socket).send_keys(row.pane, _PANE_INTERRUPT)
-            except TmuxError as error:
-                raise FleetError("tmux", error.message, hint=error.hint) from error
-            return
         try:
-            await (await self._programs.session(self._terminals.server(row.socket), row)).interrupt()
+            session = await self._programs.session(self._terminals.server(row.socket), row)
+            if row.speaks_events:
+                await session.writer.press((_PANE_INTERRUPT,))
+            else:
+                await session.interrupt()
         except SessionError as error:
             raise from_session_error(error) from error

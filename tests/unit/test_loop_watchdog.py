@@ -1,0 +1,56 @@
+"""The watchdog of an event loop: who keeps everything else waiting is named, with the stack."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import traceback
+from types import FrameType
+
+import pytest
+
+from gshtui.system import loop_watchdog
+from gshtui.system.loop_watchdog import LoopBlocked, LoopWatchdog, WatchedSelector
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set once the watchdog has taken a stack."""
+    seen = threading.Event()
+    format_stack = traceback.format_stack
+
+    def note(frame: FrameType) -> list[str]:
+        seen.set()
+        return format_stack(frame)
+
+    monkeypatch.setattr(loop_watchdog, "BLOCKED_FOR", 0.02)
+    monkeypatch.setattr(loop_watchdog, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(loop_watchdog.traceback, "format_stack", note)
+    return seen
+
+
+def hog(seen: threading.Event) -> None:
+    seen.wait()
+
+
+async def watched(selector: WatchedSelector, seen: threading.Event) -> list[LoopBlocked]:
+    loop = asyncio.get_running_loop()
+    told: asyncio.Queue[LoopBlocked] = asyncio.Queue()
+    watchdog = LoopWatchdog(loop, selector, told.put_nowait)
+    try:
+        first = []
+        for _ in range(2):  # the second time after a rest
+            loop.call_soon(hog, seen)
+            first.append(await told.get())
+            seen.clear()
+        return first
+    finally:
+        watchdog.stop()
+
+
+def test_what_blocks_is_named_each_time_with_its_stack(seen: threading.Event) -> None:
+    selector = WatchedSelector()
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
+        for blocked in runner.run(watched(selector, seen)):
+            assert str(blocked).startswith(f"hog ({__file__}:{hog.__code__.co_firstlineno}) kept all else waiting for ")
+            assert "seen.wait()" in blocked.__notes__[0]
