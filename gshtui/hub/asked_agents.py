@@ -18,6 +18,7 @@ import msgspec
 
 from gshtui import __version__
 from gshtui.bus import wire
+from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.client.pane_protocol import INTENTS, PaneOpening
 from gshtui.client.window_protocol import plain_error
@@ -56,6 +57,7 @@ class AskedAgents(NoHost):
     def __init__(self, host: Hub) -> None:
         self.comes_again = False
         self._host = host
+        host.hosted = self._bus_of
         self._umask = process_limits.umask()
         self._panes: dict[HubConnection, _Pane] = {}
         self._serving: set[asyncio.Task[None]] = set()
@@ -117,7 +119,7 @@ class AskedAgents(NoHost):
                 pane.send(declined=spec)
             elif self._closing:
                 pane.send(declined="the hub is about to end")
-            elif self._runs(pane.opening.agent):
+            elif self._bus_of(pane.opening.agent) is not None:
                 pane.send(declined="it runs already")
             elif connection in self._panes:
                 before = self._latest.get(spec.agent)  # whose terminal is gone, and which is about to end
@@ -131,8 +133,10 @@ class AskedAgents(NoHost):
         finally:
             pane.outbox.close()
 
-    def _runs(self, agent: str) -> bool:
-        return any(other.run is not None and other.opening.agent == agent for other in self._panes.values())
+    def _bus_of(self, agent: str) -> Bus | None:
+        """The bus of an agent that runs here."""
+        runs = (pane.run for pane in self._panes.values() if pane.run is not None and pane.opening.agent == agent)
+        return next((run.bus for run in runs), None)
 
     async def _spec_of(self, connection: HubConnection, opening: PaneOpening) -> Spec | str:
         """What the agent was started with, or why it is not to run here."""

@@ -11,6 +11,7 @@ from gshtui.fleet.core.accounts import Accounts
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.core.ports import FleetOptions, LaunchTerms
+from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.hub.hub import Hub
@@ -108,10 +109,22 @@ class _FleetMaker:
             terminals=self._terminals,
             programs=self._programs,
             session_of=hub.session_of,
-            connected=hub.connected,
+            buses=self._buses,
             accounts=Accounts(hub.settings.accounts, hub.settings.groups),
             open_approvals=hub.open_approvals if self._answers else None,
             host=None if hub.host is None else hub.host.fleet,
+        )
+
+    @functools.cached_property
+    def _buses(self) -> AgentBuses:
+        """Reach our own agents in terminals."""
+        hub = self._hub
+        host = hub.host or hub
+        return AgentBuses(
+            hub.bus,
+            hub.connected,
+            lambda agent: host.hosted(agent),
+            data=self._store.path.parent if self.visiting else None,
         )
 
     @property
@@ -224,7 +237,7 @@ class _FleetMaker:
         from gshtui.fleet.lifecycle.transport import TerminalTransport
 
         hub = self._hub
-        return self.mail.post(TerminalTransport(hub.bus, self._terminals, self._programs, hub.connected))
+        return self.mail.post(TerminalTransport(hub.bus, self._terminals, self._programs, self._buses))
 
 
 def _notice_file(environ: Mapping[str, str]) -> str:

@@ -129,6 +129,8 @@ class Hub:
         """Gives the shell that people and agents share, once there can be one."""
         self.is_shown: Callable[[str], bool] = lambda home: False
         """Whether a window of this process is open in a folder: it calls the person about the agents there."""
+        self.hosted: Callable[[str], Bus | None] = lambda agent: None
+        """The bus of an agent in a terminal that runs in this process."""
         self.call_person: Callable[[str, str], None] | None = None
         """Calls the person who has no window open, by what is configured: a text, and an agent's name."""
         self.make_mail: Callable[[], MailService] | None = None

@@ -32,6 +32,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.core.ports import FleetError
+from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.lifecycle.own_questions import OwnQuestions
 from gshtui.fleet.lifecycle.program_options import ProgramOptions
 from gshtui.fleet.native.direct_line import direct_line
@@ -221,7 +222,7 @@ async def test_an_option_is_set_by_its_name_and_counts_once_the_program_has_take
         told = await agent.window.heard.wait_for(ProgramSessionChanged)
         await agent.window.heard.wait_for(AgentStatusChanged, status="idle")
         row = AgentRow(id=AGENT, name="helper", kind="acp", options=told.options)
-        options = ProgramOptions(agent.window.bus, agent.window.relay.connected)
+        options = ProgramOptions(AgentBuses(agent.window.bus, agent.window.relay.connected))
         mode = options.find(row, "Mode")
         now = await options.set(row, mode, options.value(mode, "QUICK"))
         assert now[0].value == "quick"
@@ -233,7 +234,7 @@ async def test_an_option_is_set_by_its_name_and_counts_once_the_program_has_take
         ):
             with pytest.raises(FleetError):
                 wrong()
-        away = ProgramOptions(agent.window.bus, lambda _: False)
+        away = ProgramOptions(AgentBuses(agent.window.bus))
         with pytest.raises(FleetError, match="not connected"):
             await away.set(row, mode, options.value(mode, "quick"))
 
@@ -402,11 +403,11 @@ async def test_without_a_window_a_command_answers_its_question_and_sets_its_opti
         assert (tmp_path / "notes.txt").read_text("utf-8") == "two\n"
         async with direct_line(paths.data_dir(), row, within=20.0) as line:
             assert line.question is None
-            options = ProgramOptions(line.bus, lambda _: True)
+            options = ProgramOptions(AgentBuses(line.bus, lambda _: True))
             values = (ProgramValue("careful"), ProgramValue("quick"))
             mode = ProgramOption("mode", "mode", "careful", values, "mode", way="mode")
             assert (await options.set(row, mode, values[1]))[0].value == "quick"
         async with relay_window(tmp_path):  # where a window is open, that is the place
-            with pytest.raises(FleetError, match="answered where a person reads it"):
+            with pytest.raises(FleetError, match="listens to the open window"):
                 async with direct_line(paths.data_dir(), row):
                     pass

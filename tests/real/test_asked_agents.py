@@ -152,6 +152,19 @@ async def test_a_killed_hub_is_started_again_and_nothing_runs_twice(tmp_path: Pa
     assert run_gsh("hub", "stop").code == 0
 
 
+@pytest.mark.tmux
+def test_a_command_interrupts_an_agent_that_no_window_hears() -> None:
+    """It is reached in the process that runs it."""
+    spawned = run_gsh("agent", "spawn", "--provider", "offline", "run command sleep 300")
+    agent = spawned.out.split()[0]
+    try:
+        assert run_gsh("agent", "wait", agent, "--status", "waiting").code == 0
+        assert run_gsh("agent", "interrupt", agent).code == 0
+        assert run_gsh("agent", "wait", agent, "--status", "idle").code == 0
+    finally:
+        assert run_gsh("agent", "kill", "--yes", agent).code == 0
+
+
 async def test_a_stopped_hub_gives_the_agent_back_to_its_terminal(tmp_path: Path) -> None:
     async with relay_window(tmp_path) as window:
         _, file = prepare_spec(tmp_path, hub=window.relay.socket)

@@ -33,6 +33,7 @@ from tests.kit.tmux import kill_server
 from tests.kit.warm_program import run_gsh
 
 COVERS = (
+    "gshtui.fleet.lifecycle.agent_buses",
     "gshtui.fleet.lifecycle.own_questions",
     "gshtui.fleet.lifecycle.handlers",
     "gshtui.fleet.native.commands",
@@ -110,7 +111,7 @@ async def test_a_typed_command_answers_our_own_agent_and_no_agent_does(folder: P
         assert heard.of(ApprovalSettled, agent=row.id)[-1].reason == "not two"
         await heard.wait_for(ApprovalRequested, agent=row.id, number=3)
         ran = await asyncio.to_thread(run_gsh, "agent", "answer", row.id, "1", cwd=folder)
-        assert ran.code == 1 and "answered where a person reads it" in ran.err
+        assert ran.code == 1 and "listens to the open window" in ran.err
         await hub.run(f"agent answer {row.id} 4")
         await heard.wait_for(AgentEnded, agent=row.id)
         with pytest.raises(CommandError, match="has ended"):

@@ -41,6 +41,7 @@ from gshtui.fleet.core.ports import (
     RevivedAgent,
     SetupPlan,
 )
+from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.lifecycle.handlers import FleetHandlers, Reports
 from gshtui.fleet.lifecycle.reconciler import JournalReader, Reconciler
 from gshtui.fleet.lifecycle.waiting_line import WaitingLine
@@ -100,7 +101,7 @@ class Fleet:
         terminals: AgentTerminals | None = None,
         programs: Programs | None = None,
         session_of: Callable[[str], str] = lambda agent: "",
-        connected: Callable[[str], bool] = lambda agent: False,
+        buses: AgentBuses | None = None,
         accounts: Accounts | None = None,
         open_approvals: Callable[[], OpenApprovals] | None = None,
         host: Fleet | None = None,
@@ -113,14 +114,14 @@ class Fleet:
             terminals: the tmux servers, if shared with others.
             programs: other people's programs, likewise.
             session_of: returns the conversation of a local agent of this hub.
-            connected: whether an agent's own process talks to this hub.
+            buses: reaches our own agents.
             accounts: those that agents may work under, and their groups.
             open_approvals: the questions asked here; `None`: nobody here may answer our own agents.
             host: the fleet of this process that looks after all agents; this one does so for those that it starts.
         """
         self._host = host
         self._open_approvals = open_approvals
-        self._connected = connected
+        self._buses = buses = buses or AgentBuses(bus)
         self.terminals = terminals or AgentTerminals()
         rows = AgentRows(bus, store, None if host is None else host._context.rows)
         self._programs = programs or Programs()
@@ -128,7 +129,7 @@ class Fleet:
         def terminal_transport() -> MessageTransport:
             from gshtui.fleet.lifecycle.transport import TerminalTransport
 
-            return TerminalTransport(bus, self.terminals, self._programs, connected)
+            return TerminalTransport(bus, self.terminals, self._programs, buses)
 
         self._context = FleetContext(
             bus,
@@ -144,7 +145,7 @@ class Fleet:
         self._reports = Reports(self._context, session_of)
         self._reconciler = Reconciler(
             self._context,
-            JournalReader(self._context, connected),
+            JournalReader(self._context, buses.connected),
             self._programs,
             on_ended=self._reports.announce_end,
             on_killed=lambda row: self._killer.watch(row),
@@ -185,7 +186,7 @@ class Fleet:
     def _options(self) -> ProgramOptions:
         from gshtui.fleet.lifecycle.program_options import ProgramOptions
 
-        return ProgramOptions(self._context.bus, self._connected)
+        return ProgramOptions(self._buses)
 
     @cached_property
     def _follower(self) -> AgentFollower:
@@ -531,14 +532,7 @@ class Fleet:
         row = await self._alive(id)
         found = self._options.find(row, option)
         wanted = self._options.value(found, value)
-        if self._connected(row.id) or not self._context.options.visiting:
-            now = await self._options.set(row, found, wanted)
-        else:
-            from gshtui.fleet.lifecycle.program_options import ProgramOptions
-            from gshtui.fleet.native.direct_line import direct_line
-
-            async with direct_line(self._context.options.data, row) as line:
-                now = await ProgramOptions(line.bus, lambda _: True).set(row, found, wanted)
+        now = await self._options.set(row, found, wanted)
         shown = one_line(literal(wanted.name or wanted.value), 80)
         return now, f"{row.name} ({row.id}): {one_line(literal(found.name or found.id), 60)} is {shown}."
 

@@ -6,12 +6,10 @@ so. Raises only `FleetError`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gshtui.bus.agent_data import AgentRow, ProgramOption, ProgramValue
-from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import ProgramOptionRequested, ProgramSessionChanged
 from gshtui.fleet.core.ports import FleetError
+from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.text.sanitise import literal, one_line
 
 _SET_WITHIN = 10.0
@@ -21,10 +19,8 @@ _SET_WITHIN = 10.0
 class ProgramOptions:
     """See the module's text."""
 
-    def __init__(self, bus: Bus, connected: Callable[[str], bool]) -> None:
-        """`connected`: whether an agent's own process listens to this hub's bus."""
-        self._bus = bus
-        self._connected = connected
+    def __init__(self, buses: AgentBuses) -> None:
+        self._buses = buses
 
     def check(self, row: AgentRow) -> None:
         """Raise `FleetError` where the agent's program offers nothing to choose."""
@@ -58,18 +54,16 @@ class ProgramOptions:
         """Set it, and wait until the program has taken it; the options as they are then."""
         if option.value == value.value:
             return row.options
-        if not self._connected(row.id):
-            hint = f"Set it in a window of its folder: `/agent option {row.id} {option.id} {value.value}`."
-            raise FleetError("busy", f"{row.name} ({row.id}) is not connected to this process.", hint=hint)
 
         def taken(event: ProgramSessionChanged) -> bool:
             now = next((one.value for one in event.options if one.id == option.id), "")
             return event.agent == row.id and now == value.value
 
-        changed = self._bus.wait_for(ProgramSessionChanged, taken, timeout=_SET_WITHIN)
-        self._bus.publish(ProgramOptionRequested(agent=row.id, option=option.id, value=value.value))
         try:
-            return (await changed).options
+            async with self._buses.reach(row) as bus:
+                changed = bus.wait_for(ProgramSessionChanged, taken, timeout=_SET_WITHIN)
+                bus.publish(ProgramOptionRequested(agent=row.id, option=option.id, value=value.value))
+                return (await changed).options
         except TimeoutError:
             said = f"{row.name} ({row.id}) has not taken {_shown(value.value)} for {_shown(option.id)}."
             raise FleetError("busy", said, hint=f"`agent attach {row.id}` shows what its program says.") from None

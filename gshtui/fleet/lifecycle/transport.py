@@ -17,6 +17,7 @@ from gshtui.fleet.core.agent_programs import Programs, from_session_error, is_kn
 from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.core.fleet_context import is_away, out_of_reach
 from gshtui.fleet.core.ports import FleetError
+from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.programs.pane.pane_view import PASSES, SessionError
 from gshtui.system.ids import new_id
 from gshtui.tmux.readiness import wait_ready
@@ -29,8 +30,6 @@ READY_WITHIN = 30.0
 """Seconds that a program may take until it takes words."""
 READY_IDLE = 1.0
 """Seconds without a change on its screen after which it is taken for ready."""
-_PANE_INTERRUPT = "C-c"
-"""The key of `headless/agent_pane` that interrupts."""
 
 
 class TerminalTransport:
@@ -41,23 +40,23 @@ class TerminalTransport:
         bus: Bus,
         terminals: AgentTerminals,
         programs: Programs,
-        connected: Callable[[str], bool] = lambda agent: False,
+        buses: AgentBuses | None = None,
     ) -> None:
-        """`connected`: whether an agent's own process listens to this hub's bus."""
+        """`buses`: reaches our own agents."""
         self._bus = bus
         self._programs = programs
-        self._connected = connected
+        self._buses = buses or AgentBuses(bus)
         self._terminals = terminals
 
     async def send(self, row: AgentRow, text: str, *, sender: str, defer_if_busy: bool) -> str:
         """Give it to one of ours that listens, else type it. Raises `FleetError`."""
         message = new_id()
-        if row.speaks_events and self._connected(row.id):
+        if row.speaks_events:
+            if not self._buses.connected(row.id):
+                raise FleetError("busy", f"{row.name} ({row.id}) is not connected.", hint="Try again in a moment.")
             source = f"agent {sender}" if sender != "person" else sender
             self._bus.publish(PromptSubmitted(prompt=message, agent=row.id, text=text, source=source))
             return message
-        if row.speaks_events:
-            raise FleetError("busy", f"{row.name} ({row.id}) is not connected.", hint="Try again in a moment.")
         if is_away(row):
             raise out_of_reach(row, "Nothing was typed. Send it again once it is back.")
         server = self._terminals.server(row.socket)
@@ -100,17 +99,14 @@ class TerminalTransport:
             raise from_session_error(error) from error
 
     async def interrupt(self, row: AgentRow) -> None:
-        """Interrupt it: by an event when it is ours and listens, else by its own keys. Raises `FleetError`."""
-        if row.speaks_events and self._connected(row.id):
-            self._bus.publish(InterruptRequested(agent=row.id))
+        """Interrupt it: by an event if it is ours, else by its own keys. Raises `FleetError`."""
+        if row.speaks_events:
+            async with self._buses.reach(row) as bus:
+                bus.publish(InterruptRequested(agent=row.id))
             return
         if is_away(row):
             raise out_of_reach(row, "Nothing was pressed. Interrupt it again once it is back.")
         try:
-            session = await self._programs.session(self._terminals.server(row.socket), row)
-            if row.speaks_events:
-                await session.writer.press((_PANE_INTERRUPT,))
-            else:
-                await session.interrupt()
+            await (await self._programs.session(self._terminals.server(row.socket), row)).interrupt()
         except SessionError as error:
             raise from_session_error(error) from error

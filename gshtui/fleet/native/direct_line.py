@@ -21,6 +21,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
+    InterruptRequested,
     ProgramOptionRequested,
     ProgramSessionChanged,
     QuestionAnswered,
@@ -40,7 +41,7 @@ _WITHIN = 8.0
 _SAID_WITHIN = 3.0
 """Seconds within which an agent that waits for an answer must have said what it asked before it found the line."""
 _TOLD = (AgentStatusChanged, ProgramSessionChanged, ApprovalRequested, ApprovalSettled)
-_SENT = (QuestionAnswered, ProgramOptionRequested, ApprovalAnswered)
+_SENT = (QuestionAnswered, ProgramOptionRequested, ApprovalAnswered, InterruptRequested)
 
 
 class DirectLine:
@@ -157,9 +158,9 @@ async def direct_line(data: Path, row: AgentRow, within: float = _WITHIN) -> Asy
 
 
 def elsewhere(row: AgentRow) -> FleetError:
-    """It listens to a window, where a person reads what it asks."""
-    hint = f"Answer in a window of its folder, or in its terminal: `agent attach {row.id}`."
-    return FleetError("invalid", f"{row.name} ({row.id}) is answered where a person reads it.", hint=hint)
+    """It listens to a window, where a person sees what it asks and does."""
+    hint = f"Do it there, or in its terminal: `agent attach {row.id}`."
+    return FleetError("invalid", f"{row.name} ({row.id}) listens to the open window of its folder.", hint=hint)
 
 
 def _unreachable(row: AgentRow, why: str) -> FleetError:
