@@ -362,6 +362,26 @@ async def test_that_a_question_was_answered_is_seen_as_soon_as_its_screen_shows_
         await status.stop()
 
 
+async def test_an_answer_counts_until_its_program_has_read_it_whatever_moves_beside_the_question() -> None:
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    server, clock = SilentServer(), [time.time()]
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    status = CliStatus(server, row, claude, lambda _: None, clock=lambda: clock[0])
+    server.looks, server.shown = 9, QUESTION
+    server.watch_keys("%0", status._on_keys)  # pyright: ignore[reportPrivateUsage]
+    await status._look()  # pyright: ignore[reportPrivateUsage]
+    for beside in ("⠋ Waiting", "⠙ Waiting"):
+        clock[0] += 0.01
+        status._on_keys(True)  # pyright: ignore[reportPrivateUsage]
+        clock[0] += 0.01
+        server.shown = (beside, *QUESTION[1:])
+        await status._look()  # pyright: ignore[reportPrivateUsage]
+        assert (status.known.status, status.known.sure) == ("thinking", False)
+    clock[0] += 5
+    await status._look()  # pyright: ignore[reportPrivateUsage]
+    assert status.known.status == "waiting"
+
+
 async def test_a_question_that_is_reported_is_looked_at_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """That it was answered can be seen only after it was seen itself."""
     monkeypatch.setattr("gshtui.programs.session.status_watcher._LOOKS_APART", 3600.0)

@@ -582,7 +582,7 @@ class CliStatus:
             if (entered or reading.status in WORKING) and self._hook is not None and self._hook.status == "idle":
                 self._hook = dataclasses.replace(self._hook, status="")  # its rest is over, and it says so later
         rests_on = reading.status == "idle" and says == said_before and reading.draft in ("", facts.reading.draft)
-        unread = reading.status == "waiting" and lines == self._lines
+        unread = reading.status == "waiting" and _asks(reading) == _asks(facts.reading)
         if rests_on and not self._has_draft() and lines != self._lines:
             self._idles.append(time.monotonic())
         if reading.draft:
@@ -690,6 +690,11 @@ def _said_by(known: KnownStatus) -> tuple[object, ...]:
 def _says(reading: ScreenReading) -> tuple[str, str]:
     """The parts of a reading that affect the status."""
     return reading.status, reading.contradicts
+
+
+def _asks(reading: ScreenReading) -> str:
+    """What a screen asks: the rows around it may change all the time."""
+    return reading.read.question.id if reading.read is not None else reading.asked
 
 
 def _has_terminal(front: Foreground | None) -> tuple[object, ...]:
