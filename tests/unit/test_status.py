@@ -88,6 +88,22 @@ def test_the_end_of_a_turn_that_is_reported_before_it_is_shown_waits_for_the_scr
     )
 
 
+@pytest.mark.parametrize("rank", [Rank.RECORD, Rank.PROTOCOL])
+def test_a_rest_between_a_helper_and_what_follows_is_none_while_the_screen_shows_work(rank: Rank) -> None:
+    told = (Evidence(rank, "record", "idle", NOW - 0.1),)
+    between = statuses.decide(CLAUDE, told, facts("thinking", since=4), NOW)
+    assert (between.status, between.sure) == ("thinking", False)
+    assert 0 < between.again <= CLAUDE.timing.veto
+    assert statuses.decide(CLAUDE, told, facts("idle", since=0.1), NOW).rests
+
+
+@pytest.mark.parametrize("rank", [Rank.HOOK, Rank.RECORD, Rank.PROTOCOL])
+def test_a_question_that_comes_after_a_rest_counts_at_once_and_one_that_is_left_over_does_not(rank: Rank) -> None:
+    told = (Evidence(rank, "told", "idle", NOW - 1),)
+    assert statuses.decide(CLAUDE, told, facts("waiting", since=0.5), NOW).status == "waiting"
+    assert statuses.decide(CLAUDE, told, facts("waiting", since=1.5), NOW).status == "idle"
+
+
 def test_a_question_on_the_screen_contradicts_a_hook() -> None:
     known = decide(CLAUDE, hook("idle", 60), facts("waiting", since=10), NOW)
     assert (known.status, known.needs_you) == ("waiting", True)

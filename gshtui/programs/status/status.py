@@ -38,7 +38,7 @@ TYPED = "a text stands in its input"
 """Why the rest of a program is not sure: at any moment an Enter may put it to work, which is seen a moment later."""
 PRINTED = "its screen has just changed"
 """Why else it is not sure: what it shows now, the next look tells."""
-_READ_WITHIN = {"idle": 3.0, QUIET: 3.0, "waiting": 1.5}
+_READ_WITHIN = {"idle": 6.0, QUIET: 6.0, "waiting": 1.5}
 """Seconds for which an Enter below a text, or at a question, counts, where its screen shows nothing that came of it."""
 _COUNTS = 3.0
 """Seconds within which a row with a time that passes has to change."""
@@ -288,12 +288,16 @@ def _against_rest(
     if seen.source == "activity" or (facts.reading.aside and seen.source == "screen" and told.rank > Rank.HOOK):
         return _rest_of_this_turn(told, facts, now)
     lasted = now - max(seen.at, told.at)
-    if lasted >= profile.timing.veto or seen.at > told.at + profile.timing.veto:
+    # A question that came after that is none of which it told the end.
+    newer = seen.at > told.at + (0.0 if seen.status == "waiting" and seen.source == "screen" else profile.timing.veto)
+    if lasted >= profile.timing.veto or newer:
         return dataclasses.replace(seen, sure=seen.sure and (told.rank <= Rank.HOOK or seen.status == "waiting"))
     # What is seen has to last, since a screen is painted later than a source tells.
     again = profile.timing.veto - lasted
-    if profile.hooks.early and told.rank is Rank.HOOK and seen.status in WORKING:
-        return _said(told, seen.status, seen.doing, again=again)
+    early = profile.hooks.early and told.rank is Rank.HOOK
+    if seen.status in WORKING and (early or told.rank > Rank.HOOK) and _is_of_this_turn(told, facts):
+        # What goes on by itself once a helper of its has ended tells of a rest in between.
+        return _said(told, seen.status, seen.doing, sure=early, again=again)
     return dataclasses.replace(_rest_of_this_turn(told, facts, now), again=again)
 
 
