@@ -1,6 +1,7 @@
 """How much of the time an agent's status is wrong: real programs, shells and an interpreter, at work for a while.
 
-They answer, run commands, edit, ask questions of their own and have dialogs opened. The truth is what
+They answer, run commands, edit, have helpers, ask questions of their own, propose plans, and have dialogs opened and
+their modes changed. The truth is what
 the provider behind a program has sent, when its person pressed a key, and when a command of a shell began and ended by
 the machine's own clock. `BENCH_MINUTES` is how long they work (10 by default), and
 `BENCH_PACE` the average pause between two tasks in seconds (40), and `BENCH_HOOKS=no` or `yes` leaves out one half.
@@ -52,25 +53,77 @@ START = 120.0
 """Seconds for a program to be idle for the first time."""
 PATIENCE = 90.0
 _LOOK, _GLANCE = 0.01, 0.03
+_CHANGES = 0.2
+"""How often a person changes its mode instead of giving it something to do."""
 _READS = 1.5
 """Seconds in which a person has read a question."""
 _KINDS = {"idle": "idle", "thinking": "busy", "tool": "busy", "starting": "busy", "waiting": "waiting"}
-_TASKS = ("Good day to you", "do:list", "do:long", "do:touch", "do:sleep")
-_OWN: dict[str, tuple[str, ...]] = {
-    "claude": ("do:small", "do:ask", "/model"),
-    "codex": ("do:small", "/model"),
-    "opencode": ("/models",),
-    "qwen": ("do:small", "do:ask", "/model"),
+_TALK = ("Good day to you", "do:list", "do:long")
+_TASKS = (*_TALK, "do:touch", "do:sleep")
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A mode of a program: what it is asked for in it, and which of its tools ask before they do anything."""
+
+    tasks: tuple[str, ...]
+    asks: tuple[str, ...] = ()
+
+
+_MODES: dict[str, dict[str, Mode]] = {
+    "claude": {
+        "manual mode on": Mode(
+            (*_TASKS, "do:small", "do:ask", "do:agent", "/model"), ("Bash", "Edit", "AskUserQuestion")
+        ),
+        "accept edits on": Mode((*_TALK, "do:small", "do:touch", "do:sleep", "do:ask"), ("AskUserQuestion",)),
+        "plan mode on": Mode((*_TALK, "do:ask", "do:plan", "do:plan"), ("ExitPlanMode", "AskUserQuestion")),
+        "auto mode on": Mode((*_TALK, "do:ask"), ("AskUserQuestion",)),
+    },
+    "codex": {
+        "Plan mode (": Mode((*_TALK, "do:ask", "do:propose"), ("request_user_input",)),
+        "": Mode((*_TASKS, "do:small", "do:agent", "/model"), ("exec_command",)),
+    },
+    "opencode": {
+        "Plan · ": Mode((*_TALK, "do:ask", "do:sleep"), ("bash", "question")),
+        "Build · ": Mode((*_TASKS, "do:small", "do:ask", "do:agent", "/models"), ("bash", "edit", "question")),
+    },
+    "qwen": {
+        "Ask permissions": Mode(
+            (*_TASKS, "do:small", "do:ask", "do:agent", "/model"), ("run_shell_command", "edit", "ask_user_question")
+        ),
+        "auto-accept edits": Mode((*_TALK, "do:small", "do:sleep"), ("run_shell_command",)),
+        "Auto mode (": Mode(_TALK),
+        "YOLO mode (": Mode(("do:touch", "do:sleep", "do:small")),
+        "plan mode (": Mode((*_TALK, "do:ask", "do:plan", "do:plan"), ("exit_plan_mode", "ask_user_question")),
+    },
 }
-"""What else some are asked for: changes, questions, and dialogs of their own. No helper: beside one that works in the
-background Claude goes on by itself, which the provider alone does not tell."""
+"""Words of each mode on the screen; the first that are there count."""
+_CYCLE = {"claude": "BTab", "codex": "BTab", "opencode": "Tab", "qwen": "BTab"}
+"""The key for the next mode."""
 _ASKING = {
-    "claude": {"Bash": "Do you want to proceed", "Edit": "make this edit", "AskUserQuestion": "Chat about this"},
-    "codex": {"exec_command": "Would you like to"},
-    "opencode": {"bash": "Permission required"},
-    "qwen": {"run_shell_command": "Allow execution of", "edit": "Apply this change", "ask_user_question": "Red"},
+    "claude": {
+        "Bash": "Do you want to proceed",
+        "Edit": "make this edit",
+        "AskUserQuestion": "Chat about this",
+        "ExitPlanMode": "Would you like to proceed",
+    },
+    "codex": {"exec_command": "Would you like to", "request_user_input": "Question 1/1"},
+    "opencode": {"bash": "Permission required", "edit": "Permission required", "question": "esc dismiss"},
+    "qwen": {
+        "run_shell_command": "Allow execution of",
+        "edit": "Apply this change",
+        "ask_user_question": "Which colour",
+        "exit_plan_mode": "Would you like to proceed",
+    },
 }
 """Tools that ask before they do anything → words on the screen then."""
+_PROPOSED = "Implement this plan?"
+_KEYS = {"claude": {"ExitPlanMode": "2"}, "qwen": {"exit_plan_mode": "3"}}
+"""The key that answers, where it is not Enter: it is to ask from then on."""
+_HELPER = {"claude": "Agent", "codex": "multi_agent_v1", "opencode": "task", "qwen": "agent"}
+"""The tool that starts a helper; helpers have none."""
+_BESIDE = {"claude": True, "codex": False}
+"""Programs that do not wait for a helper: whether they go on by themselves once it has ended."""
 _OPENED = {
     "claude": "Select model",
     "codex": "Select Model",
@@ -216,11 +269,15 @@ class Desk:
         assert row is not None
         return self.fleet.terminals.server(row.socket), row.pane
 
+    async def screen(self, agent: Watched) -> str:
+        """Its text."""
+        server, pane = self.pane(agent)
+        return "\n".join(map(without_styles, await server.capture(pane)))
+
     async def shows(self, agent: Watched, text: str) -> None:
         """Wait until its screen does. Raises `Stuck`."""
-        server, pane = self.pane(agent)
         ends = time.monotonic() + PATIENCE
-        while text not in (screen := "\n".join(map(without_styles, await server.capture(pane)))):
+        while text not in (screen := await self.screen(agent)):
             if time.monotonic() > ends:
                 raise Stuck(f"{agent.name} does not show {text!r}\n{screen}")
             await asyncio.sleep(_GLANCE)
@@ -356,42 +413,92 @@ async def _watch(desk: Desk, agents: list[Watched]) -> None:
         before = now
 
 
+@dataclass
+class Turns:
+    """What the model of one program is asked and says, from which follows what is true of its agent."""
+
+    program: Program
+    agent: Watched
+    follow: Callable[[Asked], Answer]
+    mode: Mode
+    shown: asyncio.Queue[tuple[str, str]] = field(default_factory=asyncio.Queue[tuple[str, str]])
+    """What is true once what is to be seen on its screen: a program may take its time to show an answer."""
+    key: str = "Enter"
+    """What answers its question."""
+    helpers: int = 0
+    """Those at work of which it does not wait for the end."""
+    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    def is_turn(self, asked: Asked) -> bool:
+        """Whether a request is for an answer to a person or for a helper's work, and not for a title."""
+        return self.program.setup.tool.name in _offered(asked)
+
+    def is_helpers(self, asked: Asked) -> bool:
+        """Whether it is a helper's."""
+        return _HELPER[self.program.name] not in _offered(asked)
+
+    def choose(self, asked: Asked) -> Answer | None:
+        """Its next answer."""
+        *before, last = self.follow(asked)
+        if self.is_turn(asked) and not self.is_helpers(asked):
+            if isinstance(last, Say) and "<proposed_plan>" not in last.text:
+                last = Say(f"{last.text}\n\nend-{next(self._numbers)}.")
+            elif isinstance(last, Call) and last.name in self.mode.asks:
+                # Its question stands as soon as it is on the screen, whatever else is still sent.
+                self.key = _KEYS.get(self.program.name, {}).get(last.name, "Enter")
+                self.shown.put_nowait(("waiting", _ASKING[self.program.name][last.name]))
+            elif isinstance(last, Call) and _HELPER[self.program.name] in (last.name, last.namespace):
+                self.helpers += self.program.name in _BESIDE
+        return [*before, last]
+
+    def finished(self, asked: Asked, answer: Answer) -> None:
+        """It has been sent that."""
+        last = answer[-1]
+        if not self.is_turn(asked):
+            return
+        if self.is_helpers(asked):
+            if isinstance(last, Say) and self.helpers:
+                self.helpers -= 1
+                if not _BESIDE[self.program.name] and not self.helpers:
+                    self.shown.put_nowait(("idle", ""))
+        elif isinstance(last, Say) and "<proposed_plan>" in last.text:
+            self.agent.next, self.key = "waiting", "Enter"
+            self.shown.put_nowait(("waiting", _PROPOSED))
+        elif isinstance(last, Say) and not self.helpers:
+            self.agent.next = "idle"
+            self.shown.put_nowait(("idle", last.text.rpartition("\n")[2]))
+        elif isinstance(last, Call) and last.name in self.mode.asks:
+            self.agent.next = "waiting"
+
+
+def _offered(asked: Asked) -> list[str]:
+    """The names of the tools that a request offers."""
+    tools = asked.body.get("tools") if isinstance(asked.body, dict) else None
+    return [str(tool.get("name") or tool.get("function", {}).get("name")) for tool in tools or ()]
+
+
 async def _program_life(desk: Desk, agent: Watched, program: Program, server: Loopback) -> None:
     """Tasks, and the questions that come with them, answered after a while."""
-    shown: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
-    """What is true once what is to be seen on its screen: a program may take its time to show an answer."""
-    numbers = itertools.count(1)
     tool = program.setup.tool
     # Each has files of its own to change; Codex names them as they are seen from where it works.
     folder = desk.folder if program.name == "codex" else desk.folder / program.name
     folder.mkdir(exist_ok=True)
     follow = follow_prompts(tool.name, tool.argument, calls(program.name, folder), **tool.more)
-    asking = _ASKING[program.name]
-
-    def choose(asked: Asked) -> Answer | None:
-        *before, last = follow(asked)
-        if is_turn(asked) and isinstance(last, Say):
-            last = Say(f"{last.text}\n\nend-{next(numbers)}.")
-        elif is_turn(asked) and isinstance(last, Call) and last.name in asking:
-            # Its question stands as soon as it is on the screen, whatever else is still sent.
-            shown.put_nowait(("waiting", asking[last.name]))
-        return [*before, last]
-
-    def finished(asked: Asked, answer: Answer) -> None:
-        if not is_turn(asked):
-            return
-        if isinstance(last := answer[-1], Say):
-            agent.next = "idle"
-            shown.put_nowait(("idle", last.text.rpartition("\n")[2]))
-        elif isinstance(last, Call) and last.name in asking:
-            agent.next = "waiting"
-
-    server.choose, server.finished = choose, finished
-    agent.asks_model = lambda: any(map(is_turn, server.unanswered))
+    modes = _MODES[program.name]
+    turns = Turns(program, agent, follow, next(iter(modes.values())))
+    server.choose, server.finished = turns.choose, turns.finished
+    agent.asks_model = lambda: any(map(turns.is_turn, server.unanswered))
     while True:
         await desk.pause(PACE)
         await desk.until(agent, lambda: desk.status(agent) == "idle", "is not idle")
-        task = desk.chance.choice((*_TASKS, *_OWN[program.name]))
+        if desk.chance.random() < _CHANGES:
+            await desk.press(agent, _CYCLE[program.name])
+            continue
+        screen = await desk.screen(agent)
+        turns.mode = next((mode for words, mode in modes.items() if words in screen), turns.mode)
+        task = desk.chance.choice(turns.mode.tasks)
+        if TRACE:
+            print(f"{time.monotonic():.2f} {agent.name} gets {task}")
         if task.startswith("/"):
             await _dialog(desk, agent, task, _OPENED[program.name])
             continue
@@ -399,16 +506,16 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
         await desk.enter(agent, task)
         while agent.truth == "busy":
             try:
-                becomes, words = await asyncio.wait_for(shown.get(), PATIENCE)
+                becomes, words = await asyncio.wait_for(turns.shown.get(), PATIENCE)
             except TimeoutError:
-                raise Stuck(f"{agent.name} ends no turn") from None
+                raise Stuck(f"{agent.name} ends no turn\n{await desk.screen(agent)}") from None
             await desk.shows(agent, words)
             agent.becomes(becomes)
             if agent.truth == "waiting":
                 await desk.until(agent, lambda: desk.status(agent) == "waiting", "does not wait")
                 await asyncio.sleep(_READS)  # what comes at once, some take for a key that was meant for something else
                 await desk.pause(4)
-                await desk.work(agent, "Enter")
+                await desk.work(agent, turns.key)
 
 
 async def _dialog(desk: Desk, agent: Watched, command: str, words: str) -> None:
@@ -427,11 +534,6 @@ async def _dialog(desk: Desk, agent: Watched, command: str, words: str) -> None:
     await desk.press(agent, "Escape")
     await desk.until(agent, lambda: desk.status(agent) == "idle", "is not idle behind its dialog")
     agent.becomes("idle")
-
-
-def is_turn(asked: Asked) -> bool:
-    """Whether a request is for an answer to the person, and not for a title."""
-    return isinstance(asked.body, dict) and bool(asked.body.get("tools"))
 
 
 async def _shell_life(desk: Desk, agent: Watched) -> None:

@@ -1,8 +1,8 @@
 """A model that does what the last prompt's words ask for, so that a real program can be led through its screens.
 
 `do:touch` calls a tool that writes, `do:sleep` one that takes a while, `do:list` answers with a numbered list,
-`do:long` at length, `do:fail` with an error; anything else is answered in a sentence. A program's own tools are called
-by further wishes (`calls`). Knows no API but by its words for things.
+`do:long` at length, `do:propose` with a plan as Codex marks one, `do:fail` with an error; anything else is answered in
+a sentence. A program's own tools are called by further wishes (`calls`). Knows no API but by its words for things.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tests.kit.loopback.server import Asked
 _RESULTS = ('"tool_result"', '"function_call_output"', '"functionResponse"', '"role": "tool"')
 _WISH = re.compile(r"do:(\w+)")
 LIST = "There are two ways:\n\n1. Yes, rewrite the parser\n2. No, keep it and add a test\n\nTell me which one you want."
+PROPOSED = "# Tidy the notes\n\n1. Read them.\n2. Write them anew.\n"
 END = "That was all of it."
 LONG = "This sentence says nothing, at some length, about esc to interrupt. "
 
@@ -41,8 +42,8 @@ def _is_models(message: dict[str, Any]) -> bool:
 
 
 Calls = Mapping[str, Sequence[tuple[str, dict[str, Any]]]]
-"""Wishes → calls of a program's own tools, each made once the one before has its result. An argument `PLAN_FILE` is the
-file that the program told its model to write a plan into."""
+"""Wishes → calls of a program's own tools (`GROUP/NAME` where they are in groups), each made once the one before has
+its result. An argument `PLAN_FILE` is the file that the program told its model to write a plan into."""
 PLAN_FILE = "{plan}"
 _PLAN_FILE = re.compile(r"/[\w./-]+/plans/[\w-]+\.md")
 
@@ -65,7 +66,8 @@ def follow_prompts(shell: str, argument: str, calls: Calls | None = None, **more
         arguments = {
             key: plan.group() if plan is not None and value == PLAN_FILE else value for key, value in arguments.items()
         }
-        return Call(name, arguments, id=f"call_{next(numbers):08}")
+        group, _, name = name.rpartition("/")
+        return Call(name, arguments, id=f"call_{next(numbers):08}", namespace=group)
 
     def choose(asked: Asked) -> Answer:
         body = asked.body if isinstance(asked.body, dict) else {}
@@ -89,6 +91,8 @@ def follow_prompts(shell: str, argument: str, calls: Calls | None = None, **more
                 return [Say(LIST)]
             case "long":
                 return [Think("How long is long?"), Say(LONG * 60 + END)]
+            case "propose":
+                return [Say(f"<proposed_plan>\n{PROPOSED}</proposed_plan>")]
             case "fail":
                 return [Fault.status(400, message="the model is not in the mood")]
             case _:

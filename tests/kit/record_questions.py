@@ -71,7 +71,20 @@ def calls(program: str, folder: Path) -> Calls:
         case "codex":
             lines = "-line 5 of the notes that are kept here\n+line five of the notes\n"
             patch = f"*** Begin Patch\n*** Update File: notes.txt\n@@\n{lines}*** End Patch"
-            return {"small": (("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}),)}
+            choices = [{**_COLOUR, "id": "colour"}]
+            del choices[0]["multiSelect"]
+            return {
+                "small": (("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}),),
+                "ask": (("request_user_input", {"questions": choices}),),
+                "agent": (("multi_agent_v1/spawn_agent", {"message": "do:long"}),),
+            }
+        case "opencode":
+            edit = {"filePath": notes, "oldString": "line 5 of", "newString": "line five of"}
+            return {
+                "small": (("read", {"filePath": notes}), ("edit", edit)),
+                "ask": (("question", {"questions": [_COLOUR]}),),
+                "agent": (("task", {"description": "Look around", "prompt": "do:long", "subagent_type": "general"}),),
+            }
         case "qwen":
             ask: dict[str, Any] = {"questions": [_COLOUR]}
             small = {"file_path": notes, "old_string": "line 5 of", "new_string": "line five of"}
@@ -82,6 +95,7 @@ def calls(program: str, folder: Path) -> Calls:
                 "ask": (("ask_user_question", ask),),
                 "both": (("ask_user_question", {"questions": [_COLOUR, _TOPPINGS]}),),
                 "plan": (("exit_plan_mode", {"plan": PLAN}),),
+                "agent": (("agent", {"description": "Look", "prompt": "do:long", "subagent_type": "general-purpose"}),),
             }
         case "copilot":
             return {"small": (("edit", {"path": notes, "old_str": "line 5 of", "new_str": "line five of"}),)}
