@@ -5,8 +5,9 @@ Checks the value first, never touches a file with invalid TOML, and replaces the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +22,10 @@ from gshtui.system.files.file_lock import blocking_lock
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-STARTER = """\
+SCHEMA = "config.schema.json"
+"""The schema beside the file, of this version: editors complete and check the file by it."""
+STARTER = f"""\
+#:schema ./{SCHEMA}
 # Settings of gsh-tui. `gsh-tui config schema` lists every key; `gsh-tui config show` shows the values in effect and \
 where they come from.
 # Do not put API keys here: use environment variables such as ANTHROPIC_API_KEY.
@@ -144,15 +148,28 @@ def _user_file() -> tuple[Path, str]:
     read = read_toml(file, "user")
     if read.problems:
         raise EditError(str(read.problems[0]))
-    return file, read.raw.decode("utf-8-sig") if read.exists else STARTER
+    if read.exists:
+        return file, read.raw.decode("utf-8-sig")
+    _keep_schema(file, STARTER)
+    return file, STARTER
 
 
 def make_ready() -> Path:
-    """The user's file, created with a short introduction if missing. Raises `EditError`."""
+    """The user's file, created with a short introduction if missing, and the schema that it names. Raises `EditError`."""
     file = paths.config_file()
     if not file.exists():
         write(file, STARTER)
+    _keep_schema(file, read_toml(file, "user").raw.decode(errors="replace"))
     return file
+
+
+def _keep_schema(file: Path, text: str) -> None:
+    """Write this version's schema beside a file that names it. The file is of use without."""
+    from gshtui.settings.model import schema
+
+    if text.lstrip("\ufeff").startswith(f"#:schema ./{SCHEMA}"):
+        with suppress(EditError):
+            write(file.with_name(SCHEMA), json.dumps(schema(), indent=2) + "\n")
 
 
 def write(file: Path, text: str) -> None:

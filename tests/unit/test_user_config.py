@@ -98,9 +98,27 @@ def test_a_linked_file_stays_linked(home: Home, tmp_path: Path) -> None:
 
 def test_the_first_file_says_where_the_rest_is(home: Home, tmp_path: Path) -> None:
     file = make_ready()
-    assert file.read_text(encoding="utf-8").startswith("# Settings of gsh-tui.")
+    first, second = file.read_text(encoding="utf-8").splitlines()[:2]
+    assert second.startswith("# Settings of gsh-tui.")
     assert load(tmp_path, environ={}).problems == ()
     assert make_ready() == file
+    # Editors read the schema that the first line names, beside the file; it is of this version.
+    beside = file.parent / first.removeprefix("#:schema ")
+    assert json.loads(beside.read_text(encoding="utf-8")) == schema()
+    beside.write_text("{}", encoding="utf-8")
+    make_ready()
+    assert json.loads(beside.read_text(encoding="utf-8")) == schema()
+    file.write_text("[agent]\n", encoding="utf-8")
+    beside.unlink()
+    make_ready()
+    assert not beside.exists(), "a file that names none gets none"
+
+
+def test_a_value_set_first_makes_the_schema_too(home: Home) -> None:
+    set_value("agent.max_steps", "9")
+    file = make_ready()
+    assert "max_steps = 9" in file.read_text(encoding="utf-8")
+    assert (file.parent / "config.schema.json").exists()
 
 
 def test_the_schema_describes_every_key_and_no_machine(home: Home) -> None:
