@@ -13,7 +13,7 @@ import msgspec
 from gshtui.bus.messages import Usage
 
 Purpose = Literal["turn", "compact"]
-By = Literal["day", "agent", "model", "provider", "project", "session"]
+By = Literal["day", "agent", "account", "model", "provider", "project", "session"]
 
 
 class UsageRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -36,8 +36,8 @@ class UsageRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class UsageSum(msgspec.Struct, frozen=True):
-    """The sum of several requests. `key` is what they share: the day (YYYY-MM-DD), agent, model, provider, folder or
-    conversation."""
+    """The sum of several requests. `key` is what they share: the day (YYYY-MM-DD), agent, account, model, provider,
+    folder or conversation."""
 
     key: str
     requests: int = 0

@@ -13,6 +13,7 @@ import pytest
 
 from gshtui.agents.usage.recorder import UsageRecorder
 from gshtui.agents.usage.usage_report import bar, plain, table
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.events.agent_events import ContextAssembled, ModelChanged, TurnStarted, UsageReported
@@ -60,6 +61,14 @@ async def test_sums_by_day_agent_model_and_conversation(store: Store) -> None:
     assert [one.key for one in await store.usage.sums("model", agent="0001")] == ["n"]
     assert [one.requests for one in await store.usage.sums("session", sessions=["z"])] == [1]
     assert [one.key for one in await store.usage.sums("day", after=NOON + 1_000)] == ["2026-11-22"]
+
+
+async def test_sums_by_the_account_that_an_agent_works_under(store: Store) -> None:
+    """Also of an agent that is gone from the roster; what works under none is one line."""
+    agent = await store.agents.add(AgentRow(id="", name="one", home="/p", account="work"), SpawnRequest(cli="claude"))
+    await store.usage.add(row(1), row(2, agent=agent.id), row(3, agent=agent.id, session="z"))
+    await store.agents.remove(agent.id)
+    assert {one.key: one.requests for one in await store.usage.sums("account")} == {"": 1, "work": 2}
 
 
 async def test_a_request_that_is_told_twice_counts_once(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""The command `usage`: sums by day, agent, model, provider, folder or conversation. Only reads.
+"""The command `usage`: sums by day, agent, account, model, provider, folder or conversation. Only reads.
 
 Declared for the hub and for an agent in its own process.
 """
@@ -37,9 +37,9 @@ class UsageReport:
 
 
 class ReportUsage(Parameters, Returns[UsageReport]):
-    """Show the usage of model requests in all folders, by day, agent, model, provider, folder or conversation.
+    """Show the usage of model requests in all folders, by day, agent, account, model, provider, folder or conversation.
 
-    Token counts come from the providers. `estimate` shows how far off our own estimate of the input was. Claude, Codex,
+    Token counts come from the providers. An account is one of yours, in `[accounts]`. `estimate` shows how far off our own estimate of the input was. Claude, Codex,
     Gemini and OpenCode count by their transcripts, at the prices that they or the catalog know.
     """
 

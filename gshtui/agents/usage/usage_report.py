@@ -22,6 +22,7 @@ _WIDTH = 5
 _HEADS: dict[By, str] = {
     "day": "day",
     "agent": "agent",
+    "account": "account",
     "model": "model",
     "provider": "provider",
     "project": "folder",
