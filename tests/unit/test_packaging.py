@@ -28,7 +28,7 @@ def test_a_tag_of_another_version_makes_no_release(tmp_path: str) -> None:
     assert ran.returncode == 1 and f"gshtui/__init__.py says {gshtui.__version__}" in ran.stderr
 
 
-@pytest.mark.parametrize("recipe", ["gsh-tui.rb", "PKGBUILD"])
+@pytest.mark.parametrize("recipe", ["gsh-tui.rb", "PKGBUILD", "gsh-tui.nix"])
 def test_a_recipe_leaves_open_only_what_a_release_fills_in(recipe: str) -> None:
     text = (FOLDER / f"{recipe}.in").read_text()
     assert set(re.findall(r"@[A-Z0-9_]+@", text)) == {"@VERSION@", "@WHEEL_SHA256@", "@LOCK_SHA256@"}
