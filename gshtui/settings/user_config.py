@@ -155,7 +155,7 @@ def _user_file() -> tuple[Path, str]:
 
 
 def make_ready() -> Path:
-    """The user's file, created with a short introduction if missing, and the schema that it names. Raises `EditError`."""
+    """The user's file, created with a short introduction if missing, and its schema. Raises `EditError`."""
     file = paths.config_file()
     if not file.exists():
         write(file, STARTER)

@@ -65,7 +65,9 @@ async def test_sums_by_day_agent_model_and_conversation(store: Store) -> None:
 
 async def test_sums_by_the_account_that_an_agent_works_under(store: Store) -> None:
     """Also of an agent that is gone from the roster; what works under none is one line."""
-    agent = await store.agents.add(AgentRow(id="", name="one", home="/p", account="work"), SpawnRequest(cli="claude"))
+    agent = await store.agents.add(
+        AgentRow(id="", name="one", home="/p", account="work"), SpawnRequest(cli=("claude",))
+    )
     await store.usage.add(row(1), row(2, agent=agent.id), row(3, agent=agent.id, session="z"))
     await store.agents.remove(agent.id)
     assert {one.key: one.requests for one in await store.usage.sums("account")} == {"": 1, "work": 2}

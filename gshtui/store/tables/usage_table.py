@@ -1,4 +1,4 @@
-"""The table `usage`: what model requests used, and sums by day, agent, account, model, provider, folder and conversation.
+"""The table `usage`: what model requests used, and sums by day, agent, account, model, provider, folder, conversation.
 
 Runs its SQL inside the caller's transaction.
 """
@@ -20,7 +20,7 @@ from gshtui.store.engine.table import Table
 _KEYS: dict[By, str] = {
     "day": "day",
     "agent": "agent",
-    "account": "coalesce((SELECT json_extract(CAST(data AS TEXT), '$.account') FROM agents WHERE agents.id = usage.agent), '')",
+    "account": "coalesce((SELECT json_extract(data, '$.account') FROM agents WHERE agents.id = usage.agent), '')",
     "model": "model",
     "provider": "provider",
     "session": "session",
