@@ -423,7 +423,7 @@ COMMANDS = (
         FormValue('model', '--model', 'model', help='Only this model', metavar='NAME'),
         FormValue('session', '--session', 'session', help='Only this conversation and the agents started from it', metavar='ID'),
         FormValue('format', '--format', 'choice', help='A table, or csv or json for other programs', choices=('table', 'csv', 'json'), default='table'),
-        help='Show the usage of model requests in all folders, by day, agent, account, model, provider, folder or conversation.\n\nToken counts come from the providers. `estimate` shows how far off our own estimate of the input was. An account is\none of yours, of `[accounts]`. Claude, Codex, Gemini and OpenCode count by their transcripts, at the prices that they\nor the catalog know.', summary='Show the tokens, money and time used.', by_keeper='Working'),
+        help='Show the usage of model requests in all folders, by day, agent, account, model, provider, folder or conversation.\n\nToken counts come from the providers. `estimate` shows how far off our own estimate of the input was. An account is\none of yours, of `[accounts]`. Claude, Codex, Gemini and OpenCode count by their transcripts, at the prices that\nthey or the catalog know.', summary='Show the tokens, money and time used.', by_keeper='Working'),
     CommandForm('workflow cancel', 'gshtui.workflows.workflow_calls', 'CancelRun',
         FormValue('run', 'run', metavar='RUN'),
         help='End a run, with everything that its steps started; also one that another window or shell started.', yes='Do not ask, even in a terminal.'),

@@ -40,8 +40,8 @@ class ReportUsage(Parameters, Returns[UsageReport]):
     """Show the usage of model requests in all folders, by day, agent, account, model, provider, folder or conversation.
 
     Token counts come from the providers. `estimate` shows how far off our own estimate of the input was. An account is
-    one of yours, of `[accounts]`. Claude, Codex, Gemini and OpenCode count by their transcripts, at the prices that they
-    or the catalog know.
+    one of yours, of `[accounts]`. Claude, Codex, Gemini and OpenCode count by their transcripts, at the prices that
+    they or the catalog know.
     """
 
     COMMAND: ClassVar[str] = "usage"
