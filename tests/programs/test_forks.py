@@ -49,6 +49,10 @@ async def test_a_fork_goes_on_from_a_copy(stage: Stage, home: Home) -> None:
     assert files_of(place) == before[0]
     assert state_of(place) == before[1]
     await fork.status("idle")
+    if stage.program.name == "codex":
+        assert "--remote" in fork.row.argv, fork.row.argv
+        row = await fork.until(fork.look, lambda row: row.status_source == "protocol" and row.program_mode)
+        assert row.mode_words == stage.row.mode_words
     await fork.say("What was the word?")
     await fork.hears("The word is raspberry", "What was the word?")  # its conversation went on
     await fork.status("idle")

@@ -20,7 +20,7 @@ from gshtui.settings import paths
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 
-COVERS = ("gshtui.programs.pane.program_link",)
+COVERS = ("gshtui.programs.codex.conversation_copy", "gshtui.programs.pane.program_link")
 SOCKET = Path("/run/user/0/gsh/codex/abc")
 SERVED = (
     ("", ""),
@@ -161,6 +161,22 @@ async def test_a_server_that_is_not_there_costs_nothing(
         assert socket_of(argv) == (server_socket(home.data, "0001") if command else None)
     finally:
         os.killpg(process.pid, 15) if command and server == LISTENS else None
+
+
+@pytest.mark.parametrize("help", ["--remote --no-daemon", "--no-daemon"])
+async def test_a_copy_that_no_server_makes_is_made_by_its_command_line(help: str, home: Home, tmp_path: Path) -> None:
+    path, origin = program(tmp_path, help=help, server="exit 2"), "01a22185-4e6b-7902-a827-275197df7fad"
+    made = await launch.first_launch(
+        profiles.load().get("codex"),
+        (str(path),),
+        agent="0001",
+        data=home.data,
+        environ=os.environ,
+        cwd=str(tmp_path),
+        origin=origin,
+    )
+    assert made.argv == (str(path), "fork", origin, "-C", str(tmp_path), "--no-daemon")
+    assert ("app-server" in (tmp_path / "calls").read_text("utf-8")) == ("--remote" in help)
 
 
 async def test_a_profile_that_names_no_protocol_starts_it_alone(home: Home, tmp_path: Path) -> None:

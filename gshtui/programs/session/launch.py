@@ -132,8 +132,10 @@ async def first_launch(
     words = tuple(argv) or profile.argv
     if origin:
         copy = await _copied(profile, words, origin, environ, cwd)
+        if profile.protocol == "codex" and not copy.blank:
+            copy = await _copied_before(profile, words, origin, environ, cwd, data, agent) or copy
         made = await _started(profile, words, copy.arguments, copy.external_id, agent, data, environ, folder, version)
-        return replace(made, blank=copy.blank, why=copy.why)
+        return replace(made, blank=copy.blank, why=copy.why, how=copy.how)
     conversation = "" if names_conversation(profile, words) else new_conversation_id(profile)
     arguments = _filled(profile.conversation.mint, conversation) if conversation else ()
     return await _started(profile, words, arguments, conversation, agent, data, environ, folder, version)
@@ -210,6 +212,28 @@ async def _copied(
     known = {"id": origin, "new": new, "file": file, "cwd": cwd}
     arguments = tuple(_PLACE.sub(lambda name: known[name.group(1)], word) for word in template)
     return Resumption(FORKED, new, arguments)
+
+
+async def _copied_before(
+    profile: Profile,
+    words: Sequence[str],
+    origin: str,
+    environ: Mapping[str, str],
+    cwd: str,
+    data: Path,
+    agent: str,
+) -> Resumption | None:
+    """A start with a copy that is there already; `None`: it cannot be made before the start."""
+    from gshtui.programs.codex.conversation_copy import copy_conversation
+
+    at = next((place for place, word in enumerate(words) if Path(word).name in profile.programs), -1)
+    if at < 0 or app_server_launch.REMOTE not in await help_text(words, environ):
+        return None
+    around = {**environ, **profile.environment}
+    made = await copy_conversation(words[: at + 1], origin, cwd, data, agent, around)
+    if not compile_linear(profile.conversation.id).fullmatch(made):
+        return None
+    return Resumption(FORKED, made, _filled(profile.conversation.resume, made))
 
 
 async def next_launch(
@@ -308,7 +332,7 @@ def with_server(
         return plain, ()  # it is reached by its terminal alone
     if socket is None or at < 0:
         return plain, ()
-    keeps = made.how == RESUMED
+    keeps = made.how in (RESUMED, FORKED)
     return app_server_launch.with_server(alone, at, plain, socket, keeps=keeps) or (plain, ())
 
 
