@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.session.status_watcher import CliStatus
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.status.status import HookEvent
-from tests.unit.test_status_watcher import DRAFT, IDLE, SilentServer
+from tests.unit.test_status_watcher import DRAFT, IDLE, QUESTION, TOOL, SilentServer
 
 CLAUDE = profiles.load(Path("/nonexistent")).get("claude")
 TEXT = "half a thought"
@@ -143,5 +144,41 @@ def test_what_was_typed_and_taken_back_leaves_a_rest_as_sure_as_it_was(rank: Ran
         await desk.status._look()  # pyright: ignore[reportPrivateUsage]
         known = desk.status.known
         assert (known.status, known.sure) == ("idle", True), known
+
+    asyncio.run(live())
+
+
+@pytest.mark.parametrize("rank", [Rank.PROTOCOL, Rank.RECORD])
+def test_what_was_answered_is_asked_no_more_though_its_source_tells_that_later(rank: Rank) -> None:
+    async def live() -> None:
+        desk = Desk(rank)
+        desk.changed = desk.now
+        desk.say("waiting")
+        desk.server.shown = QUESTION
+        await desk.status._look()  # pyright: ignore[reportPrivateUsage]
+        assert desk.status.known.status == "waiting"
+        desk.now += 5
+        desk.server.pressed(True)
+        for shown in (QUESTION, TOOL, TOOL):
+            desk.now += 0.1
+            desk.server.shown = shown
+            await desk.status._look()  # pyright: ignore[reportPrivateUsage]
+            assert (desk.status.known.status, desk.status.known.sure) == ("thinking", False)
+        desk.now += 5
+        await desk.status._look()  # pyright: ignore[reportPrivateUsage]
+        assert desk.status.known.status == "waiting", "its source knows better"
+
+    asyncio.run(live())
+
+
+def test_a_text_that_is_entered_before_anybody_has_looked_is_taken_up() -> None:
+    async def live() -> None:
+        desk = Desk(Rank.PROTOCOL)
+        await desk.settle()
+        desk.server.pressed(False)
+        desk.server.pressed(True)
+        desk.server.show(DRAFT, 16, 14)
+        await desk.status._look()  # pyright: ignore[reportPrivateUsage]
+        assert (desk.status.known.status, desk.status.known.sure) == ("thinking", False)
 
     asyncio.run(live())

@@ -319,7 +319,8 @@ class CliStatus:
     def _on_keys(self, entered: bool) -> None:
         """Something is typed from here, and maybe entered; its screen shows that later, the later the busier it is."""
         prompts = self._has_draft() and not self._facts.reading.draft.lstrip().startswith(COMMANDS)
-        if entered and (prompts or self.known.status == "waiting"):
+        unseen = self._profile.ai and self._facts.printed and self.known.status == "idle"  # it was typed just now
+        if entered and (prompts or unseen or self.known.status == "waiting"):
             self._facts = dataclasses.replace(self._facts, pressed=self._now())
         self._doubt()
 
@@ -582,7 +583,10 @@ class CliStatus:
             if (entered or reading.status in WORKING) and self._hook is not None and self._hook.status == "idle":
                 self._hook = dataclasses.replace(self._hook, status="")  # its rest is over, and it says so later
         rests_on = reading.status == "idle" and says == said_before and reading.draft in ("", facts.reading.draft)
+        # Its question, or a text that was entered, still stands there; or it works, which its source tells later.
         unread = reading.status == "waiting" and _asks(reading) == _asks(facts.reading)
+        stands = rests_on and bool(reading.draft or facts.reading.draft)
+        goes_on = reading.status in WORKING
         if rests_on and not self._has_draft() and lines != self._lines:
             self._idles.append(time.monotonic())
         if reading.draft:
@@ -603,7 +607,7 @@ class CliStatus:
             since=since,
             asked=asked,
             entered=entered,
-            pressed=facts.pressed if rests_on or unread or facts.pressed >= looked else 0.0,
+            pressed=facts.pressed if stands or unread or goes_on or facts.pressed >= looked else 0.0,
             doubted=doubted,
             printed=facts.printed and self._outputs != outputs,
             prompted=prompted,
