@@ -16,6 +16,7 @@ import contextlib
 import itertools
 import os
 import random
+import re
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from dataclasses import dataclass, field
@@ -117,6 +118,8 @@ _ASKING = {
     },
 }
 """Tools that ask before they do anything → words on the screen then."""
+_STOPS, _LOWEST = r"(?m)^.*\besc (?:to )?(?:cancel|interrupt)\b.*$", 7
+"""What stands in one of its last rows while it works by its own account: its last words may come before that ends."""
 _PROPOSED = "Implement this plan?"
 _KEYS = {"claude": {"ExitPlanMode": "2"}, "qwen": {"exit_plan_mode": "3"}}
 """The key that answers, where it is not Enter: it is to ask from then on."""
@@ -274,10 +277,10 @@ class Desk:
         server, pane = self.pane(agent)
         return "\n".join(map(without_styles, await server.capture(pane)))
 
-    async def shows(self, agent: Watched, text: str) -> None:
-        """Wait until its screen does. Raises `Stuck`."""
+    async def shows(self, agent: Watched, text: str, without: str = "") -> None:
+        """Wait until its screen does, and no row of its last ones matches the other. Raises `Stuck`."""
         ends = time.monotonic() + PATIENCE
-        while text not in (screen := await self.screen(agent)):
+        while text not in (screen := await self.screen(agent)) or (without and re.search(without, _lowest(screen))):
             if time.monotonic() > ends:
                 raise Stuck(f"{agent.name} does not show {text!r}\n{screen}")
             await asyncio.sleep(_GLANCE)
@@ -286,9 +289,10 @@ class Desk:
         """Press a key by which it goes to work, and note when its screen first shows anything of that."""
         server, pane = self.pane(agent)
         before = await self._shown(agent)
+        agent.next = "busy"  # it may have the key before tmux says so
+        await server.send_keys(pane, key)
         agent.becomes("busy")
         agent.blank = True
-        await server.send_keys(pane, key)
         agent.drawing = asyncio.create_task(self._drawn(agent, before))
 
     async def _drawn(self, agent: Watched, before: tuple[str, list[str]]) -> None:
@@ -317,6 +321,11 @@ class Desk:
     async def pause(self, average: float) -> None:
         """Of a person; sometimes short, sometimes long."""
         await asyncio.sleep(min(average * 4, self.chance.expovariate(1 / average)))
+
+
+def _lowest(screen: str) -> str:
+    """Its last rows with text: what is said in them is no answer."""
+    return "\n".join([row for row in screen.split("\n") if row.strip()][-_LOWEST:])
 
 
 class Stuck(Exception):
@@ -509,7 +518,7 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
                 becomes, words = await asyncio.wait_for(turns.shown.get(), PATIENCE)
             except TimeoutError:
                 raise Stuck(f"{agent.name} ends no turn\n{await desk.screen(agent)}") from None
-            await desk.shows(agent, words)
+            await desk.shows(agent, words, without=_STOPS if becomes == "idle" else "")
             agent.becomes(becomes)
             if agent.truth == "waiting":
                 await desk.until(agent, lambda: desk.status(agent) == "waiting", "does not wait")
