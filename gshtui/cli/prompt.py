@@ -22,7 +22,7 @@ from gshtui.cli.options import (
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.headless.familiar_output import Output
-    from gshtui.hub.large_input import Large
+    from gshtui.hub.faces.large_input import Large
 
 FORMATS = ("text", "json", "stream-json", "codex")
 

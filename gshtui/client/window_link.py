@@ -1,4 +1,4 @@
-"""A window's hub in another process: the same calls as `gshtui.hub.window_hub.WindowHub`, over a connection.
+"""A window's hub in another process: the same calls as `gshtui.hub.faces.window_hub.WindowHub`, over a connection.
 
 Its bus has the events of that hub in their order; what is published here goes there first. A hub that ends is told as
 an event, and every call then fails.

@@ -48,7 +48,7 @@ CALLS = frozenset(
         "shared_shell_rests",
     }
 )
-"""The methods of `gshtui.hub.window_hub.WindowHub` that a window calls."""
+"""The methods of `gshtui.hub.faces.window_hub.WindowHub` that a window calls."""
 _INTENTS = ("Requested", "Submitted", "Answered")
 _ALSO: tuple[type[Event], ...] = (
     agent_events.PromptBegun,

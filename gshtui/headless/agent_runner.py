@@ -1,8 +1,8 @@
 """`gsh-tui agent run --spec FILE`: the process in the terminal of a native agent, and its pane.
 
-The agent itself runs in the hub's process where that takes it, and here else (`hub/native_run.py`). This process hands
-over its environment, shows the agent, passes on what the person types and the signals of its terminal, and ends with
-the agent's exit status. It goes on with the agent after the hub has crashed or was replaced.
+The agent itself runs in the hub's process where that takes it, and here else (`hub/faces/native_run.py`). This process
+hands over its environment, shows the agent, passes on what the person types and the signals of its terminal, and ends
+with the agent's exit status. It goes on with the agent after the hub has crashed or was replaced.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from gshtui.system.processes.processes import kill_calls
 from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:
-    from gshtui.hub.native_run import NativeRun
+    from gshtui.hub.faces.native_run import NativeRun
 
 _COMES_WITHIN = 30.0
 """Seconds for a hub to come that is started in place of one that crashed."""
@@ -152,7 +152,7 @@ class AgentTerminal:
         return True
 
     async def _live_here(self) -> int:
-        from gshtui.hub.native_run import NativeRun
+        from gshtui.hub.faces.native_run import NativeRun
 
         run = self._run = NativeRun(self._spec, self._connected, goes_on=self._had_link)
         run.bus.subscribe(self._arrive, name="pane")

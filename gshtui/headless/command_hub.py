@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from gshtui.bus.agent_data import Respondent
     from gshtui.bus.events.fleet_events import AgentSpawned
     from gshtui.headless.progress import Progress
+    from gshtui.hub.faces.local_commands import LocalCommands
     from gshtui.hub.hub import Hub
     from gshtui.hub.hub_options import HubOptions
-    from gshtui.hub.local_commands import LocalCommands
     from gshtui.settings.loader import Loaded
     from gshtui.settings.model import Settings
 
@@ -106,7 +106,7 @@ async def on_settings(
         quiet: print no problems of the settings.
         leaves_keeper: start the keeper at the end, which does the next such command.
     """
-    from gshtui.hub.local_commands import LocalCommands
+    from gshtui.hub.faces.local_commands import LocalCommands
 
     loaded = load_settings(flags, quiet=quiet)
     result = await _result_or_code(lambda: work(LocalCommands(loaded)))

@@ -169,7 +169,7 @@ async def run_on(
     from gshtui.bus.events.session_events import SessionChangeRequested
     from gshtui.commands import execution
     from gshtui.commands.declaration import AttachView, Caller
-    from gshtui.hub.asked_commands import question_text
+    from gshtui.hub.faces.asked_commands import question_text
 
     invocation = host.invocation(Caller())
     value = call.value(host.registry)

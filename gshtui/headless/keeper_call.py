@@ -1,8 +1,8 @@
 """Has the keeper run a command, where one runs: this process then only prints, and starts no hub.
 
-The keeper declines what it is not sure to do as this process would (`hub/asked_commands.py`), and does nothing before
-it is told to go on. Where none answers in time, the command goes on alone; so does one that only reads and whose keeper
-ends meanwhile. Loads little, and no `asyncio`: that is what the call is for.
+The keeper declines what it is not sure to do as this process would (`hub/faces/asked_commands.py`), and does nothing
+before it is told to go on. Where none answers in time, the command goes on alone; so does one that only reads and whose
+keeper ends meanwhile. Loads little, and no `asyncio`: that is what the call is for.
 """
 
 from __future__ import annotations

@@ -27,10 +27,10 @@ from gshtui.headless import exits
 from gshtui.headless.command_hub import load_settings, running_hub
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain
-from gshtui.hub.asked_agents import AskedAgents
-from gshtui.hub.asked_commands import AskedCommands
-from gshtui.hub.asked_turns import AskedTurns
-from gshtui.hub.asked_windows import AskedWindows
+from gshtui.hub.faces.asked_agents import AskedAgents
+from gshtui.hub.faces.asked_commands import AskedCommands
+from gshtui.hub.faces.asked_turns import AskedTurns
+from gshtui.hub.faces.asked_windows import AskedWindows
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
 from gshtui.settings import paths

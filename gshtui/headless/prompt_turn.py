@@ -15,7 +15,7 @@ from gshtui.headless import exits
 from gshtui.headless.command_hub import leave_keeper, load_settings, print_problems, running_hub, say_faults
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
-from gshtui.hub.large_input import MOST, Large
+from gshtui.hub.faces.large_input import MOST, Large
 from gshtui.system.tasks import cancel_and_wait
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gshtui.bus.bus import Bus
     from gshtui.headless.familiar_output import Output
     from gshtui.headless.reporter import Reporter
-    from gshtui.hub.turn_request import TurnEnd, TurnRequest
+    from gshtui.hub.faces.turn_request import TurnEnd, TurnRequest
 
 
 _CODES: Mapping[str, int] = {
@@ -132,7 +132,7 @@ async def _with_input(
     if not text and not options.printed:
         complain('no prompt given. Use gsh-tui prompt "…", or pipe it in.')
         return exits.USAGE
-    from gshtui.hub.turn_request import TurnRequest
+    from gshtui.hub.faces.turn_request import TurnRequest
 
     request = TurnRequest(
         text=text,
@@ -170,7 +170,7 @@ async def _run_at_hub(request: TurnRequest, face: _Face, stop: Stop, deadline: f
     from gshtui.bus.events.approval_events import ApprovalAnswered
     from gshtui.bus.events.hub_events import FaultReported
     from gshtui.headless.turn_call import HubEnded, TurnCall
-    from gshtui.hub.turn_request import WIND_DOWN
+    from gshtui.hub.faces.turn_request import WIND_DOWN
 
     if (call := await TurnCall.begin(request)) is None:
         return None
@@ -200,7 +200,7 @@ async def _run_at_hub(request: TurnRequest, face: _Face, stop: Stop, deadline: f
 
 async def _run_here(request: TurnRequest, face: _Face, stop: Stop, deadline: float | None) -> TurnEnd | int:
     """Take the turn on a hub of this process; an exit code, if it was cut short."""
-    from gshtui.hub.turn import PromptTurn
+    from gshtui.hub.faces.turn import PromptTurn
 
     loaded = await asyncio.to_thread(load_settings, request.flags)
     turn = PromptTurn(request, loaded, face)

@@ -10,7 +10,7 @@ from gshtui.headless import exits, streams
 from gshtui.headless.command_hub import working_folder
 
 if TYPE_CHECKING:
-    from gshtui.hub.replay_player import Recording
+    from gshtui.hub.replay.replay_player import Recording
     from gshtui.store.tables.session_table import SessionInfo
 
 
@@ -54,7 +54,7 @@ async def _find(name: str, whole: bool) -> Recording:
     from gshtui.commands.declaration import CommandError
     from gshtui.hub.composition import build_hub
     from gshtui.hub.hub_options import HubOptions
-    from gshtui.hub.replay_player import Recording, read_recording
+    from gshtui.hub.replay.replay_player import Recording, read_recording
     from gshtui.settings.loader import load
 
     cwd = working_folder()

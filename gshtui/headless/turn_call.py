@@ -26,7 +26,7 @@ from gshtui.system.processes.time_limit import time_limit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gshtui.hub.turn_request import TurnFace, TurnRequest
+    from gshtui.hub.faces.turn_request import TurnFace, TurnRequest
 
 SILENT_FOR = 20.0
 """Seconds without a sign of life from the hub, after which it is given up."""

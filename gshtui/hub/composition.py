@@ -33,7 +33,7 @@ def build_hub(options: HubOptions, bus: Bus | None = None, host: Hub | None = No
 
 
 def _make_mcp_servers(hub: Hub) -> ServerPool:
-    from gshtui.hub.mcp_part import make_servers
+    from gshtui.hub.parts.mcp_part import make_servers
 
     return make_servers(hub)
 
@@ -42,7 +42,7 @@ async def start_store(hub: Hub) -> None:
     """Open the record and the log, and start recording events. Raises `StoreError`."""
     from gshtui.agents.telemetry import Journal, Telemetry
     from gshtui.agents.trace_export import TraceExport, is_wanted
-    from gshtui.hub.prompt_part import offer_prompts
+    from gshtui.hub.parts.prompt_part import offer_prompts
     from gshtui.hub.virtual_files import mount_record
     from gshtui.store.record.store import Store
 
@@ -86,7 +86,7 @@ async def start_store(hub: Hub) -> None:
 
 def _hook_commands(hub: Hub) -> list[AnyCommand]:
     from gshtui.agents.hooks.commands import commands
-    from gshtui.hub.hook_part import known_hooks
+    from gshtui.hub.parts.hook_part import known_hooks
 
     return commands(lambda: known_hooks(hub))
 
@@ -121,8 +121,8 @@ async def start_guard(hub: Hub) -> None:
     hub.parts.stops_with("guard", hub.gate.close)
     hub.approvals = ApprovalWatch(hub.bus)
     hub.parts.stops_with("guard", hub.approvals.close)
-    from gshtui.hub.mode_part import offer_modes, prove_auto
-    from gshtui.hub.workflow_part import offer_workflows
+    from gshtui.hub.parts.mode_part import offer_modes, prove_auto
+    from gshtui.hub.parts.workflow_part import offer_workflows
 
     offer_modes(hub, hub.gate)
     offer_workflows(hub)
@@ -170,7 +170,7 @@ async def start_providers(hub: Hub) -> None:
     if hub.store is None or hub.telemetry is None:
         return
     from gshtui.agents.context_assembly import make_contexts
-    from gshtui.hub.agent_preview import as_it_begins
+    from gshtui.hub.parts.agent_preview import as_it_begins
     from gshtui.hub.virtual_files import mount_contexts
 
     hub.contexts = make_contexts(
@@ -189,31 +189,31 @@ async def start_providers(hub: Hub) -> None:
 
 
 async def _start_agents(hub: Hub) -> None:
-    from gshtui.hub.agents_part import start_agents
+    from gshtui.hub.parts.agents_part import start_agents
 
     await start_agents(hub)
 
 
 async def _start_native(hub: Hub) -> None:
-    from gshtui.hub.native_part import start_native
+    from gshtui.hub.parts.native_part import start_native
 
     await start_native(hub, build_hub)
 
 
 async def _start_acp(hub: Hub) -> None:
-    from gshtui.hub.acp_part import start_acp
+    from gshtui.hub.parts.acp_part import start_acp
 
     await start_acp(hub)
 
 
 async def _start_fleet(hub: Hub) -> None:
-    from gshtui.hub.fleet_part import start_fleet
+    from gshtui.hub.parts.fleet_part import start_fleet
 
     await start_fleet(hub)
 
 
 async def _start_shell(hub: Hub) -> None:
-    from gshtui.hub.shell_part import start_shell
+    from gshtui.hub.parts.shell_part import start_shell
 
     await start_shell(hub)
 

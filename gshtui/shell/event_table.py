@@ -134,10 +134,11 @@ another window of this user, which hears what shells do from the one that they r
 user that is about to read the record; it is answered `{"synced": true}` once what stood in the spool is stored, or
 `false` if not all of it could be. `prompt`: a shell in which a line is being typed; it asks
 `{"ask": N, "text": …, "cwd": …, "previous": …}` and is answered `{"answer": N, "text": …}`, the command to suggest
-(`shell/log/suggestions.py`); what it asks is kept nowhere. `command`: a command of this user, `gsh-tui agent ls`, which
-the keeper runs for it (`hub/asked_commands.py`). `turn`: a face without a window, `gsh WORDS`, for which the keeper
-takes a turn (`hub/asked_turns.py`); it answers the questions of that turn alone. `window`: a window, whose hub is here
-(`hub/asked_windows.py`). `pane`: the pane in the terminal of an agent that runs here (`hub/asked_agents.py`).
+(`shell/log/suggestions.py`); what it asks is kept nowhere. `command`: a command of this user, `gsh-tui agent ls`,
+which the keeper runs for it (`hub/faces/asked_commands.py`). `turn`: a face without a window, `gsh WORDS`, for which
+the keeper takes a turn (`hub/faces/asked_turns.py`); it answers the questions of that turn alone. `window`: a window,
+whose hub is here (`hub/faces/asked_windows.py`). `pane`: the pane in the terminal of an agent that runs here
+(`hub/faces/asked_agents.py`).
 
 A shell's plugin is connected while its prompt waits and hangs up before a command runs (zsh cannot keep a program from
 inheriting the descriptor): the end of its connection does not mean that the shell is gone, its process's end does. Its

@@ -1,6 +1,6 @@
 """A hub for tests of the window: a real bus, commands that answer what they are told to, nothing behind it.
 
-It has what `gshtui.hub.window_hub.WindowHub` reads of a hub; `said` holds every event that the window published.
+It has what `gshtui.hub.faces.window_hub.WindowHub` reads of a hub; `said` holds every event that the window published.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gshtui.commands.registry import Registry
 from gshtui.context.commands import context_commands, view_calls, view_commands
 from gshtui.fleet.commands import agent_commands as fleet_commands
 from gshtui.fleet.commands.worktree_commands import TearDown, worktree_command
-from gshtui.hub.window_hub import WindowHub
+from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import Ui
 from gshtui.store.sessions.session_calls import ListSessions

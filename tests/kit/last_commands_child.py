@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 from gshtui.hub.composition import build_hub
+from gshtui.hub.faces.turn import recent_commands
 from gshtui.hub.hub_options import HubOptions
-from gshtui.hub.turn import recent_commands
 from gshtui.settings.loader import load
 from tests.kit.shell_log_child import main as listen
 

@@ -52,7 +52,7 @@ COVERS = (
     "gshtui.fleet.acp.acp_turn",
     "gshtui.fleet.native.direct_line",
     "gshtui.fleet.lifecycle.program_options",
-    "gshtui.hub.acp_part",
+    "gshtui.hub.parts.acp_part",
     "gshtui.programs.acp.acp_connection",
     "gshtui.programs.acp.acp_errors",
     "gshtui.bus.agent_data",

@@ -33,7 +33,7 @@ COVERS = (
     "gshtui.agents.hooks.hook_process",
     "gshtui.agents.hooks.hook_transcript",
     "gshtui.agents.hooks.tool_names",
-    "gshtui.hub.hook_part",
+    "gshtui.hub.parts.hook_part",
 )
 
 

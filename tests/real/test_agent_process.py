@@ -48,7 +48,7 @@ COVERS = (
     "gshtui.headless.agent_runner",
     "gshtui.agents.agent_snapshot",
     "gshtui.hub.native_agent",
-    "gshtui.hub.native_part",
+    "gshtui.hub.parts.native_part",
 )
 
 

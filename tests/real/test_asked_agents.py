@@ -31,11 +31,11 @@ from tests.kit.tmux import eventually
 from tests.kit.warm_program import run_gsh
 
 COVERS = (
-    "gshtui.hub.native_run",
+    "gshtui.hub.faces.native_run",
     "gshtui.client.agent_link",
     "gshtui.client.linked_bus",
     "gshtui.client.pane_protocol",
-    "gshtui.hub.face_outbox",
+    "gshtui.hub.faces.face_outbox",
 )
 __all__ = ["resident"]
 pytestmark = pytest.mark.usefixtures("resident")

@@ -22,7 +22,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_link import WindowLink
 from gshtui.fleet.keeper.keeper import running_keeper
-from gshtui.hub.window_hub import WindowHub
+from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.settings.paths import data_dir
 from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.window.app import Workbench
@@ -34,7 +34,7 @@ from tests.kit.loopback.server import Loopback
 from tests.kit.resident import resident
 from tests.kit.tmux import eventually
 
-COVERS = ("gshtui.hub.window_hub", "gshtui.client.window_link", "gshtui.hub.surroundings")
+COVERS = ("gshtui.hub.faces.window_hub", "gshtui.client.window_link", "gshtui.hub.faces.surroundings")
 __all__ = ["resident"]
 pytestmark = pytest.mark.usefixtures("resident")
 SIZE = (120, 35)

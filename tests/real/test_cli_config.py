@@ -19,7 +19,7 @@ from tests.kit.warm_program import run_gsh
 COVERS = (
     "gshtui.cli.config_edit",
     "gshtui.headless.config_editor",
-    "gshtui.hub.local_commands",
+    "gshtui.hub.faces.local_commands",
 )
 
 

@@ -22,7 +22,7 @@ from gshtui.client.hub_dial import HubDial, dial, window_opening
 from gshtui.client.window_link import WindowLink
 from gshtui.client.window_protocol import WindowOpening
 from gshtui.fleet.keeper.keeper import running_keeper, stop_keeper
-from gshtui.hub.window_hub import WindowHub
+from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
 from gshtui.system.installation import INSTALLED_AT

@@ -40,7 +40,7 @@ from tests.kit.home import Home
 from tests.kit.samples import sample
 from tests.kit.scripted_provider import Recorder
 
-COVERS = ("gshtui.hub.agents_part", "gshtui.hub.fleet_part", "gshtui.hub.shell_part")
+COVERS = ("gshtui.hub.parts.agents_part", "gshtui.hub.parts.fleet_part", "gshtui.hub.parts.shell_part")
 
 pytestmark = pytest.mark.faults
 

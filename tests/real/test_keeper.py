@@ -46,7 +46,7 @@ COVERS = (
     "gshtui.fleet.keeper.keeper_commands",
     "gshtui.fleet.keeper.keeper_unit",
     "gshtui.headless.keeper_process",
-    "gshtui.hub.keeper_watch",
+    "gshtui.hub.parts.keeper_watch",
     "gshtui.system.installation",
 )
 
@@ -85,7 +85,7 @@ NOT_IN_KEEPER = {
     "gshtui.cli.declared_forms",
     "gshtui.cli.root",
     "gshtui.guard.policy.shell_policy",
-    "gshtui.hub.agents_part",
+    "gshtui.hub.parts.agents_part",
     "gshtui.ui",
 }
 

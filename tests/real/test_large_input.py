@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.hub.large_input import split_text
+from gshtui.hub.faces.large_input import split_text
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.warm_program import run_gsh

@@ -10,7 +10,7 @@ from tests.kit.configuration import user_file
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.hub.mode_part",)
+COVERS = ("gshtui.hub.parts.mode_part",)
 
 
 @pytest.mark.parametrize("mode", ["plan", "ask", "edit"])

@@ -56,7 +56,7 @@ from tests.kit.tmux import eventually
 COVERS = (
     "gshtui.headless.tool_process",
     "gshtui.hosts.host_package",
-    "gshtui.hub.remote_part",
+    "gshtui.hub.parts.remote_part",
     "gshtui.tools.remote.remote_calls",
 )
 

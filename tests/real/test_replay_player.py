@@ -17,8 +17,8 @@ from gshtui.bus.events.agent_events import MessageAppended, TurnFinished, TurnSt
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Message, Text
 from gshtui.commands.declaration import CommandError
-from gshtui.hub.replay_hub import ReplayHub
-from gshtui.hub.replay_player import LONGEST_PAUSE, ReplayPlayer, read_recording
+from gshtui.hub.replay.replay_hub import ReplayHub
+from gshtui.hub.replay.replay_player import LONGEST_PAUSE, ReplayPlayer, read_recording
 from gshtui.settings.loader import load
 from gshtui.store.sessions.session_calls import RenameSession
 from gshtui.ui.window.replay_window import ReplayBar, ReplayWindow
@@ -30,7 +30,7 @@ from tests.kit.record import open_record
 COVERS = (
     "gshtui.cli.replay",
     "gshtui.headless.replay_process",
-    "gshtui.hub.replay_hub",
+    "gshtui.hub.replay.replay_hub",
     "gshtui.ui.window.replay_window",
 )
 TURNS = 4

@@ -18,8 +18,8 @@ from tests.kit.loopback.script import Call, Say
 from tests.kit.mcp_turns import WITHIN, agent_with, allow, ask, configure, finished, turn
 
 COVERS = (
-    "gshtui.hub.mcp_part",
-    "gshtui.hub.server_prompts",
+    "gshtui.hub.parts.mcp_part",
+    "gshtui.hub.parts.server_prompts",
     "gshtui.mcp_client.answer_outcome",
     "gshtui.mcp_client.consents",
     "gshtui.mcp_client.sdk_session",

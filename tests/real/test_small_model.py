@@ -31,7 +31,7 @@ COVERS = (
     "gshtui.agents.commands.brief_command",
     "gshtui.agents.commands.provider_command",
     "gshtui.calls.call_summary",
-    "gshtui.hub.session_titles",
+    "gshtui.hub.parts.session_titles",
 )
 AMY = Principal("person", "amy")
 

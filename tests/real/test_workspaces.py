@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.events.hub_events import HubStopped
-from gshtui.hub import workspaces
 from gshtui.hub.composition import build_hub
+from gshtui.hub.faces import workspaces
+from gshtui.hub.faces.workspaces import Workspaces
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
-from gshtui.hub.workspaces import Workspaces
 from gshtui.settings.loader import load
 from gshtui.store.sessions.session_calls import ListSessions
 

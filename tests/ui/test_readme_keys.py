@@ -61,7 +61,7 @@ from gshtui.fleet.core.agent_calls import (
 )
 from gshtui.fleet.core.agent_states import AgentState
 from gshtui.guard.approval.question_text import question_parts
-from gshtui.hub.replay_player import ReplayPlayer, recording
+from gshtui.hub.replay.replay_player import ReplayPlayer, recording
 from gshtui.providers.model_command import ChangeModel, ModelList
 from gshtui.settings.loader import load
 from gshtui.store.tables.session_table import SessionInfo

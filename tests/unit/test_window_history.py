@@ -16,7 +16,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.hub_events import HubStarted, Noticed
 from gshtui.bus.events.session_events import SessionOpened, SessionTitled
 from gshtui.bus.messages import Message, Text
-from gshtui.hub.window_history import WindowHistory
+from gshtui.hub.faces.window_history import WindowHistory
 
 
 def told(*events: Event) -> list[Event]:

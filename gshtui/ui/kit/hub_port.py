@@ -75,7 +75,7 @@ class Stored(Protocol):
 
 
 class HubPort(Protocol):
-    """What a window asks of its hub, in this process or another (`gshtui.hub.window_hub.WindowHub`)."""
+    """What a window asks of its hub, in this process or another (`gshtui.hub.faces.window_hub.WindowHub`)."""
 
     @property
     def bus(self) -> Bus: ...

@@ -50,7 +50,7 @@ async def make_hub(opening: OpenRequest, dial: HubDial | None = None) -> HubPort
             return link
     await asyncio.to_thread(import_module, "gshtui.hub.composition")  # it takes longer than all the rest
     from gshtui.hub.composition import build_hub
-    from gshtui.hub.window_hub import WindowHub, window_options
+    from gshtui.hub.faces.window_hub import WindowHub, window_options
 
     return WindowHub(build_hub(window_options(asked, loaded)))
 

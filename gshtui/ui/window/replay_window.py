@@ -20,8 +20,8 @@ from gshtui.ui.window.app import Workbench, run
 
 if TYPE_CHECKING:
     from gshtui.bus.messages import Message
-    from gshtui.hub.replay_hub import ReplayHub
-    from gshtui.hub.replay_player import ReplayPlayer
+    from gshtui.hub.replay.replay_hub import ReplayHub
+    from gshtui.hub.replay.replay_player import ReplayPlayer
 
 _STEP = 5.0
 """Seconds of a step forward or back."""
@@ -133,7 +133,7 @@ class ReplayWindow(Workbench):
         """The prompt that the person left the replay to change."""
 
         async def make(opening: OpenRequest) -> HubPort:
-            from gshtui.hub.replay_hub import ReplayHub
+            from gshtui.hub.replay.replay_hub import ReplayHub
             from gshtui.settings.loader import load
             from gshtui.ui.window.tour import TOUR, tour
 

@@ -51,7 +51,7 @@ def make_service(hub: Hub, store: Store) -> WorkflowService:
 
 def _parts(hub: Hub, store: Store, run: str, cwd: Path, lend: LendTerminal | None) -> RunParts:
     from gshtui.agents.toolbox import Toolbox, WorkDirs
-    from gshtui.hub.step_agents import HubAgents
+    from gshtui.hub.parts.step_agents import HubAgents
     from gshtui.settings.paths import project_root
     from gshtui.workflows.step_process import KEPT, StepPlace, StepSandbox
     from gshtui.workflows.tool_step import StepTools

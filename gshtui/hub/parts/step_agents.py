@@ -41,8 +41,8 @@ from gshtui.fleet.native.permissions import permitted_registry
 from gshtui.fleet.native.spec import ToolLimit
 from gshtui.guard.approval.gate import Call
 from gshtui.guard.modes import inherited
-from gshtui.hub.agents_part import surroundings
 from gshtui.hub.hub import Hub
+from gshtui.hub.parts.agents_part import surroundings
 from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import OFFLINE
 from gshtui.system.ids import new_id

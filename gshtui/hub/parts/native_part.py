@@ -29,14 +29,14 @@ from gshtui.fleet.mail.outbox import Addresses, MailOutbox
 from gshtui.fleet.native.permissions import is_permitted, permitted_registry, spending_limit, unknown_tools
 from gshtui.fleet.native.spec import Spec, SpecError, with_mode
 from gshtui.fleet.terminal_tools.commands import terminal_targets
-from gshtui.hub.agents_part import checkpoints_of, memory_of, open_roster, read_skills_section, surroundings
 from gshtui.hub.call_contexts import IN_CALL, CallContexts
-from gshtui.hub.courier import BuildHub, own_delivery
-from gshtui.hub.hook_part import watch_hooks
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import ACP_PARTS, NATIVE_PARTS, HubOptions
 from gshtui.hub.native_agent import NativeAgent
-from gshtui.hub.remote_part import instructions_from
+from gshtui.hub.parts.agents_part import checkpoints_of, memory_of, open_roster, read_skills_section, surroundings
+from gshtui.hub.parts.courier import BuildHub, own_delivery
+from gshtui.hub.parts.hook_part import watch_hooks
+from gshtui.hub.parts.remote_part import instructions_from
 from gshtui.hub.virtual_files import mount_calls
 from gshtui.providers.port import ProviderError
 from gshtui.settings.loader import Loaded

@@ -38,10 +38,10 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
+from gshtui.hub.faces.local_commands import LocalCommands
+from gshtui.hub.faces.surroundings import other_place
+from gshtui.hub.faces.workspaces import WorkspaceError, Workspaces
 from gshtui.hub.hub import Hub
-from gshtui.hub.local_commands import LocalCommands
-from gshtui.hub.surroundings import other_place
-from gshtui.hub.workspaces import WorkspaceError, Workspaces
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine

@@ -20,7 +20,7 @@ from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:
     from gshtui.agents.agent import Agent
-    from gshtui.hub.courier import BuildHub
+    from gshtui.hub.parts.courier import BuildHub
 
 _PARTS = ALL_PARTS - {"socket"}
 
@@ -64,7 +64,7 @@ async def _options(hub: Hub, agent: str) -> HubOptions | None:
 def _native_options(data: Path, agent: str) -> HubOptions | None:
     from gshtui.fleet.native.spec import SpecError, read_spec, spec_path
     from gshtui.hub.native_agent import NativeAgent
-    from gshtui.hub.native_part import native_options
+    from gshtui.hub.parts.native_part import native_options
     from gshtui.settings.loader import load
 
     try:

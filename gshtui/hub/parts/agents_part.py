@@ -27,10 +27,10 @@ from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.context.assembly.system_section import mode_section, system_sections
 from gshtui.context.log.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
-from gshtui.hub.hook_part import agent_hooks, watch_hooks
 from gshtui.hub.hub import Hub
 from gshtui.hub.named_texts import named_texts
 from gshtui.hub.part_lifecycle import MissingPart
+from gshtui.hub.parts.hook_part import agent_hooks, watch_hooks
 from gshtui.providers.port import ProviderError
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.tables.memory_table import MemoryNote
@@ -123,7 +123,7 @@ def open_roster(hub: Hub) -> LocalRoster:
         writer = DraftWriter(hub.bus, hub.store, lambda agent: any(one.name == agent for one in roster))
         hub.parts.stops_with("drafts", writer.close)
         if hub.settings.agent.small_model:
-            from gshtui.hub.session_titles import SessionTitles
+            from gshtui.hub.parts.session_titles import SessionTitles
 
             titles = SessionTitles(
                 hub.bus, hub.store, hub.small_model.ask, lambda agent: any(one.name == agent for one in roster)

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from gshtui.bus.agent_data import GuardMode, Respondent
-from gshtui.hub.large_input import Large
+from gshtui.hub.faces.large_input import Large
 
 WIND_DOWN = 10.0
 """Seconds that an interrupted turn has to record what it has so far."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gshtui.agents.prompts.commands import PromptCommands
     from gshtui.agents.prompts.prompt_expansion import PromptToolAnswer
     from gshtui.commands.registry import AnyCommand
-    from gshtui.hub.server_prompts import ServerPrompts
+    from gshtui.hub.parts.server_prompts import ServerPrompts
 
 
 def offer_prompts(hub: Hub) -> None:
@@ -49,7 +49,7 @@ def _servers(hub: Hub) -> list[ServerPrompts]:
     """The servers that may have prompts; none is started."""
     if not hub.has_mcp_servers:
         return []
-    from gshtui.hub.server_prompts import ServerPrompts
+    from gshtui.hub.parts.server_prompts import ServerPrompts
 
     servers = hub.mcp_servers()
     servers.on_prompts = hub.read_prompts

@@ -156,7 +156,7 @@ class NativeRun:
         await asyncio.to_thread(_load)
         from gshtui.hub.composition import build_hub
         from gshtui.hub.native_agent import NativeAgent
-        from gshtui.hub.native_part import native_options
+        from gshtui.hub.parts.native_part import native_options
         from gshtui.settings.loader import load
 
         if not await asyncio.to_thread(Path(spec.cwd).is_dir):
@@ -166,7 +166,7 @@ class NativeRun:
         native = self._native = NativeAgent(spec, lambda: bool(self._link.hub))
         hub = self._hub = build_hub(native_options(native, loaded), bus, self._host)
         if spec.place and not spec.request.acp:
-            from gshtui.hub.remote_part import connect_tools
+            from gshtui.hub.parts.remote_part import connect_tools
 
             if failed := await self._connected_to(partial(connect_tools, hub, native), "tools"):
                 return self._give_up(failed)
@@ -326,7 +326,7 @@ class _Relay:
 
 def _load() -> None:
     """Import what the agent needs, which takes long."""
-    for name in ("gshtui.hub.composition", "gshtui.hub.native_part"):
+    for name in ("gshtui.hub.composition", "gshtui.hub.parts.native_part"):
         import_module(name)
     from gshtui.hub.command_offers import load_rooms
 

@@ -15,10 +15,10 @@ from gshtui.bus.events.agent_events import PromptSubmitted, PromptWithdrawn, Tur
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.context.log.ports import Contribute, Contribution
+from gshtui.hub.faces.large_input import PART, read_in_parts, summarise
+from gshtui.hub.faces.turn_request import WIND_DOWN, TurnEnd, TurnFace, TurnRequest
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
-from gshtui.hub.large_input import PART, read_in_parts, summarise
-from gshtui.hub.turn_request import WIND_DOWN, TurnEnd, TurnFace, TurnRequest
 from gshtui.settings.loader import Loaded
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.expected_error import ExpectedError

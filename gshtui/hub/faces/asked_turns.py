@@ -21,10 +21,10 @@ from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered
+from gshtui.hub.faces.surroundings import difference
+from gshtui.hub.faces.turn import PromptTurn
+from gshtui.hub.faces.turn_request import TurnEnd, TurnSubmission
 from gshtui.hub.hub import Hub
-from gshtui.hub.surroundings import difference
-from gshtui.hub.turn import PromptTurn
-from gshtui.hub.turn_request import TurnEnd, TurnSubmission
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine

@@ -23,10 +23,10 @@ from gshtui.bus.event import Event
 from gshtui.client.pane_protocol import INTENTS, PaneOpening
 from gshtui.client.window_protocol import plain_error
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
-from gshtui.hub.face_outbox import FaceOutbox
+from gshtui.hub.faces.face_outbox import FaceOutbox
+from gshtui.hub.faces.native_run import NativeRun
+from gshtui.hub.faces.surroundings import difference
 from gshtui.hub.hub import Hub
-from gshtui.hub.native_run import NativeRun
-from gshtui.hub.surroundings import difference
 from gshtui.settings.loader import load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine

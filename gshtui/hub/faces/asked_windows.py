@@ -28,11 +28,11 @@ from gshtui.client.window_protocol import CALLS, WindowOpening, may_publish, pla
 from gshtui.commands.declaration import Question
 from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT
 from gshtui.guard.approval.question_text import asked_words
-from gshtui.hub.face_outbox import FaceOutbox
+from gshtui.hub.faces.face_outbox import FaceOutbox
+from gshtui.hub.faces.surroundings import difference
+from gshtui.hub.faces.window_history import WindowHistory
+from gshtui.hub.faces.window_hub import WindowHub, window_options
 from gshtui.hub.hub import Hub
-from gshtui.hub.surroundings import difference
-from gshtui.hub.window_history import WindowHistory
-from gshtui.hub.window_hub import WindowHub, window_options
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine

@@ -51,7 +51,7 @@ async def start_fleet(hub: Hub) -> None:
         hub.relay.sessions_here = lambda: {agent.home for agent in hub.roster or ()}
     await fleet.start()
     if hub.options.keeper:
-        from gshtui.hub.keeper_notices import KeeperNotices
+        from gshtui.hub.parts.keeper_notices import KeeperNotices
 
         notices = KeeperNotices(hub, fleet)  # before anybody is looked at: what is new since the last keeper, it tells
         hub.call_person = notices.call
@@ -61,7 +61,7 @@ async def start_fleet(hub: Hub) -> None:
         hub.parts.stops_with("calls", maker.calls.stop)
         await maker.calls.start(shown=not (hub.options.visiting or hub.options.keeper))
     if not hub.options.keeper and hub.host is None and hub.settings.hub.keep == "auto":
-        from gshtui.hub.keeper_watch import KeeperWatch
+        from gshtui.hub.parts.keeper_watch import KeeperWatch
 
         watch = KeeperWatch(hub, hub.store)
         hub.parts.stops_with("keeper", watch.stop)
@@ -155,7 +155,7 @@ class _FleetMaker:
         )
         hub.parts.stops_with("mail", mail.stop)
         if hub.fleet is not None and not hub.options.keeper:
-            from gshtui.hub.named_agents import NamedAgents
+            from gshtui.hub.parts.named_agents import NamedAgents
 
             mail.outbox.addresses.start_named = NamedAgents(hub.settings, hub.environ, hub.fleet, self._store).start
         return mail

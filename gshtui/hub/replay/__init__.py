@@ -1,0 +1,1 @@
+"""A recorded conversation, played to a window as if it happened."""
