@@ -17,10 +17,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gshtui.bus.messages import Thinking, ToolResult
+from gshtui.headless.diagnosis import examine_providers
 from gshtui.providers.adapters import claude_clouds
 from gshtui.providers.port import Provider, ProviderError, Retrying
 from gshtui.providers.selection import choose_model, usable
 from gshtui.providers.wire.request_hash import was_sent
+from gshtui.settings.loader import Loaded
 from gshtui.settings.model import Settings
 from tests.kit.loopback.clouds import AzureSpeech, BedrockSpeech, VertexClaudeSpeech, VertexGeminiSpeech
 from tests.kit.loopback.openai_chat import ChatSpeech
@@ -37,6 +39,8 @@ COVERS = (
 
 ANSWER: Answer = [Think("Hm."), Say("Größe 😀"), Call("read", {"path": "ä b.py"})]
 NOBODY = {"OLLAMA_HOST": "127.0.0.1:1"}
+NO_CLOUD = {"AWS_EC2_METADATA_DISABLED": "true", "NO_GCE_CHECK": "true"}
+"""The vendors' libraries ask no machine of a cloud."""
 AWS = {"AWS_ACCESS_KEY_ID": "AKIDLOOP", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "session"}
 
 
@@ -239,6 +243,38 @@ async def refused(environ: dict[str, str], model: str, *, provider: str = "") ->
         return await _first_failure(choice.provider, choice.model)
     finally:
         await choice.provider.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "environ", "status", "said"),
+    [
+        ("bedrock", {**AWS, "AWS_REGION": "eu-x-1"}, "ok", ""),
+        ("bedrock", AWS, "missing", "no AWS region is set"),
+        ("bedrock", {"AWS_REGION": "x", "AWS_PROFILE": "gone"}, "missing", "config profile (gone) could not be found"),
+        (
+            "vertex",
+            {"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "x"},
+            "missing",
+            "credentials were not found",
+        ),
+        ("vertex", {"GOOGLE_APPLICATION_CREDENTIALS": "ACCOUNT", "GOOGLE_CLOUD_LOCATION": "x"}, "ok", ""),
+        ("azure", {"AZURE_OPENAI_API_KEY": "k"}, "missing", "AZURE_OPENAI_ENDPOINT"),
+        ("azure", {"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_ENDPOINT": "https://x.example"}, "ok", ""),
+        ("openrouter", {"OPENROUTER_API_KEY": "k"}, "ok", "OPENROUTER_API_KEY is set"),
+    ],
+)
+async def test_the_doctor_says_what_a_cloud_still_needs(
+    name: str, environ: dict[str, str], status: str, said: str, account: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the vendors' own libraries, and without asking a cloud; a cloud that nobody set up is not named."""
+    environ = {key: account if value == "ACCOUNT" else value for key, value in environ.items()}
+    for key, value in {**NO_CLOUD, **environ}.items():
+        monkeypatch.setenv(key, value)
+    configured = Loaded(Settings.model_validate({"providers": {name: {}}}))
+    found = {one.name: one for one in await examine_providers(configured, {**NOBODY, **environ})}
+    assert (found[name].status, said in found[name].detail) == (status, True), found[name]
+    assert bool(found[name].fix) == (status == "missing")
+    assert {"bedrock", "vertex", "azure", "openrouter"} & {*found} == {name}
 
 
 async def test_what_is_missing_is_said_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,10 @@ class Bedrock:
 
         place, cloud = self._place, self._place.cloud
         profile = cloud.profile or None
-        region = cloud.region or boto3.Session(profile_name=profile).region_name
+        region = cloud.region
+        if profile or not region:  # a profile that is not there is told now, not by the first request
+            of_profile = boto3.Session(profile_name=profile).region_name
+            region = region or of_profile
         if not region:
             raise ValueError("no AWS region is set")
         # Without a key and credentials, the SDK would take those of this process, which need not be the person's.
