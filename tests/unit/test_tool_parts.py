@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gshtui.commands.declaration import Assessment
 from gshtui.guard.policy.sensitive_paths import HOME_SECRETS, guarded, secret, starts_things
-from gshtui.guard.sandbox.sandbox import ProjectSandbox
+from gshtui.guard.sandbox.sandbox import MOVED, ProjectSandbox
 from gshtui.guard.secrets.child_environment import agent_environment, command_environment
 from gshtui.text.glob_pattern import PatternError, compile_glob, fixed_part
 from gshtui.text.unified_diff import count_changes, make_diff
@@ -211,6 +211,7 @@ def test_secrets_by_their_path(path: str) -> None:
         *(".config/containers/auth.json", ".local/share/kwalletd/x", ".config/git/credentials", ".m2/settings.xml"),
         *(".config/uv/credentials/x", ".cache/huggingface/token", ".config/github-copilot/apps.json", ".ssh/config"),
         *(".config/hcloud/cli.toml", ".config/glab-cli/config.yml", ".gradle/gradle.properties", ".netrc"),
+        *(".config/gcloud/credentials.db", ".azure/msal_token_cache.json", ".kube/config", ".oci/config"),
         *(".config/pypoetry/auth.toml", ".docker/config.json", ".terraform.d/credentials.tfrc.json", ".aws/config"),
     ],
 )
@@ -229,6 +230,21 @@ def test_a_homes_secrets_are_asked_about_and_hidden_in_a_sandbox(
     options = ProjectSandbox("/usr/bin/bwrap", project, tmp_path / "kept").options()
     covered = {Path(place) for what, place in pairwise(options) if what in ("--tmpfs", "/dev/null")}
     assert not covered.isdisjoint((file, *file.parents[: len(file.relative_to(home).parts) - 1])), "hidden"
+
+
+@pytest.mark.parametrize("variable", MOVED)
+def test_a_sandbox_hides_what_is_kept_elsewhere(variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gshtui.guard.sandbox.sandbox.EMPTY", ())
+    places = [tmp_path / "clouds" / "a", tmp_path / "clouds" / "b"]
+    for place in places:
+        place.mkdir(parents=True)
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.setenv(variable, f"{places[0]}:/nowhere:{places[1]}:/")
+    options = ProjectSandbox("/usr/bin/bwrap", project, tmp_path / "kept").options()
+    covered = {Path(place) for what, place in pairwise(options) if what in ("--tmpfs", "/dev/null")}
+    assert covered >= set(places)
+    assert Path("/") not in covered
 
 
 def test_no_list_of_secrets_knows_what_the_other_does_not() -> None:

@@ -44,8 +44,12 @@ _SECRETS = (
     *(".claude", ".claude.json", ".codex", ".gemini", ".local/share/opencode"),
 )
 """What no command sees of its homes, if it is there; more is asked about by `guard/policy/sensitive_paths.py`."""
-_MOVED = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
-"""Variables by which people keep such a folder elsewhere."""
+MOVED = (
+    *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "CLOUDSDK_CONFIG"),
+    *("GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CONFIG_DIR", "KUBECONFIG", "GNUPGHOME", "DOCKER_CONFIG"),
+    *("PASSWORD_STORE_DIR", "PGPASSFILE", "NETRC", "NPM_CONFIG_USERCONFIG", "BOTO_CONFIG"),
+)
+"""Variables by which people keep such a file or folder elsewhere; some name several, with colons between."""
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
 """For our scripts in it. Not that of an environment, which may be in a folder of which the sandbox has its own."""
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))
@@ -291,7 +295,8 @@ class ProjectSandbox:
     def _hidden(self) -> list[Path]:
         # Texts, not paths: this is done before each command, and of what a home might have it has little.
         wanted = [f"{home}/{name}" for home in homes() for name in _SECRETS]
-        wanted += [folder for name in _MOVED if (folder := caller_environ().get(name, "")).startswith("/")]
+        moved = (place for name in MOVED for place in caller_environ().get(name, "").split(":"))
+        wanted += [place for place in moved if place.startswith("/") and place.strip("/")]
         found = [Path(name) for name in wanted if os.path.lexists(name)]
         if self.view is not None:  # what it may read in its project is the policy's to say
             found = [path for path in found if not path.is_relative_to(self.project) or sensitive_paths.secret(path)]
