@@ -33,7 +33,7 @@ from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.mcp_client import mcp_calls as calls
 from gshtui.mcp_client import server_outcomes as outcomes
-from gshtui.mcp_client.configured_servers import configured_servers
+from gshtui.mcp_client.configured_servers import configured_servers, untrusted_files
 from gshtui.mcp_client.consents import agree, is_agreed
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import ToolCaller
@@ -290,7 +290,8 @@ class _Handlers:
 
     async def list(self, _invocation: Invocation, _wanted: calls.ListServers) -> calls.ServerList:
         definitions = await self._definitions()
-        return calls.ServerList(tuple([await self._row(one) for one in definitions.values()]))
+        untrusted = await asyncio.to_thread(untrusted_files, self._loaded.again().project)
+        return calls.ServerList(tuple([await self._row(one) for one in definitions.values()]), untrusted)
 
     async def show(self, _invocation: Invocation, wanted: calls.ShowServer) -> calls.ServerDetails:
         definition = await self._definition(wanted.name)
@@ -488,7 +489,9 @@ class _Handlers:
         for one in waiting if self._servers is not None else ():
             await self._pool().note_accepted(one.name)
         names = ", ".join(one.name for one in waiting)
-        return calls.ServerAnswer("", f"Agents may use {names}." if names else "No server of another program waits.")
+        untrusted = await asyncio.to_thread(untrusted_files, self._loaded.again().project)
+        done = f"Agents may use {names}." if names else "" if untrusted else "No server of another program waits."
+        return calls.ServerAnswer("", " ".join(part for part in (done, outcomes.left_out(untrusted)) if part))
 
     async def restart(self, _invocation: Invocation, wanted: calls.RestartServer) -> calls.ServerAnswer:
         pool = self._pool()

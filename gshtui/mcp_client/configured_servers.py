@@ -56,6 +56,24 @@ def _of_programs(project: Path, taken: Collection[str]) -> list[ServerDefinition
     return made
 
 
+def untrusted_files(project: Path) -> tuple[str, ...]:
+    """The project's files that name servers and do not count, since nobody has trusted them as they are."""
+    home = paths.home()
+    if not has_server_files(home, project):
+        return ()
+    from gshtui.mcp_client.import_sources import found_servers
+
+    refused: dict[str, None] = {}
+
+    def may_read(file: Path) -> bool:
+        if not (obeyed := _is_obeyed(file, project)):
+            refused[str(file.relative_to(project))] = None
+        return obeyed
+
+    found_servers("all", home, project, may_read=may_read)
+    return tuple(refused)
+
+
 def _is_obeyed(file: Path, project: Path) -> bool:
     """Whether another program's file counts: a person's own does, a project's once it is trusted as it is."""
     if project == paths.home() or not file.is_relative_to(project):

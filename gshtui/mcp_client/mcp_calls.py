@@ -70,6 +70,8 @@ class ServerList:
     """The configured servers."""
 
     rows: tuple[ServerRow, ...]
+    untrusted: tuple[str, ...] = ()
+    """The project's files whose servers do not count until somebody trusts them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gshtui.commands.declaration import Invocation, Outcome
@@ -16,11 +17,10 @@ _TOOLS_SHOWN = 200
 
 def render_list(_invocation: Invocation, found: calls.ServerList) -> Outcome:
     data = [_row_data(row) for row in found.rows]
+    left = left_out(found.untrusted)
     if not found.rows:
-        return Outcome(
-            data,
-            "There are no MCP servers. `mcp add NAME COMMAND…` adds one, and `mcp import` those of other programs.",
-        )
+        none = "There are no MCP servers. `mcp add NAME COMMAND…` adds one, and `mcp import` those of other programs."
+        return Outcome(data, left or none)
     rows = [
         (
             row.definition.name,
@@ -32,7 +32,18 @@ def render_list(_invocation: Invocation, found: calls.ServerList) -> Outcome:
         for row in found.rows
     ]
     table = markdown_table.table(("name", "state", "tools", "from", "command or address"), rows)
-    return Outcome(data, table, plain=markdown_table.bare_columns(table))
+    if not left:
+        return Outcome(data, table, plain=markdown_table.bare_columns(table))
+    in_a_shell = left.replace("`config", "`gsh-tui config")
+    return Outcome(data, f"{table}\n\n{left}", plain=f"{markdown_table.bare_columns(table)}\n\n{in_a_shell}")
+
+
+def left_out(files: Sequence[str]) -> str:
+    """That servers of the project's files do not count yet, as a sentence; empty: none."""
+    if not files:
+        return ""
+    names = ", ".join(one_line(literal(file), 60) for file in files)
+    return f"The servers of {names} count once you trust this folder: `config trust`."
 
 
 def render_registry(_invocation: Invocation, found: calls.RegistryList) -> Outcome:

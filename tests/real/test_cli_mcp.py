@@ -150,10 +150,13 @@ def test_servers_of_other_programs_are_used_where_they_are(tmp_path: Path, home:
         return {row["name"]: row["status"] for row in run_gsh("mcp", "ls", "--json", cwd=project).json}
 
     assert listed() == {"kit": "not accepted"}, "nobody trusts the project's file"
+    untrusted = "The servers of .mcp.json count once you trust this folder: `gsh-tui config trust`."
+    assert untrusted in run_gsh("mcp", "ls", cwd=project).out
     ran = run_gsh("prompt", "--provider", "offline", "hi", cwd=project)
     assert (ran.code, ran.err) == (0, ""), "what waits asks nothing and costs nothing"
     trust.trust(project, None)
     assert listed() == {"kit": "not accepted", "theirs": "not accepted"}
+    assert untrusted not in run_gsh("mcp", "ls", cwd=project).out
     asked = run_gsh("mcp", "accept", cwd=project)
     assert asked.code == 4 and "theirs, from" in asked.err and str(brought) in asked.err and "touch ran" in asked.err
     assert key not in asked.err and "${KIT_TOKEN}" in asked.err
@@ -167,6 +170,7 @@ def test_servers_of_other_programs_are_used_where_they_are(tmp_path: Path, home:
     assert tried.json[0]["ok"] is True, tried.out
     brought.write_text(json.dumps({"mcpServers": {"theirs": {"command": "touch", "args": ["evil"]}}}), "utf-8")
     assert set(listed()) == {"kit"}, "it has changed since it was trusted"
+    assert run_gsh("mcp", "accept", cwd=project).out.strip() == untrusted
     trust.trust(project, None)
     assert listed()["theirs"] == "not accepted", "trusted, but another command"
     assert key not in run_gsh("mcp", "show", "kit", "--json", cwd=project).out
