@@ -53,6 +53,18 @@ MEANT = {
     "undo": "rewind",
     "apply": "worktree finish",
     "hosts": "host ls",
+    "new": "--new",
+    "continue": "--continue",
+    "memory": "run memory",
+    "theme": "config set ui.theme",
+    "themes": "config set ui.theme",
+    "bug": "report",
+    "feedback": "report",
+    "personas": "run personas",
+    "subagents": "run personas",
+    "trust": "config trust",
+    "tokens": "usage",
+    "clear": "--new",
 }
 """What a first word is called here; empty: nothing, since it is the window."""
 OPTIONS = {
@@ -72,6 +84,20 @@ OPTIONS = {
     "--fork-session": "`fork`",
     "--command": "`--prompt NAME`, for one that you keep",
     "--format": "--output-format",
+    "--append-system-prompt": "a persona, `--agent NAME`, or AGENTS.md",
+    "--system-prompt": "a persona, `--agent NAME`",
+    "--add-dir": "a path in the prompt; what lies outside the folder is asked about",
+    "--input-format": "standard input, a prompt each time, with `--session ID`",
+    "--cd": "`cd FOLDER` first",
+    "-C": "`cd FOLDER` first",
+    "-s": "--mode auto",
+    "-a": "--mode",
+    "--output-last-message": "`> FILE`: the answer alone goes to standard output",
+    "-o": "`> FILE`: the answer alone goes to standard output",
+    "--disallowedTools": "a rule in `guard rules`",
+    "--disallowed-tools": "a rule in `guard rules`",
+    "--settings": "--set KEY=VALUE",
+    "-i": "@FILE in the prompt",
     "--file": "@FILE in the prompt",
     "--image": "@FILE in the prompt",
 }
@@ -89,12 +115,23 @@ def our_words(arguments: list[str]) -> list[str]:
     if not rest and first in _BARE:
         return _BARE[first]
     if first == "exec":
-        # Those who write so read Codex's lines.
+        # Those who write so read Codex's lines. Any folder is good here.
         lines = ["--output-format=codex" if word in ("--json", "--experimental-json") else word for word in rest]
-        return ["prompt", *lines]
+        return ["prompt", *_resumed([word for word in lines if word != "--skip-git-repo-check"])]
     if first in _TAKEN:
         return [*_TAKEN[first], *rest]
     return _printed(arguments)
+
+
+def _resumed(words: list[str]) -> list[str]:
+    """`exec resume --last TEXT` and `exec resume ID TEXT` go on in a conversation."""
+    at = next((n for n, word in enumerate(words) if not word.startswith("-") and words[n - 1] not in _WITH_VALUE), -1)
+    if at < 0 or words[at] != "resume" or not (after := words[at + 1 :]):
+        return words
+    last = [word for word in after if word != "--last"]
+    if len(last) < len(after):
+        return [*words[:at], "--session", "latest", *last]
+    return [*words[:at], "--session", *after]
 
 
 def _printed(arguments: list[str]) -> list[str]:

@@ -23,6 +23,12 @@ from gshtui.cli.root import root, run
         ("exec hi", "prompt hi"),
         ("exec --json hi", "prompt --output-format=codex hi"),
         ("exec -m sonnet hi", "prompt -m sonnet hi"),
+        ("exec --skip-git-repo-check hi", "prompt hi"),
+        ("exec resume --last hi", "prompt --session latest hi"),
+        ("exec resume 12 hi", "prompt --session 12 hi"),
+        ("exec --json resume --last hi", "prompt --output-format=codex --session latest hi"),
+        ("exec -m resume hi", "prompt -m resume hi"),
+        ("exec resume", "prompt resume"),
         ("resume", "session resume latest"),
         ("resume --last", "session resume latest"),
         ("resume 12", "session resume 12"),
@@ -47,6 +53,9 @@ def test_what_a_wrong_word_names_is_there() -> None:
         assert word not in command_words(), word
         words = ours.split()
         found: click.Command = root
+        if ours.startswith("-"):
+            assert ours in {name for option in root.params for name in option.opts}, (word, ours)
+            continue
         while words and isinstance(found, click.Group):
             sub = found.get_command(click.Context(found), words.pop(0))
             assert sub is not None or ours.startswith("exec"), (word, ours)
@@ -68,6 +77,14 @@ def test_what_a_wrong_word_names_is_there() -> None:
         ("chat", "`gsh-tui`"),
         ("auth", "gsh-tui login"),
         ("modles", "models"),
+        ("new", "`gsh-tui --new`"),
+        ("memory", "gsh-tui run memory"),
+        ("feedback", "gsh-tui report"),
+        ("prompt -C /tmp hi", "`cd FOLDER`"),
+        ("prompt -s read-only hi", "--mode auto"),
+        ("prompt -o out hi", "`> FILE`"),
+        ("prompt hi --append-system-prompt x", "--agent NAME"),
+        ("prompt hi --add-dir /x", "asked about"),
         ("spawn x", "gsh-tui agent spawn"),
         ("kill 12", "gsh-tui agent kill"),
         ("config gte", "get"),
