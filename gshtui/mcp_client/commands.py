@@ -339,7 +339,7 @@ class _Handlers:
         try:
             found = await server_of(self._registry(), wanted.name)
         except McpError as error:
-            raise command_error(error) from error
+            raise _of_registry(error) from error
         return found.model_copy(update={"host": wanted.host, "writable": wanted.writable, "outside": wanted.outside})
 
     async def search(self, _invocation: Invocation, wanted: calls.SearchServers) -> calls.RegistryList:
@@ -348,7 +348,7 @@ class _Handlers:
         try:
             return calls.RegistryList(wanted.word, tuple(await search(self._registry(), wanted.word)))
         except McpError as error:
-            raise command_error(error) from error
+            raise _of_registry(error) from error
 
     def _registry(self) -> str:
         return self._loaded.again().settings.mcp.registry.rstrip("/")
@@ -661,3 +661,10 @@ def _all_exact(definitions: Iterable[ServerDefinition]) -> str:
 
 def _exact(definition: ServerDefinition, pins: ServerPins, agreed: bool) -> str:
     return " ".join(([] if agreed else [definition.digest]) + [pin.digest for pin in pins.changed])
+
+
+def _of_registry(error: McpError) -> CommandError:
+    from gshtui.mcp_client.server_registry import UnreachableError
+
+    data = {"kind": "unreachable"} if isinstance(error, UnreachableError) else None
+    return CommandError(error.message, hint=error.hint, data=data)

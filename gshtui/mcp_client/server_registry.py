@@ -139,6 +139,10 @@ def _tables(value: object) -> list[dict[str, Any]]:
     return [_table(one) for one in cast("list[object]", value)] if isinstance(value, list) else []
 
 
+class UnreachableError(McpError):
+    """The registry was not reached, which scripts tell from all else by the exit code."""
+
+
 async def _got(address: str) -> object:
     try:
         shown = one_line(plain(address), 200)
@@ -146,6 +150,6 @@ async def _got(address: str) -> object:
     except DownloadError as error:
         if error.status == 404:
             raise McpError("The registry has no server of this name.", "`mcp search WORD` finds some.") from error
-        raise McpError(f"The registry cannot be asked: {error.message}") from error
+        raise UnreachableError(f"The registry cannot be asked: {error.message}") from error
     except (ValueError, RecursionError) as error:
         raise McpError(f"The registry's answer is no JSON: {one_line(plain(str(error)), 200)}.") from error
