@@ -188,8 +188,12 @@ class ProgramCheck:
         """Wait until it is at rest. Where that is a guess for as long, the step works in part."""
         try:
             await self._until(
-                lambda: self._sure("idle") and not self._model.unanswered, "it did not come to rest", within
+                lambda: self._row.ended or (self._sure("idle") and not self._model.unanswered),
+                "it did not come to rest",
+                within,
             )
+            if self._row.ended:
+                raise _Fails(f"it has ended; {self._state()}")
         except _Fails:
             if self._model.unanswered or self._row.status not in ("idle", QUIET):
                 raise

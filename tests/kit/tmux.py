@@ -143,7 +143,8 @@ def block_loop(seconds: float) -> None:
     threading.Event().wait(seconds)
 
 
-_AT_ONCE, _PAUSE = 20, 0.005
+_AT_ONCE, _PAUSE, _PART, _LONGEST = 20, 0.005, 0.1, 0.1
+"""Looks without a pause; then the first pause, what part of the time so far it may grow to, and its end."""
 
 
 async def eventually(
@@ -152,10 +153,10 @@ async def eventually(
     """Look again and again until what is seen is right; gives it. Fails with the last that was seen.
 
     It lets others run in between: Linux can hold up the programs of other sessions (those in tmux) for ten seconds
-    while one never sleeps.
+    while one never sleeps. Looks grow rarer, since each takes from the machine that it waits for.
     """
     seen: list[T] = []
-    looks = 0
+    looks, began = 0, time.monotonic()
     try:
         async with asyncio.timeout(within):
             while True:
@@ -163,7 +164,8 @@ async def eventually(
                 if until(seen[0]):
                     return seen[0]
                 looks += 1
-                await asyncio.sleep(0 if looks < _AT_ONCE else _PAUSE)
+                pause = min(_LONGEST, max(_PAUSE, (time.monotonic() - began) * _PART))
+                await asyncio.sleep(0 if looks < _AT_ONCE else pause)
     except TimeoutError:
         pytest.fail(f"not within {within} s; last seen: {seen[0] if seen else 'nothing'!r}")
 

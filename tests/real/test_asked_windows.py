@@ -200,21 +200,23 @@ async def test_a_window_whose_connection_breaks_at_rest_may_write_again(
         assert len(server.requests) == 4
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        {"event": {"v": 2, "type": "AgentModeChanged", "agent": "main", "mode": "yolo"}},
-        {"id": 1, "do": "_hub", "with": {}},
-        {"id": 1, "do": "stop", "with": 3},
-        {"id": 1, "do": "call", "with": {"parameters": {"%": "os:system", "of": {"command": "true"}}}},
-        {"id": 1, "do": "run"},
-        {"nothing": True},
-    ],
+NO_WORDS: tuple[dict[str, Any], ...] = (
+    {"event": {"v": 2, "type": "AgentModeChanged", "agent": "main", "mode": "yolo"}},
+    {"id": 1_000_001, "do": "_hub", "with": {}},
+    {"id": 1_000_002, "do": "stop", "with": 3},
+    {"id": 1_000_003, "do": "call", "with": {"parameters": {"%": "os:system", "of": {"command": "true"}}}},
+    {"id": 1_000_004, "do": "run"},
+    {"nothing": True},
 )
-async def test_what_is_no_word_of_a_window_is_refused_and_the_rest_goes_on(project: Path, line: dict[str, Any]) -> None:
+
+
+async def test_what_is_no_word_of_a_window_is_refused_and_the_rest_goes_on(project: Path) -> None:
     async with window(project) as app:
-        link_of(app)._send(**line)
-        assert await link_of(app).split_line("help; agent ls") == ["help", "agent ls"]
+        before = link_of(app)
+        for line in NO_WORDS:
+            before._send(**line)
+            assert await before.split_line("help; agent ls") == ["help", "agent ls"], line
+        assert link_of(app) is before, "it did not hang up"
 
 
 ASKS = """
