@@ -1,5 +1,6 @@
 """A process that has loaded the program and forks for each command: no command pays for what it imports.
 
+It has run turns, too, in a home of its own: what the first one makes (schemas, patterns, decoders) is there in a fork.
 For tests that run many commands and look at what they do, not at how they start. A fork has its own environment,
 folder and standard streams, and is a whole process otherwise: it can be killed, and leaves nothing behind. What is
 asked of a process from outside (`ps`, `/proc/PID/environ`) is that of the process that it was forked from.
@@ -7,6 +8,7 @@ asked of a process from outside (`ps`, `/proc/PID/environ`) is that of the proce
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import gc
@@ -55,6 +57,14 @@ ROOMS = (
 """What commands load."""
 SDKS = ("anthropic._client", "openai.resources.responses", "gshtui.providers.adapters.anthropic")
 """What a request to most providers loads."""
+PRACTICE = (
+    ("prompt", "--json", "hello"),
+    ("run", "agent ls"),
+    ("run", "usage"),
+    ("session", "ls"),
+    ("run", "help", "help"),
+)
+"""Commands that the first of the forks has run before."""
 _LENGTH = 8
 """Digits in front of a request."""
 
@@ -423,10 +433,56 @@ def load(rooms: Sequence[str], more: Sequence[str]) -> None:
         importlib.import_module(name)
 
 
+def practise() -> None:
+    """Run commands and a turn with a tool, whose output nobody sees."""
+    from tests.kit.home import made_up_home
+    from tests.kit.loopback.apis import loopback, variables
+    from tests.kit.loopback.script import Call, Say
+
+    url, begun, ends = list[str](), threading.Event(), threading.Event()
+
+    async def answer() -> None:
+        async with loopback("anthropic", [[Call("bash", {"command": "true"})], [Say("Done.")]], repeat=True) as server:
+            url.append(server.url)
+            begun.set()
+            await asyncio.to_thread(ends.wait)
+
+    kept, before, argv = [os.dup(number) for number in range(3)], Path.cwd(), sys.argv
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    server = threading.Thread(target=asyncio.run, args=(answer(),))
+    server.start()
+    begun.wait()
+    try:
+        for standard in range(3):
+            os.dup2(nowhere, standard)
+        with made_up_home() as home:
+            os.chdir(home.path)
+            os.environ.update(variables("anthropic", url[0]))
+            module, _, name = PROGRAM.partition(":")
+            for words in PRACTICE:
+                sys.argv = ["gsh-tui", *words]
+                with contextlib.suppress(SystemExit):
+                    getattr(importlib.import_module(module), name)(list(words))
+    finally:
+        ends.set()
+        server.join()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.chdir(before)
+        sys.argv = argv
+        for standard, copy in enumerate(kept):
+            os.dup2(copy, standard)
+            os.close(copy)
+        os.close(nowhere)
+
+
 def serve_here(words: Sequence[str]) -> int:
     """Load what the words say, and fork for the requests that come on standard input."""
     rooms, *more = words
+    first = "gshtui" not in sys.modules
     load(rooms.split(",") if rooms else (), more)
+    if first and rooms:
+        practise()
     serve(socket.socket(fileno=os.dup(0)))
     return 0
 
