@@ -8,8 +8,9 @@ for each key: the question on the screen, and the key. Its questions differ in o
 choices; some pictures are dialogs without choices, some are none. Its profile is `PROFILE`; `q` ends it.
 
 With LOST it asks one question after the other, each until it is answered, ignores the first LOST keys of each, and
-reads nothing for SLOW seconds after it has painted one. With `list` its choices have no numbers: the arrows move a mark
-and Enter chooses, which is what LOG gets; with `astray` the mark moves two rows at once.
+reads nothing after it has painted one until the file SLOW is there (`0`: it reads at once). With `list` its choices
+have no numbers: the arrows move a mark and Enter chooses, which is what LOG gets; with `astray` the mark moves two rows
+at once.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ def picture(dice: random.Random, *, numbered: bool = True) -> tuple[str, str]:
 
 def main() -> None:
     log, dice = Path(sys.argv[1]), random.Random(int(sys.argv[2]))
-    stays, lost, slow = len(sys.argv) > 3, 0, float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
+    stays, lost = len(sys.argv) > 3, 0
+    slow = sys.argv[4] if len(sys.argv) > 4 else "0"
     kind = sys.argv[5] if len(sys.argv) > 5 else ""
     mark = 0
     before = termios.tcgetattr(0)
@@ -90,7 +92,8 @@ def main() -> None:
                 lost = int(sys.argv[3]) if stays else 0
                 os.write(1, f"\x1b[H\x1b[2J{screen}\x1b[6n".encode())
                 drawn = False
-                select.select([], [], [], slow)
+                while slow != "0" and not Path(slow).exists():
+                    select.select([], [], [], 0.05)
             ready, _, _ = select.select([0], [], [], dice.choice((0.001, 0.004, 0.02, 0.05, 0.3, 0.6)))
             if not ready:
                 drawn = not unread and shown == coming and not stays

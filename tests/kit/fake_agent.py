@@ -183,6 +183,7 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.0, help="seconds until it is ready")
     parser.add_argument("--swallow", type=float, default=0.0, help="seconds after a paste in which Enter is lost")
     parser.add_argument("--work", type=float, default=0.5, help="seconds that an answer takes")
+    parser.add_argument("--go", default="", help="an answer takes until this file is there, too")
     parser.add_argument("--deaf", action="store_true", help="never take an Enter")
     parser.add_argument("--ignore", type=int, default=0, help="Enters behind a text that do nothing")
     parser.add_argument("--stall", default="", help="nothing is read after the first paste until this file is there")
@@ -217,6 +218,9 @@ def main() -> None:
                     break
             elif fake.back_at:
                 fake.put_back()
+            elif fake.until and options.go and not Path(options.go).exists():
+                fake.until = time.monotonic() + _STALLED_LOOK
+                continue
             elif fake.until:
                 fake.answer()
             fake.draw()

@@ -20,6 +20,7 @@ from textual.app import App
 from textual.widgets import Input, TextArea
 
 from tests.kit.legibility import unreadable
+from tests.kit.storms import FULL
 from tests.kit.svg_tour import without_web_font
 
 ROOT = Path(__file__).parent.parent.parent
@@ -33,12 +34,13 @@ def screens(*states: str, light: Collection[str] | bool = ()) -> pytest.MarkDeco
 
     Args:
         light: the states (`True`: all, or the test without states) whose colours carry meaning: small in light as well.
-            The others are drawn in light, too, but kept in no picture: there their words must be readable.
+            The others are kept in no picture there; with all storms they are drawn, and their words must be readable.
     """
 
     def variants(state: str) -> list[tuple[str, tuple[int, int]]]:
         in_light = light if isinstance(light, bool) else state in light
-        return [("dark", _SMALL), ("dark", _LARGE), ("light" if in_light else _UNKEPT, _SMALL)]
+        third = ["light"] if in_light else [_UNKEPT] if FULL else []
+        return [("dark", _SMALL), ("dark", _LARGE), *((theme, _SMALL) for theme in third)]
 
     return pytest.mark.parametrize(
         ("state", "theme", "size") if states else ("theme", "size"),

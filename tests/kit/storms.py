@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 FULL = os.environ.get("GSH_TEST_STORMS") == "full"
 
 
@@ -21,6 +22,11 @@ def seeds(number: int, by: int = 6) -> range:
 def examples(number: int) -> int:
     """How many examples of so many a property tries: a quarter, and five at least, unless all are asked for."""
     return number if FULL else max(5, number // 4)
+
+
+def some(values: Sequence[T], by: int = 4) -> Sequence[T]:
+    """Every fourth of these values, for a storm that takes long with each; all of them, if all is asked for."""
+    return values if FULL else values[::by]
 
 
 def combined(*values: Sequence[Any]) -> list[tuple[Any, ...]]:

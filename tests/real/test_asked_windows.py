@@ -32,7 +32,7 @@ from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Fault, Say
 from tests.kit.loopback.server import Loopback
 from tests.kit.resident import resident
-from tests.kit.tmux import eventually
+from tests.kit.tmux import DEADLINE, eventually
 
 COVERS = ("gshtui.hub.faces.window_hub", "gshtui.client.window_link", "gshtui.hub.faces.surroundings")
 __all__ = ["resident"]
@@ -85,7 +85,7 @@ async def screen(app: Workbench) -> str:
 
 async def say(app: Workbench, text: str) -> None:
     """Send a prompt, and wait for the end of its turn."""
-    finished = (await app.bridge.running()).bus.wait_for(TurnFinished, timeout=30)
+    finished = (await app.bridge.running()).bus.wait_for(TurnFinished, timeout=DEADLINE)
     app.publish(PromptSubmitted(prompt=text, agent="main", text=text))
     await finished
 
@@ -266,7 +266,7 @@ async def test_a_message_reaches_an_agent_that_listens_to_a_window(project: Path
     async with window(project) as app:
         await link_of(app).run("spawn name=bud model=offline/offline")
         await eventually(lambda: link_of(app).connected("0001"))
-        turn = link_of(app).bus.wait_for(TurnFinished, lambda event: event.agent == "0001", timeout=60)
+        turn = link_of(app).bus.wait_for(TurnFinished, lambda event: event.agent == "0001", timeout=DEADLINE)
         await link_of(app).run("agent send 0001 'what failed?'")
         assert (await turn).stop == "end"
         await link_of(app).run("agent kill 0001", ask=_yes)

@@ -26,7 +26,7 @@ from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.processes.processes import running_processes
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
-from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text
+from tests.kit.tmux import DEADLINE, eventually, screen_text, tmux, wait_for_text
 
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
@@ -35,8 +35,11 @@ SCREENS = next((ROOT / "tests" / "fixtures" / "screens" / "claude").iterdir())
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE = LOADED.get("claude")
 QUICK = msgspec.structs.replace(
-    CLAUDE, timing=msgspec.structs.replace(CLAUDE.timing, settle=0.1, shown=1.0, veto=0.3, start=8.0)
+    CLAUDE, timing=msgspec.structs.replace(CLAUDE.timing, settle=0.1, shown=1.0, veto=0.3, start=DEADLINE)
 )
+"""For what comes of a program that does not do what it is asked: it is soon given up."""
+PATIENT = msgspec.structs.replace(QUICK, timing=msgspec.structs.replace(QUICK.timing, shown=DEADLINE))
+"""For a program that does, however slow the machine is."""
 
 
 async def started(tmux: TmuxServer, *options: str, spool: str = "", number: str = "0001") -> AgentRow:
@@ -55,7 +58,7 @@ async def read_answer(session: CliSession, words: str) -> str:
 
 
 async def test_a_turn_from_start_to_exit(tmux: TmuxServer) -> None:
-    session = CliSession(tmux, await started(tmux), QUICK)
+    session = CliSession(tmux, await started(tmux), PATIENT)
     assert (await session.start()).status == "idle"
     told: list[str] = []
     await session.send("Good day", told=told.append)
@@ -83,13 +86,13 @@ class Reading(ConversationLoading):
 
 @pytest.mark.parametrize("even_busy", [False, True])
 async def test_nothing_is_typed_before_its_conversation_is_read(tmux: TmuxServer, even_busy: bool) -> None:
-    row, reading = await started(tmux), Reading(QUICK, 0, "", {})
-    session, told = CliSession(tmux, row, QUICK, loading=reading), list[str]()
+    row, reading = await started(tmux), Reading(PATIENT, 0, "", {})
+    session, told = CliSession(tmux, row, PATIENT, loading=reading), list[str]()
 
     async def statuses() -> list[str]:
         return told
 
-    status = CliStatus(tmux, row, QUICK, lambda known: told.append(known.status), loading=reading)
+    status = CliStatus(tmux, row, PATIENT, lambda known: told.append(known.status), loading=reading)
     await status.start()
     try:
         with pytest.raises(SessionError) as starts:
@@ -110,7 +113,7 @@ async def test_nothing_is_typed_before_its_conversation_is_read(tmux: TmuxServer
 
 async def test_what_is_half_typed_is_not_overwritten(tmux: TmuxServer) -> None:
     row = await started(tmux)
-    session = CliSession(tmux, row, QUICK)
+    session = CliSession(tmux, row, PATIENT)
     await session.start()
     await tmux.type_bytes(row.pane, b"half a thou")
     await wait_for_text(tmux, row.pane, "half a thou")
@@ -124,7 +127,7 @@ async def test_what_is_half_typed_is_not_overwritten(tmux: TmuxServer) -> None:
 
 async def test_nothing_is_typed_into_a_question(tmux: TmuxServer) -> None:
     row = await started(tmux)
-    session = CliSession(tmux, row, QUICK)
+    session = CliSession(tmux, row, PATIENT)
     await session.start()
     await session.send("do:ask")
     await wait_for_text(tmux, row.pane, "Do you want to proceed")
@@ -137,7 +140,7 @@ async def test_nothing_is_typed_into_a_question(tmux: TmuxServer) -> None:
 
 async def test_a_program_at_work_is_left_alone_and_can_be_interrupted(tmux: TmuxServer) -> None:
     row = await started(tmux, "--work", "60")
-    session = CliSession(tmux, row, QUICK)
+    session = CliSession(tmux, row, PATIENT)
     await session.start()
     await session.send("take your time")
     with pytest.raises(SessionError) as refused:
@@ -227,7 +230,7 @@ async def test_what_is_left_in_the_input_is_entered_or_cleared_for_a_person(
 
 async def test_a_program_that_needs_long_to_start_is_waited_for(tmux: TmuxServer) -> None:
     row = await started(tmux, "--delay", "1.5")
-    session = CliSession(tmux, row, QUICK)
+    session = CliSession(tmux, row, PATIENT)
     with pytest.raises(SessionError) as early:
         await session.start(timeout=0.2)
     assert early.value.kind == "starting"
@@ -241,14 +244,14 @@ async def test_a_program_that_needs_long_to_start_is_waited_for(tmux: TmuxServer
 
 async def test_a_program_that_ended_says_so(tmux: TmuxServer) -> None:
     info = await tmux.spawn("gsh-agent-0001", ["false"], cwd=ROOT, env={})
-    session = CliSession(tmux, AgentRow(id="0001", name="gone", kind="cli", pane=info.pane), QUICK)
+    session = CliSession(tmux, AgentRow(id="0001", name="gone", kind="cli", pane=info.pane), PATIENT)
     with pytest.raises(SessionError) as ended:
         await session.start()
     assert ended.value.kind == "ended"
 
 
 async def test_a_long_paste_arrives_whole(tmux: TmuxServer) -> None:
-    session = CliSession(tmux, await started(tmux), QUICK)
+    session = CliSession(tmux, await started(tmux), PATIENT)
     await session.start()
     text = "\n".join(f"line {number} of many" for number in range(2_000))
     await session.send(text)
@@ -257,7 +260,7 @@ async def test_a_long_paste_arrives_whole(tmux: TmuxServer) -> None:
 
 async def test_a_stubborn_program_is_gone_when_it_is_killed(tmux: TmuxServer) -> None:
     row = await started(tmux, "--stubborn")
-    await CliSession(tmux, row, QUICK).start()
+    await CliSession(tmux, row, PATIENT).start()
     process = psutil.Process(row.pid)
     await tmux.kill_pane(row.pane, grace=0.3)
     assert running_processes([process]) == []
@@ -265,7 +268,7 @@ async def test_a_stubborn_program_is_gone_when_it_is_killed(tmux: TmuxServer) ->
 
 async def test_two_texts_at_once_are_sent_one_after_the_other(tmux: TmuxServer) -> None:
     row = await started(tmux, "--work", "0.05")
-    session = CliSession(tmux, row, QUICK)
+    session = CliSession(tmux, row, PATIENT)
     await session.start()
     results = await asyncio.gather(session.send("first"), session.send("second"), return_exceptions=True)
     refused = [result for result in results if isinstance(result, SessionError)]
@@ -316,7 +319,7 @@ class Statuses:
 
     async def until(self, right: Callable[[KnownStatus], bool]) -> KnownStatus:
         """The first status that is right."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(DEADLINE):
             while True:
                 found = next((known for known in self.all if right(known)), None)
                 if found is not None:
@@ -332,7 +335,7 @@ class Statuses:
 async def followed(
     tmux: TmuxServer, row: AgentRow, taken: Statuses, feed: HookFeed | None = None, **more: Any
 ) -> tuple[CliStatus, Callable[[], Awaitable[None]]]:
-    status = CliStatus(tmux, row, QUICK, taken, feed=feed, **more)
+    status = CliStatus(tmux, row, PATIENT, taken, feed=feed, **more)
     await status.start()
     return status, status.stop
 
@@ -348,7 +351,7 @@ async def test_status_comes_from_hooks_first(tmux: TmuxServer, tmp_path: Path) -
         await taken.until(lambda known: (known.status, known.source) == ("idle", "hook"))
         assert bound == ["abcdef-123456"]
         taken.forget()
-        sent = await CliSession(tmux, row, QUICK).send("do:ask")
+        sent = await CliSession(tmux, row, PATIENT).send("do:ask")
         waiting = await taken.until(lambda known: known.status == "waiting" and known.source == "hook")
         assert waiting.doing == "Bash touch made.txt"
         assert waiting.needs_you
@@ -366,7 +369,7 @@ async def test_a_report_may_come_before_the_input_line(tmux: TmuxServer, tmp_pat
     spool = open_spool(tmp_path, "0001")
     row = await started(tmux, "--lag", "0.4", spool=str(spool))
     await eventually(lambda: asyncio.to_thread(spool.read_bytes), until=lambda told: b"SessionStart" in told)
-    session = CliSession(tmux, row, QUICK)
+    session = CliSession(tmux, row, PATIENT)
     await session.send("Good day")
     assert "Good day" not in await read_answer(session, "Answer number 1.")
 
@@ -377,7 +380,7 @@ async def test_an_interrupt_that_no_hook_tells_is_seen(tmux: TmuxServer, tmp_pat
     taken, feed = Statuses(), HookFeed(tmp_path)
     _, stop = await followed(tmux, row, taken, feed)
     try:
-        session = CliSession(tmux, row, QUICK)
+        session = CliSession(tmux, row, PATIENT)
         await session.start()
         await session.send("work")
         await taken.until(lambda known: (known.status, known.source) == ("thinking", "hook"))
@@ -389,18 +392,19 @@ async def test_an_interrupt_that_no_hook_tells_is_seen(tmux: TmuxServer, tmp_pat
         await feed.close()
 
 
-async def test_status_without_hooks_is_read_from_the_screen(tmux: TmuxServer) -> None:
-    row = await started(tmux, "--work", "1.5")
+async def test_status_without_hooks_is_read_from_the_screen(tmux: TmuxServer, tmp_path: Path) -> None:
+    row = await started(tmux, "--go", str(tmp_path / "go"))
     taken = Statuses()
     _, stop = await followed(tmux, row, taken)
     try:
-        session = CliSession(tmux, row, QUICK)
+        session = CliSession(tmux, row, PATIENT)
         await session.start()
         await taken.until(lambda known: known.status == "idle")
         taken.forget()
         await session.send("think")
         thinking = await taken.until(lambda known: known.status == "thinking")
         assert thinking.source in ("screen", "title")
+        (tmp_path / "go").touch()
         await taken.until(lambda known: known.status == "idle")
         taken.forget()
         await session.exit()
@@ -442,7 +446,7 @@ async def test_a_question_that_is_gone_is_not_told_of_the_next_one(tmux: TmuxSer
         taken.forget()
         await taken.until(lambda known: (known.status, known.sure) == ("waiting", False))
         taken.forget()
-        await CliSession(tmux, row, QUICK).send("do:ask", even_busy=True)
+        await CliSession(tmux, row, PATIENT).send("do:ask", even_busy=True)
         known = await taken.until(lambda known: known.source == "screen" and known.status == "waiting")
         assert known.doing == "Do you want to proceed?"
     finally:
@@ -454,7 +458,7 @@ async def test_a_question_of_long_ago_is_nobodys_news(tmux: TmuxServer, tmp_path
     with spool.open("a") as file:
         file.write(asked(time.time() - 100) + "\n")
     row = await started(tmux)
-    await CliSession(tmux, row, QUICK).start()
+    await CliSession(tmux, row, PATIENT).start()
     taken = Statuses()
     _, stop = await followed(tmux, row, taken, HookFeed(tmp_path))
     try:

@@ -35,6 +35,7 @@ from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnect
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import NobodyAnswers, ToolCaller
 from gshtui.settings.settings_tables import McpServer
+from tests.kit.tmux import DEADLINE
 
 
 @dataclass
@@ -57,7 +58,7 @@ class Accounts:
         code = AuthorizationCode(
             code=secrets.token_hex(20),
             scopes=params.scopes or [],
-            expires_at=time.time() + 60,
+            expires_at=time.time() + 3_600,
             client_id=str(client.client_id),
             code_challenge=params.code_challenge,
             redirect_uri=params.redirect_uri,
@@ -147,7 +148,7 @@ async def guarded_server(accounts: Accounts) -> AsyncIterator[str]:
 @asynccontextmanager
 async def connected(url: str, person: Person, memory: dict[str, str]) -> AsyncIterator[ServerConnection]:
     definition = ServerDefinition("guarded", McpServer(url=url), person.roots()[0])
-    connection = ServerConnection(definition, ConnectionOptions(os.environ, None, person, 20.0, memory))
+    connection = ServerConnection(definition, ConnectionOptions(os.environ, None, person, DEADLINE, memory))
     try:
         yield connection
     finally:
@@ -155,7 +156,9 @@ async def connected(url: str, person: Person, memory: dict[str, str]) -> AsyncIt
 
 
 async def call(connection: ServerConnection) -> str:
-    result = await connection.run(lambda session: session.call_tool("secret", {}, lambda *_: None), ToolCaller(), 20.0)
+    result = await connection.run(
+        lambda session: session.call_tool("secret", {}, lambda *_: None), ToolCaller(), DEADLINE
+    )
     return str(getattr(result.content[0], "text", ""))
 
 

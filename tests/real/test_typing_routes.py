@@ -181,7 +181,7 @@ async def test_text_arrives_in_an_idle_input_and_nowhere_else(
             found = d.mail.service.delivery.trouble(row.id)
             return found.kind if found is not None else ""
 
-        assert await eventually(stands) == trouble
+        await eventually(stands, until=lambda kind: kind == trouble)
         for letter in letters.values():
             assert (await d.mail.store.mail.find(letter.id)).state == "queued"
         assert await screen_text(tmux, row.pane) == before, "nothing was typed"

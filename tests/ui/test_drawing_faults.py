@@ -18,6 +18,7 @@ import gshtui.ui
 from gshtui.settings import paths
 from tests.kit.home import Home
 from tests.kit.scenes import SCENES, open_scene
+from tests.kit.storms import some
 from tests.kit.terminal_agents import wait_until
 from tests.kit.terminal_screen import TerminalDriver, draw_fresh, terminal_of, wait_until_idle
 from tests.kit.window import Window
@@ -111,7 +112,7 @@ def test_every_class_that_draws_is_seen_somewhere() -> None:
     assert {one.__name__ for one, _ in ours()} == set(SHOWN_IN)
 
 
-@pytest.mark.parametrize("scene", sorted(set(SHOWN_IN.values())))
+@pytest.mark.parametrize("scene", some(sorted(set(SHOWN_IN.values())), by=3))
 async def test_a_part_that_fails(home: Home, monkeypatch: pytest.MonkeyPatch, scene: str) -> None:
     """Each part that this scene shows, by each method in turn, in one window: it has to live through all of them."""
     async with open_scene(NAMED[scene]) as (app, pilot):

@@ -22,6 +22,7 @@ from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_contexts import AGENTS, FAILED, PROMPT, RecordedContexts
 from tests.kit.recorded_fleet import FEW
+from tests.kit.storms import combined
 from tests.kit.window import Window
 from tests.ui.test_pictures import MODELS
 
@@ -327,13 +328,13 @@ async def test_a_cut_is_previewed_and_left_or_done(kind: str) -> None:
 
 PANES = {"context": ("alt+4", "full_stop"), "timeline": ("alt+5", "full_stop"), "inspector": ("f7", "m")}
 """The panes about a context: the key that goes there, and the key of the menu."""
+LINES = {"compact": "/compact", "prune": "/prune", "clear": "/clear_context"}
 CUT_KEYS = {"compact": "c", "prune": "p", "clear": "C"}
 MENU_WORDS = {"compact": "compaction", "prune": "pruning", "clear": "starting"}
 
 
-@pytest.mark.parametrize("pane", PANES)
-@pytest.mark.parametrize(("kind", "line"), [("compact", "/compact"), ("prune", "/prune"), ("clear", "/clear_context")])
-async def test_a_cut_typed_by_key_and_by_menu_is_the_same(kind: str, line: str, pane: str) -> None:
+@pytest.mark.parametrize(("kind", "pane"), combined(tuple(CUT_KEYS), tuple(PANES)))
+async def test_a_cut_typed_by_key_and_by_menu_is_the_same(kind: str, pane: str) -> None:
     """The same preview with the same note, and the same cut once it is confirmed."""
     service = RecordedContexts()
     app = Window(service=service)
@@ -349,7 +350,7 @@ async def test_a_cut_typed_by_key_and_by_menu_is_the_same(kind: str, line: str, 
             if way:
                 await pressed(pilot, *way)
             else:
-                app.run_command(line)
+                app.run_command(LINES[kind])
                 await settled(pilot)
             assert isinstance(app.screen, ReceiptScreen) and app.screen.kind == "preview"
             shown.append(" ".join(str(static.render()) for static in app.screen.query(Static) if static.display))

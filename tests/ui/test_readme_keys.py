@@ -122,6 +122,7 @@ from tests.kit.recorded_shell import EARLIER, FakeRecord, FakeShellLog
 from tests.kit.resident import resident_hub
 from tests.kit.shell_keys import offer_agents, program_folder, write_echo_program
 from tests.kit.shells import Shell
+from tests.kit.storms import FULL
 from tests.kit.terminal_agents import wait_until
 from tests.kit.tmux import end_server, short_folder
 from tests.kit.transcript_host import screen_rows, wait_until_drawn
@@ -386,6 +387,8 @@ PLACES: dict[str, Callable[[], contextlib.AbstractAsyncContextManager[Here]]] = 
     "hub": real_hub,
     "resident hub": resident_hub_of_the_window,
 }
+PARTS = {"window": 3, "hub": 2, "resident hub": 3}
+"""Into how many tests the claims of a place are divided, with a window each."""
 
 
 @contextlib.contextmanager
@@ -405,10 +408,19 @@ def test_every_key_of_the_readme_is_pressed_here() -> None:
 
 
 @pytest.mark.tmux
-@pytest.mark.parametrize("place", PLACES)
-async def test_keys_do_what_the_readme_says(place: str) -> None:
+@pytest.mark.parametrize(
+    ("place", "part", "parts"),
+    [
+        (place, part, parts)
+        for place in PLACES
+        for parts in [PARTS.get(place, 1)]
+        for part in range(parts)
+        if FULL or place != "resident hub"
+    ],
+)
+async def test_keys_do_what_the_readme_says(place: str, part: int, parts: int) -> None:
     async with PLACES[place]() as here:
-        for claim in (claim for claim in CLAIMS if claim.place == place.removeprefix("resident ")):
+        for claim in [claim for claim in CLAIMS if claim.place == place.removeprefix("resident ")][part::parts]:
             with blamed(claim):
                 await claim.shown(here)
                 if claim.keys:
