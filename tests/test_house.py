@@ -305,7 +305,7 @@ UNFINISHED = re.compile(r"#.*\b(TODO|FIXME|XXX|HACK)\b")
 
 
 PAUSES = {
-    ("tests/kit/tmux.py", "await asyncio.sleep(0 if looks < _AT_ONCE else _PAUSE)"),
+    ("tests/kit/tmux.py", "await asyncio.sleep(0 if looks < _AT_ONCE else pause)"),
     (
         "tests/programs/stage.py",
         "await asyncio.sleep(profiles.load().for_argv(self.program.argv).timing.enter)",

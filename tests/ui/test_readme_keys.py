@@ -387,7 +387,7 @@ PLACES: dict[str, Callable[[], contextlib.AbstractAsyncContextManager[Here]]] = 
     "hub": real_hub,
     "resident hub": resident_hub_of_the_window,
 }
-PARTS = {"window": 3, "hub": 2, "resident hub": 3}
+PARTS = {"hub": 2, "resident hub": 2}
 """Into how many tests the claims of a place are divided, with a window each."""
 
 
