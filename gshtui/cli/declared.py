@@ -188,7 +188,7 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
 def _tell_silent(keeper: int) -> None:
     from gshtui.headless import streams
 
-    streams.complain(f"the keeper (pid {keeper}) does not answer, so this is done without it.", _STOP)
+    streams.complain(f"the hub (pid {keeper}) does not answer, so this is done without it.", _STOP)
 
 
 def _run_here(

@@ -7,7 +7,7 @@ import click
 from gshtui.cli.keeper_start import FOR_WINDOW, be_keeper
 
 
-@click.command(name="run", short_help="Be the keeper.", hidden=True)
+@click.command(name="run", short_help="Be the hub.", hidden=True)
 @click.option(
     "--idle",
     type=click.FloatRange(0),

@@ -78,7 +78,7 @@ class Root(click.Group):
 @click.option("--model", type=MODEL, metavar="NAME", help="Model to start with.")
 @mode_option("What runs unasked at first: plan, ask, edit, auto or yolo.")
 @click.option("--pane", type=click.Choice(PANES), help="Pane to show and go to.")
-@click.option("--alone", is_flag=True, help="Run in one process, without the keeper.")
+@click.option("--alone", is_flag=True, help="Run in one process, with a hub of its own.")
 @json_option
 @version_option
 @click.pass_context

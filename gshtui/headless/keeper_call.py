@@ -104,7 +104,7 @@ def run_by_keeper(call: KeeperCall) -> int | None:
                 if reads:
                     return None
                 streams.complain(
-                    "The keeper ended before it answered, so it is not known whether this was done.",
+                    "The hub ended before it answered, so it is not known whether this was done.",
                     "`gsh-tui agent ls` and `gsh-tui run 'mail ls'` show how things are.",
                 )
                 return exits.ERROR

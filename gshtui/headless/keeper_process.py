@@ -101,12 +101,10 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str], selector: Watch
         if not claim.acquire():
             return exits.DONE
     except OSError as error:
-        complain(
-            f"cannot be the keeper of {claim.folder}: {error.strerror or error}.", "Check its owner and free space."
-        )
+        complain(f"cannot be the hub of {claim.folder}: {error.strerror or error}.", "Check its owner and free space.")
         return exits.ERROR
     options = HubOptions(
-        cwd=Path.home(), loaded=loaded, respondent="nobody", parts=KEEPER_PARTS, where="the keeper", keeper=True
+        cwd=Path.home(), loaded=loaded, respondent="nobody", parts=KEEPER_PARTS, where="the hub", keeper=True
     )
     changed = False
     try:
@@ -186,7 +184,7 @@ class _Socket:
     async def open(self) -> None:
         """Listen, and see to it that the socket stays there."""
         await self._listen()
-        self._keeping = keep_on(self._keep, "the keeper's socket")
+        self._keeping = keep_on(self._keep, "the hub's socket")
 
     async def shut(self) -> None:
         """Let nobody else in; who is in stays."""
@@ -208,7 +206,7 @@ class _Socket:
             self._watch = FolderWatch(self._listener.path.parent, {self._listener.path.name}.__contains__)
             self._watch.on_change(self._changed.set)
         except (HubRegistryError, OSError) as error:
-            complain(f"commands cannot ask the keeper: {error}")
+            complain(f"commands cannot ask the hub: {error}")
             return False
         return True
 
@@ -347,7 +345,7 @@ def _when_asked(asked: _Asked, stop: Stop) -> asyncio.Task[None]:
         asked.agents.comes_again = True
         stop.asked.set()
 
-    return start_job(drain(), "the drain of the keeper")
+    return start_job(drain(), "the drain of the hub")
 
 
 async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms, claim: KeeperClaim) -> None:

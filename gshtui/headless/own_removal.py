@@ -43,16 +43,16 @@ def uninstall(run: Callable[[list[str]], int], *, data: bool, yes: bool, as_json
     unit = keeper_unit.planned((sys.executable,), sys.platform)
     has_unit = keeper_unit.is_there(unit)
     plan = [f"the line in {file}" for file in lines.values()]
-    plan += [f"the keeper's unit {unit.file}"] if has_unit else []
+    plan += [f"the hub's unit {unit.file}"] if has_unit else []
     links = _links()
     plan += [f"the link {link}" for link in links]
     plan += [f"all that is in {folder}" for folder in folders] if data else []
     if not yes and not (streams.is_terminal(0) and streams.is_terminal(2)):
-        streams.show_question("\n  ".join(["This would be removed, and the keeper stopped:", *plan]))
+        streams.show_question("\n  ".join(["This would be removed, and the hub stopped:", *plan]))
         streams.complain("nobody is there to ask.", streams.ANYWAY)
         return exits.DENIED
     said = "".join(f"  {one}\n" for one in plan) or "  nothing in your files\n"
-    if not yes and not streams.ask_yes_no(f"Remove this, and stop the keeper?\n{said}"):
+    if not yes and not streams.ask_yes_no(f"Remove this, and stop the hub?\n{said}"):
         return exits.DENIED
     code = exits.DONE
     for file in lines.values():

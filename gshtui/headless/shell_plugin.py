@@ -340,7 +340,7 @@ def _look_at_socket(facts: ShellFacts, socket: Path) -> None:
             facts.listening = hub_registry.is_live(socket)
             keeper = running_keeper(paths.data_dir(create=False))
             ours = keeper is not None and hub_registry.listener_of(socket) == keeper.process.pid
-            facts.listener = "the keeper" if ours else "a window"
+            facts.listener = "the hub" if ours else "a window"
 
 
 def _look_at_spool(facts: ShellFacts) -> None:

@@ -587,16 +587,16 @@ class HubSettings(SettingsTable):
 
     keep: Literal["auto", "never"] = Field(
         default="auto",
-        description="auto: a keeper looks after agents, shells and mail, runs commands, and is the hub of windows.",
+        description="auto: one hub in the background serves windows and looks after agents, shells and mail.",
     )
     resident: bool = Field(
         default=True,
-        description="The keeper is the hub of windows, which start it, and takes the turns of `gsh`.",
+        description="Windows have their hub in the background, and start it; it takes the turns of `gsh`.",
     )
     closing: Literal["finish", "stop"] = Field(
         default="stop",
-        description="A turn in progress when its window is closed: stop: it is interrupted. finish: it goes on where a"
-        " keeper is the hub, and gsh-tui in its folder shows it again.",
+        description="A turn in progress when its window is closed: stop: it is interrupted. finish: it goes on in the"
+        " background, and gsh-tui in its folder shows it again.",
     )
 
     @property

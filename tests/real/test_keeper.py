@@ -153,7 +153,7 @@ async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 
 async def test_the_first_agent_brings_a_keeper_which_delivers_and_tells_the_truth(place: Place) -> None:
-    assert "No keeper runs" in place.run("hub", "status")
+    assert "No hub runs" in place.run("hub", "status")
     place.run("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--name", "cc")
     keeper = await place.keeper()
     row = await place.row(lambda row: row.owner == keeper.process.pid and row.status == "idle")
@@ -271,9 +271,9 @@ async def test_it_ends_when_there_is_nothing_left_to_do(place: Place) -> None:
         assert await asyncio.to_thread(process.wait, 20) == 0
     assert running_keeper(data_dir()) is None
     place.run("hub", "start")
-    assert place.run("hub", "stop") == "The keeper was stopped.\n"
+    assert place.run("hub", "stop") == "The hub was stopped.\n"
     place.run("agent", "spawn", "--cli", "sh -c 'until test -e end; do sleep 0.05; done'", "--name", "a")
-    assert place.run("hub", "stop") == "The keeper was stopped. Agents keep running.\n"
+    assert place.run("hub", "stop") == "The hub was stopped. Agents keep running.\n"
     with start_gsh("hub", "run", "--idle", "0.4", cwd=place.project) as process:
         keeper = await place.keeper()
         assert keeper.process.pid == process.pid

@@ -200,7 +200,7 @@ async def test_one_that_stands_still_while_it_starts_is_the_only_one(
     waited = await wait_for_keeper(data)
     assert waited is None or waited.process == first.process
     stopped = await asyncio.to_thread(run_gsh, "hub", "stop")
-    assert (stopped.code, stopped.out) == (0, "The keeper was stopped.\n")
+    assert (stopped.code, stopped.out) == (0, "The hub was stopped.\n")
     assert not is_alive(first.process)
     assert start_keeper(data, os.environ).started
 
@@ -338,7 +338,7 @@ async def test_its_end_at_a_logout_is_told_once_by_the_next_start(data: Path) ->
     over = msgspec.structs.replace(written.process, started="another process's")
     (data / "keeper.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(written, process=over)))
     ran = await asyncio.to_thread(run_gsh, "session", "ls")
-    assert "The keeper was ended when you logged out" in ran.err
+    assert "The hub was ended when you logged out" in ran.err
     assert "enable-linger" in ran.err
     assert await wait_for_keeper(data) is not None
     assert (await asyncio.to_thread(run_gsh, "session", "ls")).err == ""

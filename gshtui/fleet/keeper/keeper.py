@@ -52,7 +52,7 @@ BRIEF = 5.0
 """Seconds until a keeper that was started for the next command ends, if there is nothing to look after."""
 DRAIN = signal.SIGUSR1
 """Asks a keeper to take nothing new, and to end as soon as nothing that it does for others would be cut."""
-LOGGED_OUT = "The keeper was ended when you logged out, and what its agents did since then was not followed."
+LOGGED_OUT = "The hub was ended when you logged out, and what its agents did since then was not followed."
 LINGER = "`loginctl enable-linger` lets your programs go on after you log out."
 
 
@@ -267,7 +267,7 @@ def _start(arguments: list[str], cwd: Path, environ: Mapping[str, str], *passed:
         start_new_session=True,
         pass_fds=passed,
     )
-    threading.Thread(target=process.wait, name="the keeper's end", daemon=True).start()
+    threading.Thread(target=process.wait, name="the hub's end", daemon=True).start()
     return process
 
 

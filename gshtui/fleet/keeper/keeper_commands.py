@@ -37,12 +37,12 @@ from gshtui.system.processes import process_tree
 from gshtui.system.processes.process_identity import is_here
 from gshtui.text.sanitise import one_line
 
-_NONE = "No keeper runs."
+_NONE = "No hub runs."
 
 
 @dataclass(frozen=True, slots=True)
 class KeeperReport:
-    """Whether the keeper runs, and what it costs."""
+    """Whether the hub runs, and what it costs."""
 
     running: bool
     keep: str
@@ -61,7 +61,7 @@ class KeeperReport:
 
 @dataclass(frozen=True, slots=True)
 class StoppedKeeper:
-    """Whether there was a keeper to stop."""
+    """Whether there was a hub to stop."""
 
     was_running: bool
     agents: int = 0
@@ -70,7 +70,7 @@ class StoppedKeeper:
 
 @dataclass(frozen=True, slots=True)
 class InstalledUnit:
-    """The file that makes the system start the keeper at login."""
+    """The file that makes the system start the hub at login."""
 
     file: Path
     removed: bool
@@ -85,39 +85,39 @@ def _shell(summary: str, *, by_keeper: bool = False) -> ShellForm:
 
 
 class ShowKeeper(Parameters, Returns[KeeperReport]):
-    """Say whether the keeper runs, since when, and what it uses."""
+    """Say whether the hub runs, since when, and what it uses."""
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "status"
-    SHELL = _shell("Say whether the keeper runs.", by_keeper=True)
+    SHELL = _shell("Say whether the hub runs.", by_keeper=True)
 
 
 class StartKeeper(Parameters, Returns[KeeperReport]):
-    """Start the keeper now, rather than with the first window, agent or command."""
+    """Start the hub now, rather than with the first window, agent or command."""
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "start"
-    SHELL = _shell("Start the keeper now.")
+    SHELL = _shell("Start the hub now.")
 
 
 class StopKeeper(Parameters, Returns[StoppedKeeper]):
-    """Stop the keeper. Agents keep running, and the next command or agent that needs it brings it back."""
+    """Stop the hub. Agents keep running, and the next command or agent that needs it brings it back."""
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "stop"
-    SHELL = _shell("Stop the keeper.")
+    SHELL = _shell("Stop the hub.")
 
 
 class InstallKeeper(Parameters, Returns[InstalledUnit]):
-    """Have the system start the keeper when you log in, and keep it running: a user unit of systemd or launchd.
+    """Have the system start the hub when you log in, and keep it running: a user unit of systemd or launchd.
 
-    The file is shown before it is written. This is optional: gsh-tui starts the keeper by itself.
+    The file is shown before it is written. This is optional: gsh-tui starts the hub by itself.
     """
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "install"
     SHELL = ShellForm(
-        summary="Have the system start the keeper at login.",
+        summary="Have the system start the hub at login.",
         parts=frozenset(),
         needs_answer="Nothing is written or removed without a yes: --yes gives it.",
     )
@@ -130,7 +130,7 @@ class HubParameters(Parameters):
     SHELL = ShellGroup(
         "Background service that keeps agents and shells running.",
         """\
-The keeper is the hub of your windows, and looks after agents, shells and messages while none is open.
+The hub serves your windows, and looks after agents, shells and messages while none is open.
 
 It starts with the first window or agent, or at the end of a `gsh` or of a command that it could have done, and
 ends after ten minutes with nothing to do, or after five seconds if a command started it;
@@ -158,7 +158,7 @@ def commands(settings: Settings) -> list[AnyCommand]:
         report = await asyncio.to_thread(_report, data, settings.hub.keep)
         if not report.ready:
             raise CommandError(
-                f"The keeper was started and {'is not ready yet' if report.running else 'has not come up'}.",
+                f"The hub was started and {'is not ready yet' if report.running else 'has not come up'}.",
                 hint="Run `gsh-tui hub run` to see why, or `gsh-tui doctor`.",
             )
         return report
@@ -171,15 +171,15 @@ def commands(settings: Settings) -> list[AnyCommand]:
         names = [one_line(title, 60) or "an untitled conversation" for title in held]
         losses = [f"What goes on in {name} is interrupted." for name in names]
         note = "What was said so far is kept."
-        return Question(wanted, "Stop the keeper?", yes="Stop", losses=tuple(losses), note=note)
+        return Question(wanted, "Stop the hub?", yes="Stop", losses=tuple(losses), note=note)
 
     async def stop(_: Invocation, _wanted: StopKeeper) -> StoppedKeeper:
         was = await asyncio.to_thread(keeper.running_keeper, data)
         if not await keeper.stop_keeper(data):
             assert was is not None
             if not is_here(was.process):
-                raise CommandError("The keeper runs in another container.", hint="Stop it there.")
-            raise CommandError(f"The keeper (pid {was.process.pid}) does not end, not even killed.")
+                raise CommandError("The hub runs in another container.", hint="Stop it there.")
+            raise CommandError(f"The hub (pid {was.process.pid}) does not end, not even killed.")
         return StoppedKeeper(was is not None, await asyncio.to_thread(_running_agents, data))
 
     def unit() -> keeper_unit.KeeperUnit:
@@ -222,7 +222,7 @@ def commands(settings: Settings) -> list[AnyCommand]:
     return [
         Command(
             "hub",
-            "Show, start or stop the keeper, the hub of your windows",
+            "Show, start or stop the hub of your windows",
             HubParameters,
             family.handle,
             access=Access.HUMAN_ONLY,
@@ -282,9 +282,7 @@ def _render_report(_: Invocation, report: KeeperReport) -> Outcome:
     if report.running:
         about = f"pid {report.pid}, version {report.version}, {report.memory / 1e6:.0f} MB"
         since = _since(report.since)
-        text = (
-            f"The keeper {'has been running since' if report.ready else 'has been starting since'} {since} ({about})."
-        )
+        text = f"The hub {'has been running since' if report.ready else 'has been starting since'} {since} ({about})."
     elif report.keep == "never":
         text = f"{_NONE} `hub.keep` is never: agents and shells are looked after only while a window is open."
     else:
@@ -302,9 +300,9 @@ def _render_stopped(_: Invocation, stopped: StoppedKeeper) -> Outcome:
     if not stopped.was_running:
         text = _NONE
     elif stopped.agents:
-        text = "The keeper was stopped. Agents keep running."
+        text = "The hub was stopped. Agents keep running."
     else:
-        text = "The keeper was stopped."
+        text = "The hub was stopped."
     return Outcome({"was_running": stopped.was_running, "agents": stopped.agents}, text)
 
 

@@ -259,7 +259,7 @@ def _declared(name: str) -> _Declared:
                 form = found.SHELL
                 if isinstance(form, ShellForm) and form.by_keeper:
                     return _Declared(found, form)
-    raise Declined(f"{name} is not for the keeper")
+    raise Declined(f"{name} is not for the hub")
 
 
 async def _tell_alive(connection: HubConnection) -> None:

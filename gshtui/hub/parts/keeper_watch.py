@@ -45,13 +45,13 @@ class KeeperWatch:
 
     def _listen(self, batch: Sequence[Event]) -> None:
         if self._starting is None or self._starting.done():
-            self._starting = start_job(self._ensure(), "the start of the keeper")
+            self._starting = start_job(self._ensure(), "the start of the hub")
 
     async def _ensure(self) -> None:
         try:
             start = await ensure_keeper(self._data, os.environ)
         except OSError as error:
-            text = f"The keeper cannot start: {error.strerror or error}."
+            text = f"The hub cannot start: {error.strerror or error}."
             hint = "Until it does, agents and shells are looked after only while a window is open."
             self._publish(text, hint)
         else:
