@@ -17,6 +17,8 @@ from typing import Any, ClassVar
 import pytest
 
 from gshtui import __version__
+from gshtui.fleet.core.agent_programs import find_program
+from gshtui.fleet.core.fleet_context import FleetError
 from gshtui.programs.acp import agent_registry
 from gshtui.programs.acp.acp_commands import command_for, program_name
 from gshtui.programs.acp.agent_registry import AgentPlan, RegistryError, install, plan, search, this_machine
@@ -194,6 +196,8 @@ def test_it_is_asked_about_then_started_by_its_name(registry: str) -> None:
     done = run_gsh("agent", "install", "npm-own", "--yes", env=told)
     assert done.code == 0 and "agent spawn --acp npm-own" in done.out, done.err
     assert command_for(["npm-own"]) == ("npx", "-y", "@a/kit@2.0.0")
+    with pytest.raises(FleetError, match=r"is not on the PATH.*--acp npm-own.*acp=npm-own"):
+        find_program("npm-own", Path("/"))
     assert run_gsh("agent", "install", "npm-own", "--remove", env=told).code == 0
     assert kept_agents() == {}
     away = run_gsh("agent", "search", "x", env={"GSH_PROGRAMS__ACP_REGISTRY": "http://127.0.0.1:9/r"})

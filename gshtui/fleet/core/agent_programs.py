@@ -626,9 +626,13 @@ def find_program(program: str, cwd: Path) -> str:
     candidate = str(cwd / program) if "/" in program else program
     path = shutil.which(candidate, path=caller_environ().get("PATH"))
     if path is None:
+        from gshtui.programs.acp.kept_agents import kept_agents
+
         where = "there is no such program" if "/" in program else "it is not on the PATH"
         hint = "Install it, or give its full path."
         if _ASSIGNMENT.match(program):
             hint = f"Variables stand apart from the command: --env {program}, or in a window env={program}."
+        elif program in kept_agents():
+            hint = f"It was installed from the registry: --acp {program}, or in a window acp={program}, starts it."
         raise FleetError("invalid", f"Cannot start {program}: {where}.", hint=hint)
     return str(Path(path).absolute())
