@@ -272,7 +272,7 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         ),
         Scene(
             "edits",
-            (_ASKED, _KEPT, *_busy(), Step("command", "waiting", text="do:sleep", until="proceed")),
+            (_ASKED, _KEPT, *_busy()),
             set_up=_claude_mode("acceptEdits"),
         ),
         Scene(
