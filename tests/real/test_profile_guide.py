@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -16,6 +17,7 @@ from gshtui.commands.declaration import Caller, Invocation
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.programs.check.profile_trials import ScreenTrial, TryProfile, trial_action
 from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles.profile import GENERIC
 from gshtui.tmux.server import PaneInfo
 from tests.kit.fleet_harness import FleetHarness, wait_for_status, wait_for_text
 from tests.kit.home import Home
@@ -80,6 +82,25 @@ async def test_its_example_reads_its_program_in_every_state(harness: FleetHarnes
         assert asking.needs_you and [one.label for one in question.choices] == ["Yes", "No"]
         await fleet.answer(row.id, "4", question=question.id)
         await wait_for_text(harness, row, "answered 2")
+
+
+async def test_a_profile_that_is_written_while_its_program_runs_makes_it_known(
+    harness: FleetHarness, home: Home, tmp_path: Path
+) -> None:
+    folder, program = home.config / "gsh" / "profiles", tmp_path / "minnow"
+    program.write_text(f"#!/bin/sh\nexec {shlex.join(MINNOW)}\n", "utf-8")
+    program.chmod(0o700)
+    async with harness.start_hub() as fleet:
+        row = await fleet.spawn(SpawnRequest(cli=(str(program),), name="fish"))
+        assert row.profile == GENERIC
+        folder.mkdir(parents=True)
+        (folder / "minnow.toml").write_text(EXAMPLE, "utf-8")
+
+        async def known() -> bool:
+            now = fleet.get(row.id)
+            return now is not None and (now.profile, now.status, now.status_source) == ("minnow", "idle", "screen")
+
+        await eventually(known)
 
 
 def test_its_overlay_is_one(home: Home) -> None:

@@ -25,7 +25,7 @@ from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.fleet_context import FleetContext
 from gshtui.fleet.lifecycle.program_usage import ProgramUsage
 from gshtui.programs.hooks.hook_reports import HookFeed
-from gshtui.programs.profiles.profile import LoadedProfiles, Profile
+from gshtui.programs.profiles.profile import GENERIC, LoadedProfiles, Profile
 from gshtui.programs.session.cli_session import CliSession, SessionError
 from gshtui.programs.session.status_watcher import CliStatus
 from gshtui.programs.status.evidence import QUIET, WORKING
@@ -109,7 +109,13 @@ class AgentFollower:
             if status is not None and (row := self._context.rows.get(key[0])) is not None:
                 profile = self._programs.chosen(loaded, row)
                 status.use(profile)
+                self._know_program(row, profile)
                 self._take_version(key, row, profile, row.version)
+
+    def _know_program(self, row: AgentRow, profile: Profile) -> None:
+        """Note the profile of a program of which nothing was known when it was started."""
+        if row.profile in ("", GENERIC) and profile.name != GENERIC:
+            self._context.rows.change_soon(row.id, {"profile": profile.name})
 
     async def _follow(self, key: _Key, row: AgentRow) -> None:
         server = self._context.terminals.server(row.socket)
@@ -117,6 +123,7 @@ class AgentFollower:
         self._ends[key] = server.watcher.watch(row.pane, self._changed)
         if row.kind == "cli":
             profile = await self._programs.profile(row)
+            self._know_program(row, profile)
             status = await self._watcher(
                 row,
                 profile,
