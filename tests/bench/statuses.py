@@ -118,8 +118,9 @@ _ASKING = {
     },
 }
 """Tools that ask before they do anything → words on the screen then."""
-_STOPS, _LOWEST = r"(?m)^.*\besc (?:to )?(?:cancel|interrupt)\b.*$", 7
-"""What stands in one of its last rows while it works by its own account: its last words may come before that ends."""
+_STOPS, _LOWEST = r"\besc (?:to )?(?:cancel|interrupt)\b(?!\.)", 7
+"""What stands in one of its last rows while it works by its own account: its last words may come before that ends.
+The long answer has such words, too, in front of a full stop."""
 _PROPOSED = "Implement this plan?"
 _KEYS = {"claude": {"ExitPlanMode": "2"}, "qwen": {"exit_plan_mode": "3"}}
 """The key that answers, where it is not Enter: it is to ask from then on."""
