@@ -276,6 +276,16 @@ def test_marked_choices_without_numbers_are_read_by_what_they_mean(rules: dict[s
     assert [one.key for one in found.question.choices] == keys
 
 
+@pytest.mark.parametrize(("above", "keys"), [("Delete notes.txt?", ["1", "4"]), ("It is one of these:", [])])
+def test_right_above_choices_without_numbers_stands_the_question_alone(above: str, keys: list[str]) -> None:
+    rule = profiles.StatusRule(status="waiting", all=(r"^.{4}(.*[?:])$",), doing="{1}")
+    asks = profiles.QuestionRules(means={"once": ("^Delete it$",), "deny": ("^Keep it$",)}, frame="│", footer="^└ ↑↓")
+    tern = profiles.Profile(name="tern", title="Tern", question=asks, rules=(rule,))
+    rows = ["» ask", "", "┌──────────", f"│   {above}", "│     Delete it", "│   → Keep it", "└ ↑↓ move · enter select"]
+    found = read_screen(tern, rows, "", (0, 6)).read
+    assert found is not None and [one.key for one in found.question.choices] == keys
+
+
 @pytest.mark.parametrize("form", ["{}. {}", "{}) {}", "({}) {}", "[{}] {}", "{}: {}", "{} - {}", "{} {}"])
 def test_a_choice_is_pressed_where_its_whole_row_is_shown_however_it_is_numbered(form: str) -> None:
     before, between = (re.escape(part) for part in form.partition("{}")[::2])

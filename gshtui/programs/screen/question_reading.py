@@ -234,8 +234,8 @@ def _is_beside(line: str, column: int, mark: int) -> bool:
 
 
 def _unnumbered(rules: QuestionRules, whole: Sequence[str], text: Sequence[str]) -> ReadQuestion | None:
-    """Choices without numbers, one below the other, one of them marked, with an empty line or a rule on both sides, and
-    with an answer among them whose meaning is known: anything may look like a list.
+    """Choices without numbers, one below the other, one of them marked, with an empty line or a rule on both sides, or
+    the question above, and with an answer among them whose meaning is known: anything may look like a list.
     """
     if not (rules.choice or rules.means) or (found := marked_list(text)) is None:
         return None
@@ -249,7 +249,8 @@ def _unnumbered(rules: QuestionRules, whole: Sequence[str], text: Sequence[str])
         return None
     if rules.footer and not compile_linear(rules.footer).search(below):
         return None
-    if rows[0] == 0 or text[rows[0] - 1].strip(" ─") or not any(meaning_of(label, rules.means) for label in labels):
+    above = text[rows[0] - 1].strip(" ─") if rows[0] else "nothing"
+    if (above and not above.endswith("?")) or not any(meaning_of(label, rules.means) for label in labels):
         return None
     shown = [
         ShownRow(whole[row][whole[row].find(label[:1], 1) :].strip(), marked=True)
