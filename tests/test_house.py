@@ -119,7 +119,7 @@ def starts(node: ast.AST, path: Path) -> bool:
 
 TYPING = {"send_text", "send_keys", "press_where_shown", "type_bytes"}
 WRITERS = {"programs/pane/pane_writer.py", "programs/pane/choice_presser.py", "ui/terminal/terminals.py"}
-WRITERS |= {"headless/program_check.py"}
+WRITERS |= {"headless/program/program_check.py"}
 """What may type into panes: the one guarded way, its part for answers, a person's own keyboard in a tab, and the check
 of a program in a throw-away home, which does what that person would."""
 
@@ -162,7 +162,7 @@ def test_what_is_sanitised_is_made_by_the_sanitiser_alone() -> None:
 
 TERMINAL_DOORS = {
     "headless.streams.write_all": "number: int, data: ShownBytes",
-    "headless.agent_pane.pane_screen._write": "self, text: CleanText",
+    "headless.agents.agent_pane.pane_screen._write": "self, text: CleanText",
     "ssh.person_terminal.show": "self, *parts: LiteralString | CleanText | int",
     "ui.kit.textual.driver.write_sequence": "app: App[Any], sequence: CleanText",
 }
@@ -173,10 +173,10 @@ TERMINAL_WRITERS = {
     "gshtui/cli/window.py": "a literal",
     "gshtui/guard/sandbox/escapes.py": "JSON, for the self-test that started it",
     "gshtui/guard/sandbox/network_start.py": "the system's words, below a command whose output is sanitised",
-    "gshtui/headless/agent_pane/pane_screen.py": "a door",
-    "gshtui/headless/agent_runner.py": "the wire, for the process that started it",
+    "gshtui/headless/agents/agent_pane/pane_screen.py": "a door",
+    "gshtui/headless/agents/agent_runner.py": "the wire, for the process that started it",
     "gshtui/headless/streams.py": "a door",
-    "gshtui/headless/tool_process.py": "the wire, for the process on another machine that started it and sanitises it",
+    "gshtui/headless/servers/tool_process.py": "the wire, for the process elsewhere that started it and sanitises it",
     "gshtui/programs/report_hook.py": "JSON, for the program that started it",
     "gshtui/python/worker/block_functions.py": "the block's output, which the hub sanitises",
     "gshtui/ssh/person_terminal.py": "a door, and what the person's own program prints",

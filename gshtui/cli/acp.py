@@ -22,6 +22,6 @@ def acp(provider: str, model: str, mode: GuardMode | None, flags: dict[str, str]
 
     A client such as Zed or Toad starts this command; it ends when the client does. Questions are asked in the client.
     """
-    from gshtui.headless.acp_process import AcpOptions, serve_acp
+    from gshtui.headless.servers.acp_process import AcpOptions, serve_acp
 
     return serve_acp(AcpOptions(provider, model, mode, flags))

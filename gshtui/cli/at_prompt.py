@@ -143,7 +143,7 @@ def gsh(context: click.Context, words: tuple[str, ...], verbatim: bool, **option
 
         return main(["workflow", "run", workflow, *given, *(["--json"] if options["as_json"] else [])])
     if given[:2] == ["run", "--"]:
-        from gshtui.headless.recorded_run import run_recorded
+        from gshtui.headless.shells.recorded_run import run_recorded
 
         return run_recorded(given[2:], as_json=bool(options["as_json"]))
     plain = not any(value for name, value in options.items() if name not in ("agent", "as_json"))
@@ -151,7 +151,7 @@ def gsh(context: click.Context, words: tuple[str, ...], verbatim: bool, **option
         from gshtui.cli.entry import main
 
         return main([*command, "--json"] if options["as_json"] else command)
-    from gshtui.headless.gsh_prompt import AskOptions, ask
+    from gshtui.headless.turns.gsh_prompt import AskOptions, ask
 
     if not given and not options["background"] and sys.stdin.isatty():
         click.echo(context.get_help())

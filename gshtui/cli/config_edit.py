@@ -11,6 +11,6 @@ from gshtui.cli.options import json_option
 @json_option
 def edit(as_json: bool) -> int:
     """Open your file in an editor, then report any mistakes in it."""
-    from gshtui.headless.config_editor import edit as do
+    from gshtui.headless.program.config_editor import edit as do
 
     return do(as_json=as_json)

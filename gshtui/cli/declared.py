@@ -171,7 +171,7 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
         and not given.get("flags")
         and not any(value.alone and given[value.field] for value in form.values)
     ):
-        from gshtui.headless.keeper_call import KeeperCall, Silent, run_by_keeper
+        from gshtui.headless.commands.keeper_call import KeeperCall, Silent, run_by_keeper
 
         by_keeper = KeeperCall(form.name, form.declared, found, json=given["as_json"], yes=yes, waiting=form.by_keeper)
         try:
@@ -201,7 +201,7 @@ def _run_here(
     flags: Mapping[str, str] | None = None,
     silent: int = 0,
 ) -> int:
-    from gshtui.headless.declared_command import DeclaredCall, run_call
+    from gshtui.headless.commands.declared_command import DeclaredCall, run_call
 
     parameters = getattr(importlib.import_module(form.module), form.parameters)
     call = DeclaredCall(

@@ -17,6 +17,6 @@ def doctor(host: str, as_json: bool) -> int:
 
     Exits with 0 if everything required is there, otherwise with 1. Keys are named, never shown.
     """
-    from gshtui.headless.diagnosis import doctor as examine
+    from gshtui.headless.program.diagnosis import doctor as examine
 
     return examine(as_json=as_json, host=host)

@@ -37,7 +37,7 @@ def be_keeper(idle: float | None, at_first: float | None, lock: int | None, for_
         lock: descriptor with the lock of the keeper, from the process that starts this one.
         for_window: only if the settings want one for windows.
     """
-    from gshtui.headless.keeper_process import IDLE_FOR, KeeperTerms, run_keeper
+    from gshtui.headless.servers.keeper_process import IDLE_FOR, KeeperTerms, run_keeper
 
     gc.freeze()
     gc.set_threshold(*_GARBAGE)

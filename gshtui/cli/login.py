@@ -22,7 +22,7 @@ def login(provider: str, as_json: bool) -> int:
       gsh-tui login openai
       pass show openai | gsh-tui login openai
     """
-    from gshtui.headless.provider_login import login as do
+    from gshtui.headless.program.provider_login import login as do
 
     return do(provider, as_json=as_json)
 
@@ -35,6 +35,6 @@ def logout(provider: str, as_json: bool) -> int:
 
     A key in a variable such as ANTHROPIC_API_KEY is yours to unset.
     """
-    from gshtui.headless.provider_login import logout as do
+    from gshtui.headless.program.provider_login import logout as do
 
     return do(provider, as_json=as_json)

@@ -33,6 +33,6 @@ def serve(allow: tuple[str, ...], http: bool, port: int, token_file: str, as_jso
       claude mcp add gsh -- gsh-tui mcp serve --allow agent_send
       codex mcp add gsh -- gsh-tui mcp serve
     """
-    from gshtui.headless.mcp_process import McpServeOptions, serve_commands
+    from gshtui.headless.servers.mcp_process import McpServeOptions, serve_commands
 
     return serve_commands(McpServeOptions(allow, http, port, as_json, token_file))

@@ -21,7 +21,7 @@ from gshtui.cli.options import (
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
-    from gshtui.headless.familiar_output import Output
+    from gshtui.headless.turns.familiar_output import Output
     from gshtui.hub.faces.large_input import Large
 
 FORMATS = ("text", "json", "stream-json", "codex")
@@ -133,8 +133,8 @@ def prompt(
         raise click.UsageError("--json and --output-format cannot be combined; choose one.")
     if printed and (not session or as_json or output != "text"):
         raise click.UsageError("--print needs --session, and prints no JSON (`session show --json` does).")
-    from gshtui.headless.prompt_turn import PromptOptions
-    from gshtui.headless.prompt_turn import prompt as do
+    from gshtui.headless.turns.prompt_turn import PromptOptions
+    from gshtui.headless.turns.prompt_turn import prompt as do
 
     words = " ".join(text) if not kept else shlex.join(text)
     return do(

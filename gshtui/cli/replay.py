@@ -21,7 +21,7 @@ def replay(session: str, speed: float, as_json: bool) -> int:
     The window shows what it showed then. Space pauses, left and right go back and forward, + and - change the speed.
     Nothing is sent, run or changed. With --json, only print what would be played.
     """
-    from gshtui.headless.replay_process import describe_recording, find_recorded
+    from gshtui.headless.servers.replay_process import describe_recording, find_recorded
 
     if as_json:
         return describe_recording(session)

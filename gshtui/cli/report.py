@@ -20,6 +20,6 @@ def report(session: str, out: Path | None, yes: bool, as_json: bool) -> int:
     Secrets that gsh-tui knows the look of are taken out, and your home is written as ~. The whole report is shown; it
     is written only with --out, after you agree.
     """
-    from gshtui.headless.fault_report import ReportOptions, make_report
+    from gshtui.headless.program.fault_report import ReportOptions, make_report
 
     return make_report(ReportOptions(session, out, yes, as_json))

@@ -37,7 +37,7 @@ def run(
       gsh-tui run 'glob *.md | write path=list.txt'
       gsh-tui run --as main 'bash make test'
     """
-    from gshtui.headless.command_lines import LineOptions, run_line
+    from gshtui.headless.commands.command_lines import LineOptions, run_line
 
     return run_line(
         LineOptions(

@@ -30,6 +30,6 @@ def sandbox(
       gsh-tui sandbox -- make test
       gsh-tui sandbox --host registry.npmjs.org -- npm ci
     """
-    from gshtui.headless.sandboxed_command import SandboxedLine, run_sandboxed
+    from gshtui.headless.shells.sandboxed_command import SandboxedLine, run_sandboxed
 
     return run_sandboxed(SandboxedLine(command, hosts=hosts, variables=variables, json=as_json, flags=flags))

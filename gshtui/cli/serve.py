@@ -23,9 +23,9 @@ def serve(ssh: bool, web: bool, host: str, port: int | None, as_json: bool) -> i
     if ssh == web:
         raise click.UsageError("Say what to serve: `--ssh` or `--web`.")
     if web:
-        from gshtui.headless.web_process import WebOptions, serve_window
+        from gshtui.headless.servers.web_process import WebOptions, serve_window
 
         return serve_window(WebOptions(host or "127.0.0.1", port or 0, as_json))
-    from gshtui.headless.ssh_process import ServeOptions, serve_people
+    from gshtui.headless.servers.ssh_process import ServeOptions, serve_people
 
     return serve_people(ServeOptions(host, port, as_json))

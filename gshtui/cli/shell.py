@@ -56,8 +56,8 @@ def log(
       gsh-tui shell log --failed --since 2h
       gsh-tui shell log pytest --cwd . --output
     """
-    from gshtui.headless.shell_history import LogOptions
-    from gshtui.headless.shell_history import log as do
+    from gshtui.headless.shells.shell_history import LogOptions
+    from gshtui.headless.shells.shell_history import log as do
 
     return do(
         LogOptions(
@@ -86,7 +86,7 @@ def import_(source: str, file: str, as_json: bool) -> int:
     Importing twice adds nothing twice. Secrets are removed, and commands that match [shell] ignore are skipped. FILE
     defaults to the usual place.
     """
-    from gshtui.headless.shell_history import import_ as do
+    from gshtui.headless.shells.shell_history import import_ as do
 
     return do(source, file, as_json=as_json)
 
@@ -96,7 +96,7 @@ def import_(source: str, file: str, as_json: bool) -> int:
 @json_option
 def export(file: str, as_json: bool) -> int:
     """Write the command history as JSON lines, oldest first, to a new FILE or to standard output."""
-    from gshtui.headless.shell_history import export as do
+    from gshtui.headless.shells.shell_history import export as do
 
     return do(file)
 
@@ -189,7 +189,7 @@ def path(shell: str, as_json: bool) -> int:
 @json_option
 def install(shell: str, in_tmux: bool, yes: bool, as_json: bool) -> int:
     """Add one line to your .zshrc (or .bashrc). It first shows the line, and keeps a copy of the file."""
-    from gshtui.headless.shell_plugin import install as do
+    from gshtui.headless.shells.shell_plugin import install as do
 
     return do(shell, in_tmux=in_tmux, yes=yes, as_json=as_json)
 
@@ -200,7 +200,7 @@ def install(shell: str, in_tmux: bool, yes: bool, as_json: bool) -> int:
 @json_option
 def uninstall(shell: str, yes: bool, as_json: bool) -> int:
     """Remove that line. The rest of the file stays unchanged."""
-    from gshtui.headless.shell_plugin import uninstall as do
+    from gshtui.headless.shells.shell_plugin import uninstall as do
 
     return do(shell, as_json=as_json)
 
@@ -209,7 +209,7 @@ def uninstall(shell: str, yes: bool, as_json: bool) -> int:
 @json_option
 def status(as_json: bool) -> int:
     """Show whether your shells report, and what prevents it."""
-    from gshtui.headless.shell_plugin import status as do
+    from gshtui.headless.shells.shell_plugin import status as do
 
     return do(as_json=as_json)
 
@@ -218,7 +218,7 @@ def status(as_json: bool) -> int:
 @json_option
 def pause(as_json: bool) -> int:
     """Stop recording in all shells until `gsh-tui shell resume`."""
-    from gshtui.headless.shell_plugin import pause as do
+    from gshtui.headless.shells.shell_plugin import pause as do
 
     return do(True, as_json=as_json)
 
@@ -227,7 +227,7 @@ def pause(as_json: bool) -> int:
 @json_option
 def resume(as_json: bool) -> int:
     """Start recording again."""
-    from gshtui.headless.shell_plugin import pause as do
+    from gshtui.headless.shells.shell_plugin import pause as do
 
     return do(False, as_json=as_json)
 
@@ -237,7 +237,7 @@ def resume(as_json: bool) -> int:
 @json_option
 def menu(busy: bool, as_json: bool) -> int:
     """Print the agents for the prompt's menu, one per line: ID, TAB, label."""
-    from gshtui.headless.agent_menu import print_menu as do
+    from gshtui.headless.agents.agent_menu import print_menu as do
 
     return do(busy=busy, as_json=as_json)
 

@@ -18,6 +18,6 @@ def uninstall(data: bool, yes: bool, as_json: bool) -> int:
     it says where they are, and how the program itself is removed.
     """
     from gshtui.cli.root import run
-    from gshtui.headless.own_removal import uninstall as do
+    from gshtui.headless.program.own_removal import uninstall as do
 
     return do(run, data=data, yes=yes, as_json=as_json)

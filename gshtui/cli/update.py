@@ -15,6 +15,6 @@ def update(yes: bool, as_json: bool) -> int:
 
     Agents go on meanwhile; windows and the keeper use the new version from their next start.
     """
-    from gshtui.headless.own_update import update as do
+    from gshtui.headless.program.own_update import update as do
 
     return do(yes=yes, as_json=as_json)

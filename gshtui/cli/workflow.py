@@ -101,7 +101,7 @@ def _command(workflow: Workflow) -> click.Command:
     ) -> int:
         if yes and mode:
             raise click.UsageError("--yes and --mode cannot be combined; choose one.")
-        from gshtui.headless.workflow_process import WorkflowOptions, run_workflow
+        from gshtui.headless.turns.workflow_process import WorkflowOptions, run_workflow
 
         named = {name: given[name.lower()] for name in workflow.parameters}
         values = {name: value for name, value in named.items() if value is not None}
@@ -146,6 +146,6 @@ def resume(
     RUN is an id of `gsh-tui workflow runs`, or its beginning. A step that had begun when its process died may have done
     part of its work: it only runs again with a yes, or with --yes.
     """
-    from gshtui.headless.workflow_process import WorkflowOptions, run_workflow
+    from gshtui.headless.turns.workflow_process import WorkflowOptions, run_workflow
 
     return run_workflow(WorkflowOptions("", {}, provider, model, mode, yes, as_json, flags, resume=run_id))

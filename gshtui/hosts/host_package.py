@@ -121,7 +121,7 @@ import sys
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, "app"), os.path.join(here, "lib")]
 sys.dont_write_bytecode = False
-from gshtui.headless.tool_process import main
+from gshtui.headless.servers.tool_process import main
 
 raise SystemExit(main(sys.argv[1:]))
 """

@@ -38,7 +38,7 @@ COVERS = (
     "gshtui.acp_server.session_servers",
     "gshtui.acp_server.session_options",
     "gshtui.acp_server.session_updates",
-    "gshtui.headless.acp_process",
+    "gshtui.headless.servers.acp_process",
 )
 PNG = base64.b64encode(
     bytes.fromhex(

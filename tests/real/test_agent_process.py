@@ -45,7 +45,7 @@ __all__ = ["beside"]
 COVERS = (
     "gshtui.fleet.native.outcome",
     "gshtui.fleet.native.relay",
-    "gshtui.headless.agent_runner",
+    "gshtui.headless.agents.agent_runner",
     "gshtui.agents.agent_snapshot",
     "gshtui.hub.native_agent",
     "gshtui.hub.parts.native_part",
@@ -264,7 +264,7 @@ async def test_a_folder_that_is_gone_and_a_model_that_is_not_there(tmp_path: Pat
 FILLED = """
 import resource, signal, sys
 from pathlib import Path
-from gshtui.headless.agent_runner import run_agent
+from gshtui.headless.agents.agent_runner import run_agent
 
 def fill(*_):
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))

@@ -94,7 +94,7 @@ async def test_the_agent_is_in_the_hub_and_its_terminal_loads_nothing_of_one(tmp
 
 def test_the_terminals_process_loads_no_hub_no_record_and_no_sdk() -> None:
     heavy = {"pydantic", "sqlite3", "apsw", "click", "anthropic", "openai", "textual", "psutil", "gshtui.hub.hub"}
-    code = f"import sys, gshtui.headless.agent_runner; print(*({heavy!r} & sys.modules.keys()))"
+    code = f"import sys, gshtui.headless.agents.agent_runner; print(*({heavy!r} & sys.modules.keys()))"
     ran = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
     assert ran.stdout.split() == []
 

@@ -41,8 +41,8 @@ COVERS = (
     "gshtui.fleet.commands.agent_commands",
     "gshtui.fleet.commands.explained_status",
     "gshtui.fleet.commands.spawn_command",
-    "gshtui.headless.agent_menu",
-    "gshtui.headless.declared_command",
+    "gshtui.headless.agents.agent_menu",
+    "gshtui.headless.commands.declared_command",
     "gshtui.headless.outcomes",
 )
 

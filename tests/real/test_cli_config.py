@@ -18,7 +18,7 @@ from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.cli.config_edit",
-    "gshtui.headless.config_editor",
+    "gshtui.headless.program.config_editor",
     "gshtui.hub.faces.local_commands",
 )
 

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gshtui.bus.messages import Thinking, ToolResult
-from gshtui.headless.diagnosis import examine_providers
+from gshtui.headless.program.diagnosis import examine_providers
 from gshtui.providers.adapters import claude_clouds
 from gshtui.providers.port import Provider, ProviderError, Retrying
 from gshtui.providers.selection import choose_model, usable

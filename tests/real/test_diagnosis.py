@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.headless import doctor_programs
+from gshtui.headless.program import doctor_programs
 from tests.kit.command import CommandResult
 from tests.kit.command import run_gsh as run_alone
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.cli.doctor", "gshtui.headless.doctor_programs")
+COVERS = ("gshtui.cli.doctor", "gshtui.headless.program.doctor_programs")
 
 
 def programs(folder: Path, **versions: str) -> dict[str, str]:

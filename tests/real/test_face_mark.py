@@ -13,7 +13,7 @@ import pytest
 
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.commands.declaration import CommandError
-from gshtui.headless.diagnosis import examine_record
+from gshtui.headless.program.diagnosis import examine_record
 from gshtui.settings.loader import load
 from gshtui.system.face_mark import face_in_terminal
 from gshtui.tmux.server import TmuxServer

@@ -23,7 +23,7 @@ from gshtui.bus.letter import Letter
 from gshtui.fleet.keeper import keeper_unit
 from gshtui.fleet.keeper.keeper import KeeperState, keeper_environment, running_keeper, stop_keeper
 from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
-from gshtui.headless.keeper_process import after_change
+from gshtui.headless.servers.keeper_process import after_change
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import Loaded, load
@@ -45,7 +45,7 @@ COVERS = (
     "gshtui.cli.hub_run",
     "gshtui.fleet.keeper.keeper_commands",
     "gshtui.fleet.keeper.keeper_unit",
-    "gshtui.headless.keeper_process",
+    "gshtui.headless.servers.keeper_process",
     "gshtui.hub.parts.keeper_watch",
     "gshtui.system.installation",
 )

@@ -25,7 +25,7 @@ from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.configuration import made_project
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.headless.command_lines",)
+COVERS = ("gshtui.headless.commands.command_lines",)
 
 
 class LineAgent:

@@ -22,7 +22,7 @@ from tests.kit.command import environment, run_gsh, start_gsh
 
 COVERS = (
     "gshtui.cli.mcp_serve",
-    "gshtui.headless.mcp_process",
+    "gshtui.headless.servers.mcp_process",
     "gshtui.mcp_server.served_commands",
 )
 

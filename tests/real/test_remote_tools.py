@@ -54,7 +54,7 @@ from tests.kit.ssh_hosts import SshHost, ssh_host
 from tests.kit.tmux import eventually
 
 COVERS = (
-    "gshtui.headless.tool_process",
+    "gshtui.headless.servers.tool_process",
     "gshtui.hosts.host_package",
     "gshtui.hub.parts.remote_part",
     "gshtui.tools.remote.remote_calls",

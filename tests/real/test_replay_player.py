@@ -29,7 +29,7 @@ from tests.kit.record import open_record
 
 COVERS = (
     "gshtui.cli.replay",
-    "gshtui.headless.replay_process",
+    "gshtui.headless.servers.replay_process",
     "gshtui.hub.replay.replay_hub",
     "gshtui.ui.window.replay_window",
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.headless.diagnosis import examine_network
+from gshtui.headless.program.diagnosis import examine_network
 from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnection
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import NobodyAnswers, ToolCaller

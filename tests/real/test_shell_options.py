@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.headless.shell_plugin import inspect_shells, status_text
+from gshtui.headless.shells.shell_plugin import inspect_shells, status_text
 from gshtui.settings.loader import load
 from tests.kit.home import Home
 from tests.kit.pty_child import PtyChild

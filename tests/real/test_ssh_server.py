@@ -33,7 +33,7 @@ from tests.kit.home import Home
 COVERS = (
     "gshtui.cli.serve",
     "gshtui.guard.people_commands",
-    "gshtui.headless.ssh_process",
+    "gshtui.headless.servers.ssh_process",
     "gshtui.ssh.person_shell",
 )
 

@@ -41,7 +41,7 @@ from gshtui.commands.help_command import explain
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import tool_schema
 from gshtui.commands.shell_form import ShellForm
-from gshtui.headless.declared_command import DeclaredCall, run_on
+from gshtui.headless.commands.declared_command import DeclaredCall, run_on
 from gshtui.headless.outcomes import write_outcome
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub

@@ -32,8 +32,8 @@ from gshtui.guard.approval.answer_keys import (
     list_of,
     offers,
 )
-from gshtui.headless.agent_pane.agent_pane import AgentPane
-from gshtui.headless.approval_prompt import KeyReader
+from gshtui.headless.agents.agent_pane.agent_pane import AgentPane
+from gshtui.headless.turns.approval_prompt import KeyReader
 from tests.kit.intent_oracle import IntentOracle, random_typing
 from tests.kit.native_agents import prepare_spec
 

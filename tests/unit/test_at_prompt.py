@@ -14,10 +14,10 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.cli.at_prompt import command_of
 from gshtui.cli.root import run
 from gshtui.guard.approval.answer_keys import KeyChosen
-from gshtui.headless import approval_prompt, workflow_process
-from gshtui.headless.gsh_prompt import PromptSession
-from gshtui.headless.recorded_run import HEAD, TAIL, Printed
-from gshtui.headless.workflow_process import WorkflowOptions
+from gshtui.headless.shells.recorded_run import HEAD, TAIL, Printed
+from gshtui.headless.turns import approval_prompt, workflow_process
+from gshtui.headless.turns.gsh_prompt import PromptSession
+from gshtui.headless.turns.workflow_process import WorkflowOptions
 from gshtui.shell import plugin
 
 COMMANDS = {

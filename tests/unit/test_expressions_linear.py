@@ -35,7 +35,7 @@ MADE = {
         ].values()
     ],
     ("gshtui/hosts/host_errors.py", "pattern"): [pattern for pattern, *_ in SSH_MESSAGES],
-    ("gshtui/headless/program_check.py", "pattern"): [
+    ("gshtui/headless/program/program_check.py", "pattern"): [
         shows
         for setup in sorted((source.ROOT / "gshtui/programs/check/setups").glob("*.toml"))
         for shows in re.findall(r'\bshows = "([^"]*)"', setup.read_text("utf-8"))

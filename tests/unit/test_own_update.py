@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.cli.root import run
-from gshtui.headless.own_update import Installation, described
+from gshtui.headless.program.own_update import Installation, described
 
 COVERS = ("gshtui.cli.update",)
 PIP = ("py", "-m", "pip", "install", "--upgrade")
@@ -44,7 +44,7 @@ def test_nothing_runs_unasked(
 ) -> None:
     ran = tmp_path / "ran"
     here = Installation("a test", (("touch", str(ran)), ("false",), ("touch", str(tmp_path / "after"))))
-    monkeypatch.setattr("gshtui.headless.own_update.installation", lambda: here)
+    monkeypatch.setattr("gshtui.headless.program.own_update.installation", lambda: here)
     monkeypatch.setattr("gshtui.headless.streams.is_terminal", lambda number: False)
     assert run(["update"]) == 4
     assert not ran.exists() and "touch" in capfd.readouterr().err

@@ -12,14 +12,14 @@ from gshtui.bus.events.agent_events import ToolFinished, TurnStarted
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.hub_events import FaultReported
 from gshtui.guard.approval.answer_keys import PAUSE, READ, offers
-from gshtui.headless.agent_pane.pane_input import InputAction, InputLine
-from gshtui.headless.agent_pane.pane_lines import AnswerLines, lines_of, question_keys, question_lines
+from gshtui.headless.agents.agent_pane.pane_input import InputAction, InputLine
+from gshtui.headless.agents.agent_pane.pane_lines import AnswerLines, lines_of, question_keys, question_lines
 from gshtui.text import cells
 
 COVERS = (
-    "gshtui.headless.agent_pane.pane_diff",
-    "gshtui.headless.agent_pane.pane_style",
-    "gshtui.headless.agent_pane.pane_input",
+    "gshtui.headless.agents.agent_pane.pane_diff",
+    "gshtui.headless.agents.agent_pane.pane_style",
+    "gshtui.headless.agents.agent_pane.pane_input",
 )
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.headless.agent_pane.pane_lines import AnswerLines, styled
-from gshtui.headless.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
+from gshtui.headless.agents.agent_pane.pane_lines import AnswerLines, styled
+from gshtui.headless.agents.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
 from gshtui.text import cells
 
 ANSWER = """\

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.headless.doctor_programs import examine_agents
+from gshtui.headless.program.doctor_programs import examine_agents
 from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, keep_result, results_file, seen_here
 from gshtui.programs.check.check_run import CheckError, check_program
 from gshtui.programs.check.check_setup import CheckSetup, read_setup

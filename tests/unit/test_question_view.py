@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from gshtui.guard.approval.question_text import QuestionLine, asked_words, question_lines, question_title, shortened
-from gshtui.headless.agent_pane import pane_lines
-from gshtui.headless.approval_prompt import question_text
+from gshtui.headless.agents.agent_pane import pane_lines
+from gshtui.headless.turns.approval_prompt import question_text
 from gshtui.ui.approvals.question_view import wrapped_question
 from tests.kit.prompt_host import make_question
 

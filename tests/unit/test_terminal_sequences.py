@@ -8,7 +8,7 @@ import pytest
 from textual import events
 from textual.message import Message
 
-from gshtui.headless.agent_pane.pane_input import InputLine
+from gshtui.headless.agents.agent_pane.pane_input import InputLine
 from gshtui.text.terminal_sequences import (
     BEGUN_WAITS,
     PASTE_WAITS,

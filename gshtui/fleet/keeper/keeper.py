@@ -2,7 +2,7 @@
 
 A lock of the kernel in that folder says who it is. Whoever starts it takes the lock and has the new process inherit it,
 so of many that need it at once one starts it, and it is held from before that process exists until it ends, however it
-ends. The process has a session of its own and no terminal; it is `headless/keeper_process.py`.
+ends. The process has a session of its own and no terminal; it is `headless/servers/keeper_process.py`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from gshtui.system.struct_types import learned
 
 _WITHIN = 420.0
 """Seconds that a whole check may take."""
-_PROCESS = "gshtui.headless.program_check"
+_PROCESS = "gshtui.headless.program.program_check"
 _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SHELL", "VOLTA_HOME", "NVM_DIR", "PYENV_ROOT", "ASDF_DATA_DIR")
 
 

@@ -21,9 +21,9 @@ from gshtui.bus.loop_faults import in_words
 from gshtui.guard.approval import question_text
 from gshtui.guard.approval.answer_keys import Offer, line_of, list_of
 from gshtui.guard.approval.question_text import DECISIONS, LineKind, QuestionLine
-from gshtui.headless.agent_pane.pane_diff import change_asked, diff_lines
-from gshtui.headless.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
-from gshtui.headless.agent_pane.pane_style import BOLD, CYAN, DIM, GREEN, RED, YELLOW, styled
+from gshtui.headless.agents.agent_pane.pane_diff import change_asked, diff_lines
+from gshtui.headless.agents.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
+from gshtui.headless.agents.agent_pane.pane_style import BOLD, CYAN, DIM, GREEN, RED, YELLOW, styled
 from gshtui.text import cells
 from gshtui.text.sanitise import CleanText, clean_lines, clean_text, one_line, plain
 

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import working_folder
+from gshtui.headless.commands.command_hub import working_folder
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain
 

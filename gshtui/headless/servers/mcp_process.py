@@ -58,7 +58,7 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
         except OSError as error:
             complain(f"standard input or output cannot be used: {error.strerror}.", "Or serve with --http.")
             return exits.ERROR
-    from gshtui.headless.command_hub import load_settings, running_hub, working_folder
+    from gshtui.headless.commands.command_hub import load_settings, running_hub, working_folder
     from gshtui.hub.hub_options import HubOptions
     from gshtui.mcp_server.mcp_face import McpFace
     from gshtui.mcp_server.served_commands import ServedCommands

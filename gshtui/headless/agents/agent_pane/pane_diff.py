@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import LiteralString
 
 from gshtui.guard.approval.question_text import digits_of, numbered, question_rows
-from gshtui.headless.agent_pane.pane_style import DIM, GREEN, RED, styled
+from gshtui.headless.agents.agent_pane.pane_style import DIM, GREEN, RED, styled
 from gshtui.text.diff_rows import DiffRow, change_at, changed_words, diff_rows, partner_in
 from gshtui.text.sanitise import CleanText, clean_text, plain
 

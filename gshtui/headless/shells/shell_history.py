@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gshtui.commands.declaration import UsageError
 from gshtui.commands.timespec import parse_time
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import STORE_ONLY, load_settings, running_hub, working_folder
+from gshtui.headless.commands.command_hub import STORE_ONLY, load_settings, running_hub, working_folder
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.settings import paths
 from gshtui.system.files import private_files

@@ -52,8 +52,8 @@ from gshtui.guard.approval.answer_keys import (
     program_choices,
 )
 from gshtui.guard.approval.question_text import PROGRAM, program_request
-from gshtui.headless.agent_pane.pane_input import InputAction, InputLine
-from gshtui.headless.agent_pane.pane_lines import (
+from gshtui.headless.agents.agent_pane.pane_input import InputAction, InputLine
+from gshtui.headless.agents.agent_pane.pane_lines import (
     BOLD,
     DIM,
     YELLOW,
@@ -65,8 +65,8 @@ from gshtui.headless.agent_pane.pane_lines import (
     styled,
     visible_lines,
 )
-from gshtui.headless.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
-from gshtui.headless.agent_pane.pane_screen import PaneScreen
+from gshtui.headless.agents.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
+from gshtui.headless.agents.agent_pane.pane_screen import PaneScreen
 from gshtui.programs.acp.acp_commands import program_name
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.face_mark import mark_face

@@ -14,7 +14,7 @@ import msgspec
 
 from gshtui.fleet.keeper import keeper_unit
 from gshtui.headless import exits, streams
-from gshtui.headless.own_update import removal
+from gshtui.headless.program.own_update import removal
 from gshtui.settings import paths
 from gshtui.shell import plugin, startup_file
 from gshtui.shell.startup_file import StartupError

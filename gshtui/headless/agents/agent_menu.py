@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import load_settings, running_hub, working_folder
+from gshtui.headless.commands.command_hub import load_settings, running_hub, working_folder
 from gshtui.headless.runner import run_command, until_stopped
 
 

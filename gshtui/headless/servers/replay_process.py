@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import working_folder
+from gshtui.headless.commands.command_hub import working_folder
 
 if TYPE_CHECKING:
     from gshtui.hub.replay.replay_player import Recording

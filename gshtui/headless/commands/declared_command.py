@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import HubNeeds, on_hub, on_settings, working_folder
+from gshtui.headless.commands.command_hub import HubNeeds, on_hub, on_settings, working_folder
 from gshtui.headless.outcomes import outcome_code, write_outcome
 from gshtui.headless.runner import run_command, until_stopped
 

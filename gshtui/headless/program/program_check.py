@@ -1,6 +1,6 @@
 """The process that checks an installed program: it leads it through ten steps as an agent of a hub of its own.
 
-    python -m gshtui.headless.program_check NAME PROGRAM VERSION
+    python -m gshtui.headless.program.program_check NAME PROGRAM VERSION
 
 `programs/check/check_run.py` starts it in a throw-away home, with a tmux server of its own. Each step's result is a
 line of JSON on standard output. Every wait has its end; the program is ended with it, whatever has happened.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.commands.shell_form import ALL_COMMANDS
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import load_settings, running_hub
+from gshtui.headless.commands.command_hub import load_settings, running_hub
 from gshtui.headless.outcomes import error_code, outcome_code
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain

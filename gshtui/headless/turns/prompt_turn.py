@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.headless import exits
-from gshtui.headless.command_hub import leave_keeper, load_settings, print_problems, running_hub, say_faults
+from gshtui.headless.commands.command_hub import leave_keeper, load_settings, print_problems, running_hub, say_faults
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
 from gshtui.hub.faces.large_input import MOST, Large
@@ -21,8 +21,8 @@ from gshtui.system.tasks import cancel_and_wait
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.bus.bus import Bus
-    from gshtui.headless.familiar_output import Output
-    from gshtui.headless.reporter import Reporter
+    from gshtui.headless.turns.familiar_output import Output
+    from gshtui.headless.turns.reporter import Reporter
     from gshtui.hub.faces.turn_request import TurnEnd, TurnRequest
 
 
@@ -76,7 +76,7 @@ def prompt(options: PromptOptions) -> int:
 
 
 async def _prompt(options: PromptOptions, stop: Stop) -> int:
-    from gshtui.headless.reporter import Reporter
+    from gshtui.headless.turns.reporter import Reporter
 
     deadline = time.monotonic() + options.timeout if options.timeout else None
     loop = asyncio.get_running_loop()
@@ -169,7 +169,7 @@ async def _run_at_hub(request: TurnRequest, face: _Face, stop: Stop, deadline: f
     from gshtui.bus.bus import Bus
     from gshtui.bus.events.approval_events import ApprovalAnswered
     from gshtui.bus.events.hub_events import FaultReported
-    from gshtui.headless.turn_call import HubEnded, TurnCall
+    from gshtui.headless.turns.turn_call import HubEnded, TurnCall
     from gshtui.hub.faces.turn_request import WIND_DOWN
 
     if (call := await TurnCall.begin(request)) is None:
@@ -246,7 +246,7 @@ class _Face:
         if not self._options.ask:
             yield
             return
-        from gshtui.headless.approval_prompt import ApprovalPrompt
+        from gshtui.headless.turns.approval_prompt import ApprovalPrompt
 
         asker = ApprovalPrompt(bus, self.reporter.print_text, self.reporter.wait_until_said)
         try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.headless import exits, streams
-from gshtui.headless.prompt_turn import PromptOptions, prompt
+from gshtui.headless.turns.prompt_turn import PromptOptions, prompt
 from gshtui.settings import paths
 from gshtui.shell import plugin_files as options
 from gshtui.system.files import private_files
@@ -83,7 +83,7 @@ def ask(options: AskOptions) -> int:
     """Ask, or start a background agent; returns the exit code."""
     if options.background:
         return _in_background(options)
-    from gshtui.headless.command_hub import working_folder
+    from gshtui.headless.commands.command_hub import working_folder
 
     talk = PromptSession(working_folder())
     earlier = "" if options.new or options.session else talk.session()
@@ -112,8 +112,8 @@ def _in_background(options: AskOptions) -> int:
         return exits.USAGE
     from gshtui.fleet.commands.spawn_command import SpawnAgent
     from gshtui.fleet.core.agent_calls import FLEET_PARTS, AttachAgent
-    from gshtui.headless.command_hub import HubNeeds, on_hub
-    from gshtui.headless.declared_command import DeclaredCall, run_call
+    from gshtui.headless.commands.command_hub import HubNeeds, on_hub
+    from gshtui.headless.commands.declared_command import DeclaredCall, run_call
     from gshtui.headless.runner import run_command, until_stopped
 
     if options.json:

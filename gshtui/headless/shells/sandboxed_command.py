@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.headless import exits
-from gshtui.headless.command_hub import working_folder
+from gshtui.headless.commands.command_hub import working_folder
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.headless.streams import STDERR, complain, result_json
 

@@ -16,11 +16,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gshtui.headless import doctor_programs, exits
-from gshtui.headless.command_hub import working_folder
-from gshtui.headless.doctor_programs import Finding, as_data, as_text
+from gshtui.headless import exits
+from gshtui.headless.commands.command_hub import working_folder
+from gshtui.headless.program import doctor_programs
+from gshtui.headless.program.doctor_programs import Finding, as_data, as_text
 from gshtui.headless.runner import Stop, run_command, until_stopped
-from gshtui.headless.shell_plugin import OUTPUTS_LOST, inspect_shells
+from gshtui.headless.shells.shell_plugin import OUTPUTS_LOST, inspect_shells
 from gshtui.headless.streams import result, result_json
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded

@@ -27,7 +27,6 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.wire import VERSION, to_plain
 from gshtui.headless import exits
-from gshtui.headless.familiar_output import Output, familiar_lines
 from gshtui.headless.streams import (
     STDERR,
     STDOUT,
@@ -40,6 +39,7 @@ from gshtui.headless.streams import (
     shown,
     write_all,
 )
+from gshtui.headless.turns.familiar_output import Output, familiar_lines
 from gshtui.text.sanitise import Sanitiser, plain
 
 _ALLOW = "--yes allows, without asking, what fits in the sandbox or clearly stays inside the project."

@@ -13,7 +13,7 @@ from typing import Any
 
 from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import load_settings
+from gshtui.headless.commands.command_hub import load_settings
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.settings.paths import FolderError
@@ -169,7 +169,7 @@ class ShellFacts:
 
 def status(*, as_json: bool) -> int:
     """Print the facts; returns the exit code."""
-    from gshtui.headless.command_hub import load_settings
+    from gshtui.headless.commands.command_hub import load_settings
 
     loaded = load_settings()
     tell_plugins()

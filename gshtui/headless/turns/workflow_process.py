@@ -23,7 +23,7 @@ from gshtui.bus.events.workflow_events import (
     WorkflowStepStarted,
 )
 from gshtui.headless import exits
-from gshtui.headless.command_hub import load_settings, running_hub, working_folder
+from gshtui.headless.commands.command_hub import load_settings, running_hub, working_folder
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import STDERR, STDOUT, Writer, ask_yes_no, complain, json_line, shown
 
@@ -191,7 +191,7 @@ async def _asking(hub: Hub, options: WorkflowOptions, writer: Writer) -> AsyncGe
     if not options.attended:
         yield
         return
-    from gshtui.headless.approval_prompt import ApprovalPrompt
+    from gshtui.headless.turns.approval_prompt import ApprovalPrompt
 
     asker = ApprovalPrompt(hub.bus, lambda text: writer.write(shown(text, STDERR), STDERR), writer.wait)
     try:

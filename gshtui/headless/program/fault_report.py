@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from gshtui import __version__
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import working_folder
+from gshtui.headless.commands.command_hub import working_folder
 from gshtui.settings import paths
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def make_report(options: ReportOptions) -> int:
 
 async def _composed(session: str) -> str:
     from gshtui.agents.telemetry import redactor
-    from gshtui.headless.diagnosis import examine
-    from gshtui.headless.doctor_programs import as_text, package_manager
+    from gshtui.headless.program.diagnosis import examine
+    from gshtui.headless.program.doctor_programs import as_text, package_manager
     from gshtui.settings.loader import load
 
     loaded = await asyncio.to_thread(load, working_folder())

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits
-from gshtui.headless.command_hub import Denied, HubNeeds, on_hub
+from gshtui.headless.commands.command_hub import Denied, HubNeeds, on_hub
 from gshtui.headless.outcomes import outcome_code, write_outcome
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.headless.streams import (

@@ -33,7 +33,7 @@ from gshtui.client.window_protocol import HubLost
 from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.fleet.native.outcome import FAILED
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
-from gshtui.headless.agent_pane.agent_pane import AgentPane
+from gshtui.headless.agents.agent_pane.agent_pane import AgentPane
 from gshtui.headless.runner import collect_later
 from gshtui.headless.streams import complain
 from gshtui.system.environment import AGENT

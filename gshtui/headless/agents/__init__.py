@@ -1,0 +1,1 @@
+"""An agent's pane in its terminal, and the menu of agents there."""

@@ -1,0 +1,1 @@
+"""The program itself: its health, update, removal, sign-in and settings."""
