@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
+from textual.pilot import Pilot
 from textual.widget import Widget
 
 from gshtui.bus.event import Event
@@ -66,3 +67,13 @@ class Window(Workbench):
     def feed(self, *events: Event) -> None:
         """Give events to whoever wants them, at once."""
         self.bridge.feed(list(events))
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Wait until messages and workers rest, those too that were started by what others brought."""
+    await pilot.pause()
+    while True:
+        await pilot.app.workers.wait_for_complete()  # pyright: ignore[reportUnknownMemberType]
+        await pilot.pause()
+        if all(worker.is_finished for worker in pilot.app.workers):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            return

@@ -8,7 +8,8 @@ from gshtui.fleet.core.agent_states import AgentState
 from gshtui.ui.window.palette_entries import listed_entries
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_fleet import row
-from tests.ui.test_agents_pane import Listening, settled
+from tests.kit.window import settled
+from tests.ui.test_agents_pane import Listening
 
 COVERS = ("gshtui.ui.window.palette_entries",)
 

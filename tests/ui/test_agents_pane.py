@@ -22,7 +22,7 @@ from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_fleet import CLAUDE, FEW, MANY, changed, row
-from tests.kit.window import Window
+from tests.kit.window import Window, settled
 
 COVERS = (
     "gshtui.ui.agents.agents_feature",
@@ -44,14 +44,6 @@ class Listening(Window):
     def on_open_terminal(self, message: OpenTerminal) -> None:
         message.prevent_default()
         self.opened.append((message.agent, message.attach))
-
-
-async def settled(pilot: Pilot[int]) -> None:
-    """Wait until workers and messages rest."""
-    assert isinstance(pilot.app, Window)
-    await pilot.pause()
-    await pilot.app.workers.wait_for_complete()  # pyright: ignore[reportUnknownMemberType]
-    await pilot.pause()
 
 
 async def begun(app: Window, pilot: Pilot[int], *events: Any) -> AgentsPane:

@@ -18,8 +18,7 @@ from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts
 from tests.kit.snapshots import Snap, screens, snap
-from tests.kit.window import NOW, Window
-from tests.ui.test_inspector_pane import settled
+from tests.kit.window import NOW, Window, settled
 from tests.ui.test_pictures import MODELS
 
 __all__ = ["snap"]

@@ -23,8 +23,8 @@ from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_fleet import DIFF, FEW, PERSONAS, PROFILES
-from tests.kit.window import Window
-from tests.ui.test_agents_pane import ran, settled
+from tests.kit.window import Window, settled
+from tests.ui.test_agents_pane import ran
 
 COVERS = (
     "gshtui.ui.changes.changes_feature",

@@ -23,7 +23,7 @@ from tests.kit.fake_hub import Answer
 from tests.kit.recorded_contexts import AGENTS, FAILED, PROMPT, RecordedContexts
 from tests.kit.recorded_fleet import FEW
 from tests.kit.storms import combined
-from tests.kit.window import Window
+from tests.kit.window import Window, settled
 from tests.ui.test_pictures import MODELS
 
 COVERS = (
@@ -34,14 +34,6 @@ COVERS = (
     "gshtui.ui.context.tune_dialog",
     "gshtui.ui.kit.widgets.search_line",
 )
-
-
-async def settled(pilot: Pilot[int]) -> None:
-    """Wait until workers and messages rest."""
-    for _ in range(3):
-        await pilot.pause()
-        await pilot.app.workers.wait_for_complete()  # pyright: ignore[reportUnknownMemberType]
-    await pilot.pause()
 
 
 async def pressed(pilot: Pilot[int], *keys: str) -> None:

@@ -22,8 +22,8 @@ from gshtui.ui.changes.line_comments import CommentFile, LineComment, message, r
 from gshtui.ui.kit.widget_messages import OpenChanges
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_fleet import DIFF
-from tests.kit.window import Window
-from tests.ui.test_agents_pane import ran, settled
+from tests.kit.window import Window, settled
+from tests.ui.test_agents_pane import ran
 from tests.ui.test_diff_pane import LINE, PATH
 
 COVERS = ("gshtui.ui.changes.diff_layout",)

@@ -59,8 +59,7 @@ from gshtui.ui.window.palette_entries import command_entries
 from tests.kit.fake_hub import OPENS
 from tests.kit.keyboard import Keyboard
 from tests.kit.pty_child import PtyChild
-from tests.kit.window import Window
-from tests.ui.test_agents_pane import settled
+from tests.kit.window import Window, settled
 
 COVERS = ("gshtui.ui.window.command_runner", "gshtui.ui.window.features")
 

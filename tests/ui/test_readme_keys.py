@@ -126,8 +126,8 @@ from tests.kit.storms import FULL
 from tests.kit.terminal_agents import wait_until
 from tests.kit.tmux import end_server, short_folder
 from tests.kit.transcript_host import screen_rows, wait_until_drawn
-from tests.kit.window import NOW, Window
-from tests.ui.test_inspector_pane import has, settled
+from tests.kit.window import NOW, Window, settled
+from tests.ui.test_inspector_pane import has
 from tests.ui.test_pictures import MODELS, SESSIONS
 from tests.ui.test_shell_pane import commands, shown
 from tests.ui.test_timeline_pane import SENT

@@ -30,8 +30,7 @@ from gshtui.ui.settings.setting_rows import setting_rows
 from gshtui.ui.settings.settings_screen import KeyScreen, SettingsScreen
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
-from tests.kit.window import Window
-from tests.ui.test_agents_pane import settled
+from tests.kit.window import Window, settled
 
 COVERS = (
     "gshtui.ui.settings.definition_files",

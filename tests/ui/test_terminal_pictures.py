@@ -12,6 +12,7 @@ from gshtui.ui.terminal.terminal_view import TerminalView
 from tests.kit.fake_terminal import SHELL, WORKING, FakeTerminalWindow
 from tests.kit.snapshots import Snap, screens, snap
 from tests.kit.terminal_agents import wait_until
+from tests.kit.window import settled
 
 __all__ = ["snap"]
 PAST = tuple(f"\x1b[2m{number:5}\x1b[0m  \x1b[3{number % 7 + 1}mpassed\x1b[0m test_parser" for number in range(2_000))
@@ -27,12 +28,6 @@ async def opened(app: FakeTerminalWindow, pilot: Pilot[int], size: tuple[int, in
     app.terminal.show(rows, cursor_x=22, cursor_y=y)
     await settled(pilot)
     return app.screen.query_one(TerminalView)
-
-
-async def settled(pilot: Pilot[int]) -> None:
-    await pilot.pause()
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
 
 
 @screens(light=True)

@@ -17,8 +17,8 @@ from gshtui.ui.context.timeline_pane import TimelinePane
 from tests.kit import recorded
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts
-from tests.kit.window import NOW, Window
-from tests.ui.test_inspector_pane import pressed, settled
+from tests.kit.window import NOW, Window, settled
+from tests.ui.test_inspector_pane import pressed
 
 COVERS = ("gshtui.ui.context.context_feature", "gshtui.ui.context.context_pane", "gshtui.ui.context.summaries")
 
