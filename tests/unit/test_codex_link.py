@@ -16,7 +16,9 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode
 from gshtui.fleet.core.agent_programs import Programs
+from gshtui.programs.codex.app_server_connection import ServerMessage
 from gshtui.programs.codex.codex_link import CodexLink
+from gshtui.programs.codex.codex_threads import CodexThreads
 from gshtui.programs.codex.thread_modes import is_wider, mode_of, permissions_in, permissions_told
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.profiles import profile as profiles
@@ -409,3 +411,16 @@ async def test_a_socket_of_nobody_is_no_link(tmp_path: Path) -> None:
     assert not await link.interrupt()
     assert await link.question() is None
     await link.stop()
+
+
+@pytest.mark.parametrize("told", [["active"], ["idle", "active"], ["active", "idle"], []])
+def test_what_is_told_of_a_helper_while_it_is_being_described_counts(told: list[str]) -> None:
+    threads = CodexThreads()
+    threads.open({"id": "main", "status": {"type": "idle"}}, 1.0)
+    for kind in told:
+        threads.add_message(ServerMessage("thread/status/changed", {"threadId": "h", "status": {"type": kind}}), 2.0)
+    threads.open({"id": "h", "parentThreadId": "main", "status": {"type": "idle"}}, 3.0)
+    assert threads.activity == ("thinking" if told[-1:] == ["active"] else "idle")
+    threads.add_message(ServerMessage("thread/status/changed", {"threadId": "h", "status": {"type": "idle"}}), 4.0)
+    threads.open({"id": "h", "parentThreadId": "main", "status": {"type": "idle"}}, 5.0)
+    assert threads.activity == "idle"

@@ -269,7 +269,7 @@ class CodexLink(ProgramLink):
         """Join the threads that work, besides."""
         connection = self._connection
         if connection is not None:
-            for id in self._threads.unknown - self._joining:
+            for id in self._threads.unknown.keys() - self._joining:
                 self._start(id, self._meet(connection, id))
             for thread in self._threads.family():
                 if not thread.joined and thread.id not in self._joining and (thread.active or thread.parent == ""):
@@ -288,9 +288,8 @@ class CodexLink(ProgramLink):
         try:
             thread = table_of(await connection.call("thread/read", threadId=id), "thread")
         except AppServerError:
-            self._threads.unknown.discard(id)
+            self._threads.unknown.pop(id, None)
             return
-        self._threads.unknown.discard(id)
         self._threads.open(thread, time.time())
         self._joining.discard(id)
         self._tell()

@@ -53,8 +53,8 @@ class CodexThreads:
     def __init__(self) -> None:
         self.threads: dict[str, CodexThread] = {}
         self.main = ""
-        self.unknown: set[str] = set()
-        """Threads that were mentioned and never described."""
+        self.unknown: dict[str, tuple[Mapping[str, Any], float]] = {}
+        """Threads that were mentioned and never described → the status that was told of each last, and when."""
         self.requests: dict[RequestId, tuple[ServerMessage, CodexRequest]] = {}
         """Those that are open, the oldest first."""
 
@@ -63,7 +63,7 @@ class CodexThreads:
     def add(self, thread: Mapping[str, Any], now: float) -> None:
         """A thread as the server describes it."""
         id = text_of(thread, "id")
-        self.unknown.discard(id)
+        told = self.unknown.pop(id, None)
         if not id or thread.get("ephemeral") is True or text_of(thread, "threadSource") == "thread_title":
             return
         if id not in self.threads and len(self.threads) >= _MOST_THREADS:
@@ -71,6 +71,8 @@ class CodexThreads:
         found = self.threads.setdefault(id, CodexThread(id))
         found.parent = text_of(thread, "parentThreadId")
         self._status(found, table_of(thread, "status"), min(number_of(thread, "updatedAt") or now, now))
+        if told is not None:
+            self._status(found, *told)  # it came while it was being described
 
     def open(self, thread: Mapping[str, Any], now: float) -> None:
         """A thread that a screen has just opened."""
@@ -91,7 +93,7 @@ class CodexThreads:
                 self.add(thread, now)
                 if (added := self.threads.get(id)) is not None and not added.active:
                     added.since = max(added.since, min(begun, now))
-        self.unknown |= mentioned
+        self.unknown |= {id: ({}, now) for id in mentioned}
         roots = [
             one for one in listed if (found := self.threads.get(text_of(one, "id"))) is not None and not found.parent
         ]
@@ -113,7 +115,7 @@ class CodexThreads:
         elif (thread_id := text_of(params, "threadId")) in self.threads:
             self._about(self.threads[thread_id], message, at)
         elif message.method == "thread/status/changed" and len(self.unknown) < _MOST_THREADS:
-            self.unknown.add(thread_id)
+            self.unknown[thread_id] = table_of(params, "status"), at
 
     def _about(self, thread: CodexThread, message: ServerMessage, at: float) -> None:
         params, item = message.params, table_of(message.params, "item")
