@@ -261,7 +261,7 @@ async def test_who_stops_the_hub_is_told_which_turns_that_ends(project: Path) ->
         try:
             child.go()
             await asyncio.to_thread(child.read_until, lambda: b"[y/N]" in child.output)
-            assert b"What goes on in run sleep 30073 is interrupted." in child.output
+            assert b"The turn in run sleep 30073 is interrupted." in child.output
             child.write(b"n\n")
             assert await asyncio.to_thread(child.wait) == 4
             assert process.poll() is None and running_keeper(data_dir()) is not None

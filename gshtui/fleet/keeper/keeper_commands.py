@@ -32,7 +32,7 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup
 from gshtui.fleet.keeper import keeper, keeper_unit
 from gshtui.settings.model import Settings
-from gshtui.store.tables.name_lookup import agents_in, titles_held_in
+from gshtui.store.tables.name_lookup import agents_in, turns_in
 from gshtui.system.processes import process_tree
 from gshtui.system.processes.process_identity import is_here
 from gshtui.text.sanitise import one_line
@@ -165,11 +165,11 @@ def commands(settings: Settings) -> list[AnyCommand]:
 
     async def asks_stop(_: Invocation, wanted: StopKeeper) -> Question | None:
         was = await asyncio.to_thread(keeper.running_keeper, data)
-        held = [] if was is None else await asyncio.to_thread(titles_held_in, data / "gsh.db", was.process.pid)
-        if not held:
+        turns = [] if was is None else await asyncio.to_thread(turns_in, data / "gsh.db", was.process.pid)
+        if not turns:
             return None
-        names = [one_line(title, 60) or "an untitled conversation" for title in held]
-        losses = [f"What goes on in {name} is interrupted." for name in names]
+        names = [one_line(title, 60) or "an untitled conversation" for title in turns]
+        losses = [f"The turn in {name} is interrupted." for name in names]
         note = "What was said so far is kept."
         return Question(wanted, "Stop the hub?", yes="Stop", losses=tuple(losses), note=note)
 

@@ -30,10 +30,13 @@ def sessions_in(file: Path, *, cwd: str) -> list[SessionInfo]:
     return _read(file, lambda connection: session_table.list_sessions(connection, cwd=cwd, limit=50, empty=False))
 
 
-def titles_held_in(file: Path, pid: int) -> list[str]:
-    """The titles of the conversations that a process writes to, in their order. Blocks for a moment."""
-    query = "SELECT title FROM holds JOIN sessions ON sessions.id = holds.session WHERE pid = ? ORDER BY since"
-    return _read(file, lambda connection: [str(row[0]) for row in connection.execute(query, (pid,))])
+def turns_in(file: Path, pid: int) -> list[str]:
+    """The titles of the conversations in which a process has a turn in progress. Blocks for a moment."""
+    last = "SELECT type FROM journal WHERE session = id AND type IN ('TurnStarted', 'TurnFinished') ORDER BY seq DESC"
+    query = f"SELECT title FROM holds JOIN sessions ON id = session WHERE pid = ? AND ({last} LIMIT 1) = 'TurnStarted'"
+    return _read(
+        file, lambda connection: [str(row[0]) for row in connection.execute(f"{query} ORDER BY since", (pid,))]
+    )
 
 
 def _read(file: Path, read: Callable[[sqlite3.Connection], list[T]]) -> list[T]:
