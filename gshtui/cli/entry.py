@@ -161,7 +161,9 @@ def _borrowed_home(arguments: list[str]) -> str:
 
 def _window(opening: Opening) -> int:
     # Textual draws on standard error; anyone who redirected one of the three does not want a window.
-    if not (os.isatty(0) and os.isatty(1) and os.isatty(2)) or os.environ.get("TERM") == "dumb":
+    terminal = os.isatty(0) and os.isatty(1) and os.isatty(2)
+    lines = terminal and (opening.lines or _asks_for_lines())
+    if not terminal or (not lines and os.environ.get("TERM") == "dumb"):
         os.write(2, NO_TERMINAL.encode())
         return 2
     if opening.cwd:
@@ -172,9 +174,31 @@ def _window(opening: Opening) -> int:
 
             os.write(2, f"gsh-tui: {one_line(opening.cwd, 400)} cannot open: {error.strerror}.\n".encode())
             return 1
+    if lines:
+        from gshtui.headless.line_face import LineFace
+
+        mode = opening.mode or None
+        face = LineFace(opening.session, agent=opening.agent, provider=opening.provider, model=opening.model, mode=mode)
+        return face.run()
     from gshtui.cli.window import open_window
 
     return open_window(opening)
+
+
+def _asks_for_lines() -> bool:
+    """Whether the person's settings ask for the face for screen readers; they are read only where they name it."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("HOME", "") + "/.config"
+    named = "GSH_UI__SCREEN_READER" in os.environ
+    try:
+        with open(f"{home}/gsh/config.toml", "rb") as file:  # noqa: PTH123  (importing `Path` takes longer than this)
+            named = named or b"screen_reader" in file.read()
+    except OSError:
+        pass
+    if not named:
+        return False
+    from gshtui.headless.command_hub import load_settings
+
+    return load_settings(quiet=True).settings.ui.screen_reader
 
 
 def _keeper(arguments: list[str]) -> int | None:

@@ -32,9 +32,10 @@ class Opening:
 
     Attributes:
         alone: its hub is in its own process.
+        lines: the face for screen readers, in place of a window.
     """
 
-    __slots__ = ("agent", "alone", "cwd", "mode", "model", "pane", "provider", "session")
+    __slots__ = ("agent", "alone", "cwd", "lines", "mode", "model", "pane", "provider", "session")
 
     def __init__(
         self,
@@ -46,6 +47,7 @@ class Opening:
         mode: GuardMode | Literal[""] = "",
         pane: str = "",
         alone: bool = False,
+        lines: bool = False,
     ) -> None:
         self.cwd = cwd
         self.session = session
@@ -55,6 +57,7 @@ class Opening:
         self.mode: GuardMode | Literal[""] = mode
         self.pane = pane
         self.alone = alone
+        self.lines = lines
 
 
 def read_opening(argv: list[str], is_command: Callable[[str], bool]) -> Opening | None:
@@ -73,6 +76,8 @@ def read_opening(argv: list[str], is_command: Callable[[str], bool]) -> Opening 
             opening.session = _SESSIONS[word]
         elif word == "--alone" and not opening.alone:
             opening.alone = True
+        elif word == "--screen-reader" and not opening.lines:
+            opening.lines = True
         elif name in _VALUES:
             if not has_value:
                 if not rest or rest[0].startswith("-"):

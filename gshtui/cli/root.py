@@ -14,7 +14,7 @@ from gshtui.cli import by_hand, declared
 from gshtui.cli.familiar_words import MEANT, OPTIONS
 from gshtui.cli.opening import PANES
 from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option, mode_option, print_version, version_option
-from gshtui.cli.word_groups import grouped
+from gshtui.commands.word_groups import grouped
 from gshtui.settings.paths import FolderError
 
 EPILOG = """\
@@ -79,6 +79,7 @@ class Root(click.Group):
 @mode_option("What runs unasked at first: plan, ask, edit, auto or yolo.")
 @click.option("--pane", type=click.Choice(PANES), help="Pane to show and go to.")
 @click.option("--alone", is_flag=True, help="Run in one process, with a hub of its own.")
+@click.option("--screen-reader", is_flag=True, help="Lines in place of a window: no frames, nothing moves.")
 @json_option
 @version_option
 @click.pass_context

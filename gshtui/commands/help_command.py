@@ -1,4 +1,4 @@
-"""The `help` command: all commands by family, one command with its parameters, or one word of a family such as
+"""The `help` command: all commands by group, one command with its parameters, or one word of a family such as
 `worktree finish`. Written from the declarations."""
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from gshtui.commands.language import usage, usage_words
 from gshtui.commands.registry import AnyCommand, Registry, words_of
 from gshtui.commands.schema import tool_schema
 from gshtui.commands.shell_form import ShellForm
+from gshtui.commands.word_groups import SLASH_GROUPS, grouped
 from gshtui.text.markdown_table import bare_columns
 from gshtui.text.similar_names import similar_names
 
@@ -109,17 +110,15 @@ def _said(action: AnyAction) -> tuple[str, str]:
     return " ".join(summary.split()), rest.replace("\b\n", "").strip()
 
 
-def _by_family(commands: list[AnyCommand]) -> list[tuple[str, list[AnyCommand]]]:
-    families: dict[str, list[AnyCommand]] = {}
-    for command in sorted(commands, key=lambda command: command.name):
-        families.setdefault(command.family or "general", []).append(command)
-    return sorted(families.items())
+def _by_group(commands: list[AnyCommand]) -> list[tuple[str, list[AnyCommand]]]:
+    by_name = {command.name: command for command in commands}
+    return [(title, [by_name[name] for name in names]) for title, names in grouped(by_name, SLASH_GROUPS)]
 
 
 def _overview(commands: list[AnyCommand]) -> str:
     lines: list[str] = []
-    for family, members in _by_family(commands):
-        lines += [f"**{family}**", "", *(f"- `/{command.name}` — {command.summary}" for command in members), ""]
+    for title, members in _by_group(commands):
+        lines += [f"**{title}**", "", *(f"- `/{command.name}` — {command.summary}" for command in members), ""]
     return "\n".join([*lines, "`help <command>` explains a command."])
 
 
@@ -127,8 +126,8 @@ def _plain_overview(commands: list[AnyCommand]) -> str:
     """The overview for a terminal, with the names as they are typed after `gsh-tui run`."""
     width = max((len(command.name) for command in commands), default=0)
     lines: list[str] = []
-    for family, members in _by_family(commands):
-        lines += [family, *(f"  {command.name:{width}}  {command.summary}" for command in members), ""]
+    for title, members in _by_group(commands):
+        lines += [title, *(f"  {command.name:{width}}  {command.summary}" for command in members), ""]
     return "\n".join([*lines, "help <command> explains a command."])
 
 

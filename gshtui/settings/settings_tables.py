@@ -576,6 +576,10 @@ class Ui(SettingsTable):
         description="Where else the state is told: the terminal's title, options of the tmux pane (@gsh_status …).",
     )
     reduce_motion: bool = Field(default=False, description="Nothing moves by itself: no spinner, no sliding.")
+    screen_reader: bool = Field(
+        default=False,
+        description="Lines in place of a window, for screen readers: no frames, nothing moves. As `--screen-reader`.",
+    )
     diff_columns: Literal["auto", "one"] = Field(
         default="auto",
         description="Changes: auto puts old and new side by side where there is room, one always below one another.",

@@ -90,7 +90,7 @@ async def test_a_question_of_an_agent_in_a_terminal_is_told_once() -> None:
             approval="a", agent="0001", session="s", call="c", tool="bash", effect="execute", subject="ls"
         )
         watch.consume([*changed(SEARCH), asked, *changed(msgspec.structs.replace(SEARCH, needs_you=True))])
-        assert watch.called == ["0001 asks: bash ls"]
+        assert watch.called == ["0001 wants to run: ls"]
 
 
 async def test_a_summary_that_waits_is_told() -> None:

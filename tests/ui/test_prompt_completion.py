@@ -49,7 +49,7 @@ async def test_commands_and_their_parameters() -> None:
     app = host()
     async with app.run_test() as pilot:
         await pilot.press("slash")
-        assert await shown(app, pilot) == ["/model", "/more", "/help"]
+        assert await shown(app, pilot) == ["/model", "/help", "/more"]
         assert app.area.popup.display and app.focused is app.area.input
         await pilot.press("m", "down", "tab")
         await pilot.pause()
@@ -63,6 +63,22 @@ async def test_commands_and_their_parameters() -> None:
         await pilot.press("tab", *"opus", "enter")
         await pilot.pause()
         assert app.lines == ["model name=opus"]
+
+
+async def test_enter_runs_the_marked_command_unless_it_needs_more() -> None:
+    source = CommandSource(complete, runs=lambda name: name != "help")
+    app = PromptHost(keep_drafts=False, completions=[source])
+    async with app.run_test() as pilot:
+        await pilot.press(*"/mod")
+        assert await shown(app, pilot) == ["/model"]
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.lines == ["model"] and app.area.input.text == ""
+        await pilot.press(*"/he")
+        assert await shown(app, pilot) == ["/help"]
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.lines == ["model"] and app.area.input.text == "/help "
 
 
 async def test_enter_sends_a_whole_name() -> None:
@@ -91,7 +107,7 @@ async def test_the_list_is_above_the_input_and_covers_no_layout() -> None:
         await pilot.pause()
         assert app.area.input.region == before
         assert app.area.popup.region.bottom == before.y
-        assert app.area.popup.region.height == 3
+        assert app.area.popup.region.height == 5  # with two headings
 
 
 async def test_escape_closes_the_list_then_goes_on() -> None:
@@ -109,9 +125,12 @@ async def test_a_candidate_is_clicked() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("slash")
         await shown(app, pilot)
-        await pilot.click("#completions", offset=(4, 1))
+        await pilot.click("#completions", offset=(4, 0))
         await pilot.pause()
-        assert app.area.input.text == "/more "
+        assert app.area.input.text == "/"  # a heading is no choice
+        await pilot.click("#completions", offset=(4, 2))
+        await pilot.pause()
+        assert app.area.input.text == "/help "
         assert app.focused is app.area.input
 
 

@@ -97,7 +97,6 @@ from gshtui.ui.shell.shell_record import RecordScreen
 from gshtui.ui.terminal.terminal_pane import TerminalPane
 from gshtui.ui.terminal.terminal_view import TerminalView
 from gshtui.ui.window.app import Workbench
-from gshtui.ui.window.header import draw_header
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import PromptArea
 from gshtui.ui.window.palette import PaletteScreen
@@ -1460,7 +1459,7 @@ async def modes(here: Real) -> None:
         before = here.count(AgentModeChanged)
         await here.press("shift+tab")
         changed = await here.heard.wait_for(AgentModeChanged, number=before + 1)
-        await here.until(lambda mode=changed.mode: f" {mode} " in draw_header(here.app.bench.header.state, 80).plain)
+        await here.until(lambda mode=changed.mode: f"· {mode}" in (here.app.bench.input.border_title or ""))
         shown.append(changed.mode)
     assert shown in (["edit", "auto", "plan", "ask"], ["edit", "plan", "ask"])  # the latter where no sandbox holds
 

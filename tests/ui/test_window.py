@@ -543,7 +543,7 @@ async def test_a_turn_that_ends_elsewhere_draws_attention_as_configured(monkeypa
             subject="rm \x1b]0;x\x07 y",
         )
         app.feed(asked)
-        assert called[0] == "bell" and "\x1b]0;" not in called[1] and "main asks: bash rm" in called[1]
+        assert called[0] == "bell" and "\x1b]0;" not in called[1] and "main wants to run: rm" in called[1]
         called.clear()
         app.post_message(textual_events.AppFocus())
         await pilot.pause()

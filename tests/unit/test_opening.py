@@ -28,6 +28,13 @@ def test_the_window(arguments: list[str], opened: tuple[str, ...]) -> None:
     found = read_opening(arguments, is_command)
     assert found is not None
     assert (found.cwd, found.session, found.agent, found.provider, found.model) == opened
+    assert not found.lines and not found.alone
+
+
+def test_the_face_for_screen_readers() -> None:
+    found = read_opening(["--screen-reader", "-c"], is_command)
+    assert found is not None and found.lines and found.session == "latest"
+    assert read_opening(["--screen-reader", "--screen-reader"], is_command) is None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The help of `gsh-tui`: every word once, in a group with a title, the ten that most people need first."""
+"""The help of `gsh-tui`, and of what follows a slash: every word once, in a group with a title, ten of them first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from collections import Counter
 import click
 
 from gshtui.cli.root import root
-from gshtui.cli.word_groups import WORD_GROUPS, grouped
+from gshtui.commands.known_tools import NO_TOOLS, TOOLS
+from gshtui.commands.word_groups import SLASH_GROUPS, WORD_GROUPS, grouped
+
+_ALIASES = {"?", "cost", "exit", "hooks", "new", "permissions", "search", "workflows"}
+"""Other names of commands: lists have each command once."""
 
 
 def test_every_word_is_in_one_group_with_a_title() -> None:
@@ -31,3 +35,11 @@ def test_every_word_is_in_one_group_with_a_title() -> None:
 
 def test_a_word_of_no_group_is_listed_all_the_same() -> None:
     assert grouped(["zebra", "login"]) == [("Start here", ["login"]), ("Others", ["zebra"])]
+
+
+def test_every_command_after_a_slash_is_in_one_group() -> None:
+    counted = Counter(name for _, names in SLASH_GROUPS for name in names)
+    assert set(counted.values()) == {1}
+    assert {*TOOLS, *NO_TOOLS} - set(counted) == _ALIASES and set(counted) <= {*TOOLS, *NO_TOOLS}
+    titles = [title for title, _ in SLASH_GROUPS]
+    assert titles == [title for title, _ in WORD_GROUPS] and len(SLASH_GROUPS[0][1]) == 10

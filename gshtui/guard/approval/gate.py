@@ -276,9 +276,7 @@ class Gate:
         answer_to_come: asyncio.Future[ApprovalAnswered] = asyncio.get_running_loop().create_future()
         self._waiting[request.approval] = (request, answer_to_come)
         self._bus.publish(request)
-        self._bus.publish(
-            AgentStatusChanged(agent=call.agent, status="waiting", doing=waiting_words(call.tool, request.subject))
-        )
+        self._bus.publish(AgentStatusChanged(agent=call.agent, status="waiting", doing=waiting_words(request)))
         try:
             async with time_limit(self._timeout):
                 answer = await answer_to_come

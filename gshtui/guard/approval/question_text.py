@@ -78,9 +78,13 @@ def question_row(request: ApprovalRequested, name: str = "", *, short: bool = Fa
     subject = one_line(request.subject, 400)
     if subject and (short or request.effect == PROGRAM):
         return f"{who}: {subject}" if short else f"{who} asks: {subject}"
+    return f"{who} {_wanted(request, wants, what, subject)}"
+
+
+def _wanted(request: ApprovalRequested, wants: str, what: str, subject: str) -> str:
     if request.tool in _USUAL and subject:
-        return f"{who} {wants} {subject}" if request.tool in ("edit", "write", "read") else f"{who} {wants}: {subject}"
-    words = f"{who} {wants} {what}".rstrip(": ")
+        return f"{wants} {subject}" if request.tool in ("edit", "write", "read") else f"{wants}: {subject}"
+    words = f"{wants} {what}".rstrip(": ")
     return f"{words}: {subject}" if subject else words
 
 
@@ -107,9 +111,12 @@ def asked_words(tool: str, subject: str) -> str:
     return subject if tool in _SENTENCES else f"{tool} {subject}".strip()
 
 
-def waiting_words(tool: str, subject: str) -> str:
-    """What an agent waits for that asks this, as its status says it; not sanitised."""
-    return subject if tool in _SENTENCES else f"approval of {asked_words(tool, subject)}"
+def waiting_words(request: ApprovalRequested) -> str:
+    """What an agent waits for that asks this, as its status says it; the subject is not sanitised."""
+    if request.tool in _SENTENCES:
+        return request.subject
+    _, wants, what = _wish(request, "")
+    return _wanted(request, wants, what, request.subject)
 
 
 def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:

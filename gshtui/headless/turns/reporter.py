@@ -63,6 +63,8 @@ class Reporter:
         self._sanitiser = Sanitiser() if is_terminal(STDOUT) and not self._json else None
         self._progress = is_terminal(STDERR) and not self._json
         self._dim = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self._by_line = os.environ.get("TERM") == "dumb"
+        """Whole lines alone are written, as far as there is something to wait for."""
         self._thinking = False
         self._complaint = ""
         """The last one."""
@@ -191,7 +193,7 @@ class Reporter:
     def _feed(self, text: str) -> None:
         if self._sanitiser is not None:
             # The sanitiser decides line by line; `flush` shows the start of an unfinished line as it arrives.
-            text = self._sanitiser.feed(text) + self._sanitiser.flush()
+            text = self._sanitiser.feed(text) + ("" if self._by_line else self._sanitiser.flush())
         self._out(text)
 
     def _out(self, text: str) -> None:
@@ -201,6 +203,8 @@ class Reporter:
             self._writer.write(shown(text, STDOUT))
 
     def _line_end(self) -> None:
+        if self._by_line and self._sanitiser is not None and (rest := self._sanitiser.flush()):
+            self._out(rest)
         if self._mid_line and not self._json:
             self._mid_line = False
             self._writer.write(own("\n"))

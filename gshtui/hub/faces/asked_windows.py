@@ -27,7 +27,7 @@ from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_protocol import CALLS, WindowOpening, may_publish, plain_error
 from gshtui.commands.declaration import Question
 from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT
-from gshtui.guard.approval.question_text import asked_words
+from gshtui.guard.approval.question_text import waiting_words
 from gshtui.hub.faces.face_outbox import FaceOutbox
 from gshtui.hub.faces.surroundings import difference
 from gshtui.hub.faces.window_history import WindowHistory
@@ -450,7 +450,7 @@ class _HostedWindow:
         if self._over.is_set() or (call := self._host.call_person) is None:
             return
         if isinstance(event, ApprovalRequested):
-            what = f"asks: {asked_words(event.tool, event.subject)}"
+            what = waiting_words(event)
         else:
             what = "is done" if event.stop == "end" else f"stopped: {event.error or event.stop}"
         call(one_line(f"{event.agent} in {Path(self.opening.cwd).name} {what}", _CALLED), event.agent)

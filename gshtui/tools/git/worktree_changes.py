@@ -37,6 +37,8 @@ PLAIN = (
 MOST_NEW = 100_000_000
 """Bytes of new files that are compared together; where there are more, the largest are only listed."""
 _MOST_LEFT_OUT = 1_000
+_MADE = ("__pycache__", "node_modules", ".egg-info", ".venv")
+"""Folders that programs fill, whose files come last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,8 @@ async def changes_of(tree: Worktree, base: str = "", limit: float = LIMIT) -> Wo
     require_success(answer, f"git cannot compare {tree.shown} with {against}")
     text = answer.out.rpartition("\n")[0] if answer.cut else answer.out
     files = await asyncio.to_thread(parse_diff, text)
-    return WorktreeChanges(tree, against, commit, (*files, *large), answer.cut)
+    ordered = sorted((*files, *large), key=lambda file: any(f"{name}/" in file.path for name in _MADE))
+    return WorktreeChanges(tree, against, commit, tuple(ordered), answer.cut)
 
 
 async def _large_new_files(folder: Path, limit: float) -> list[FilePatch]:

@@ -206,10 +206,12 @@ class DiffPane(TabPane):
         place = f" · {at + 1}/{len(found.files)} {found.files[at].path}" if at >= 0 else ""
         count = "1 file" if len(found.files) == 1 else f"{len(found.files)} files"
         more = " · incomplete" if found.cut else ""
+        last = found.base == "HEAD"
         self._title.update(
             Content.assemble(
+                "Uncommitted changes on " if last else "",
                 (found.title, "bold $primary"),
-                f" against {found.base} · {count} ",
+                f"{'' if last else f' against {found.base}'} · {count} ",
                 (f"+{found.added}", "$success"),
                 " ",
                 (f"−{found.removed}", "$error"),

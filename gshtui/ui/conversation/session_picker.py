@@ -133,7 +133,8 @@ class SessionsScreen(Picker):
         from gshtui.providers.catalog import label_of
         from gshtui.text.sanitise import one_line
 
-        held = f"open in {session.held_by}" if session.held_by else f"{session.queued} unsent" if session.queued else ""
+        held = f"in {session.held_by}" if session.held_by else f"{session.queued} unsent" if session.queued else ""
+        held = "" if session.id == self._current else held  # its mark says so
         folder = (one_line(Path(session.cwd).name or session.cwd, 24),) if self._elsewhere else ()
         columns = (
             units.age(max(0.0, self._now - session.updated)),

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gshtui.shell.git_rules import IgnoreRules
 
 LIMIT = 50
+_USED = 5
+"""Commands that the person used last, before those that most people need."""
 
 
 class LineCompletion(Protocol):
@@ -42,8 +44,20 @@ CompleteLine = Callable[[str, int], Awaitable[Sequence[LineCompletion]]]
 """(line, cursor) → completions at the cursor."""
 
 
-_OFTEN = ("model", "review", "diff", "compact", "clear", "init", "agents", "info")
-"""Commands that most people want, in the order in which they are shown to somebody who has used none of them yet."""
+_KEYS = {
+    "model": "app.models",
+    "spawn": "agents.spawn",
+    "resume": "app.sessions",
+    "mode": "mode.next",
+    "help": "app.help",
+    "calls": "app.calls",
+    "mcp": "app.servers",
+    "workflow": "app.workflows",
+    "context": "context.inspect",
+    "config": "app.settings",
+    "quit": "app.quit",
+}
+"""Commands whose bare name does what a key does."""
 
 
 def _none_used() -> Sequence[str]:
@@ -54,12 +68,20 @@ class CommandSource:
     """`/name parameter=value`, on the first line; names also behind a `|`, a `;` and in a `$(`, and `$variables`.
 
     Args:
-        used: names of commands that the person used, the latest first; they come first, then what most people want.
+        used: names of commands that the person used, the latest first; they come first, then what most people want,
+            then the others by subject.
+        runs: whether a command needs no parameters.
     """
 
-    def __init__(self, complete: CompleteLine, used: Callable[[], Sequence[str]] = _none_used) -> None:
+    def __init__(
+        self,
+        complete: CompleteLine,
+        used: Callable[[], Sequence[str]] = _none_used,
+        runs: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self._complete = complete
         self._used = used
+        self._runs = runs
 
     def start(self, before: str, row: int) -> int | None:
         if row != 0 or not before.startswith("/") or before.startswith("//") or before.endswith("'"):
@@ -70,11 +92,15 @@ class CommandSource:
     async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
         found: list[CompletionItem] = []
         items = list(await self._complete(before, len(before)))
+        titles: dict[str, str] = {}
         if any(item.kind == "command" for item in items):
-            age = {name: at for at, name in enumerate(dict.fromkeys((*self._used(), *_OFTEN)))}
             typed = before[start:].removeprefix("/")
-            items.sort(key=lambda item: (item.value != typed, age.get(item.value, len(age))))
-        for item in items[:LIMIT]:
+            groups = self._grouped([item.value for item in items])
+            order = {name: at for at, name in enumerate(name for _, names in groups for name in names)}
+            items.sort(key=lambda item: (item.value != typed, order.get(item.value, -1)))
+            if not typed and before == "/":
+                titles = {name: title for title, names in groups for name in names}
+        for item in items if titles else items[:LIMIT]:
             first = item.kind == "command" and before[: item.start].strip() in ("", "/")
             typed = before[item.start :]
             fit = fuzzy_match(typed, item.value)
@@ -87,9 +113,21 @@ class CommandSource:
                     kind=item.kind,
                     marked=tuple(at + first for at in fit.positions) if fit else (),
                     ends_word=item.kind != "variable" and not item.value.endswith("="),
+                    group=titles.get(item.value, ""),
+                    key=_KEYS.get(item.value, "") if first else "",
+                    runs=first and not before[: item.start].strip(" /") and self._runs(item.value),
                 )
             )
         return found
+
+    def _grouped(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+        """The commands by subject, after those that this person uses, or most people."""
+        from gshtui.commands.word_groups import FIRST, SLASH_GROUPS, grouped
+
+        [(_, often), *_] = SLASH_GROUPS
+        ahead = [name for name in dict.fromkeys((*self._used()[:_USED], *often)) if name in names]
+        rest = grouped([name for name in names if name not in ahead], SLASH_GROUPS)
+        return [(FIRST, ahead), *rest]
 
 
 class ProgramCommandSource:

@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Protocol
 
 import msgspec
-from rich.cells import cell_len
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.geometry import Size
 from textual.message import Message
@@ -23,8 +21,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.system.tasks import report_unexpected, start_job
+from gshtui.ui.kit.keys.key_bar import shown_keys
 from gshtui.ui.kit.widgets.fitted_text import fit, fit_left
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
+from gshtui.ui.kit.widgets.list_rows import ListColumns, ListRow, Role, list_columns
 
 SLOW = 2.0
 """Seconds after which the others' candidates are shown without those of a slow source."""
@@ -43,6 +43,12 @@ class CompletionItem(msgspec.Struct, frozen=True):
     """Indices of the label's matched letters."""
     ends_word: bool = True
     """Whether a space follows when it is chosen."""
+    group: str = ""
+    """The heading above the first of its group; empty: none."""
+    key: str = ""
+    """The id of the key that does the same."""
+    runs: bool = False
+    """A command that needs no more: choosing it by enter runs it."""
 
     @property
     def shown(self) -> str:
@@ -134,6 +140,10 @@ class Completer:
 
 
 POPUP_ROWS = 8
+"""Rows of the list, or a third of the window where that is more, but no more than `_MOST_ROWS`."""
+_MOST_ROWS = 16
+_NAMES = 60
+"""The most cells of the column of names: paths and resources are long."""
 
 
 class CompletionPopup(Widget, can_focus=False):
@@ -164,8 +174,10 @@ class CompletionPopup(Widget, can_focus=False):
         self.changed: Callable[[], object] = lambda: None
         """Called when it shows others, or another is marked."""
         self._note = ""
-        self._labels = 0
-        """Cells of the column of labels."""
+        self._lines: list[int] = []
+        """For each line the index of its candidate; of a heading, -1 less that of the first below it."""
+        self._columns: ListColumns | None = None
+        """`None`: the candidates are not yet measured."""
         self._top = 0
         self.display = False
 
@@ -182,7 +194,12 @@ class CompletionPopup(Widget, can_focus=False):
     def show(self, candidates: Sequence[CompletionItem]) -> None:
         """Show these from the first; none hides the list."""
         self.candidates = candidates
-        self._labels = max((cell_len(one.shown) for one in candidates if one.detail), default=0)
+        self._lines = []
+        for at, candidate in enumerate(candidates):
+            if candidate.group and (not at or candidate.group != candidates[at - 1].group):
+                self._lines.append(-1 - at)
+            self._lines.append(at)
+        self._columns = None
         self.index = self._top = 0
         self.moved = False
         self._lay_out()
@@ -207,7 +224,8 @@ class CompletionPopup(Widget, can_focus=False):
 
     @property
     def _rows(self) -> int:
-        return min(POPUP_ROWS, len(self.candidates)) + bool(self._note)
+        most = min(max(POPUP_ROWS, self.screen.size.height // 3), _MOST_ROWS)
+        return min(most, len(self._lines)) + bool(self._note)
 
     def close(self) -> None:
         """Hide the list."""
@@ -219,7 +237,9 @@ class CompletionPopup(Widget, can_focus=False):
         """Mark another candidate, wrapping around."""
         self.index = (self.index + by) % len(self.candidates)
         rows = max(1, self.size.height - bool(self._note))
-        self._top = max(self.index - rows + 1, min(self._top, self.index))
+        line = self._lines.index(self.index)
+        first = line - 1 if line and self._lines[line - 1] < 0 else line  # with its heading
+        self._top = max(line - rows + 1, min(self._top, first))
         self.moved = True
         self.refresh()
         self.changed()
@@ -241,31 +261,38 @@ class CompletionPopup(Widget, can_focus=False):
         if y == rows:
             line = Strip([Segment(f"   {fit(self._note, self.size.width - 4)}", style("completion--detail"))])
             return line.adjust_cell_length(self.size.width, style("completion--plain"))
-        if at >= len(self.candidates):
+        if at >= len(self._lines):
             return Strip.blank(self.size.width, style("completion--plain"))
-        candidate, chosen = self.candidates[at], at == self.index
+        if self._lines[at] < 0:
+            heading = fit(self.candidates[-1 - self._lines[at]].group, self.size.width - 2)
+            line = Strip([Segment(f" {heading}", style("completion--detail"))])
+            return line.adjust_cell_length(self.size.width, style("completion--plain"))
+        candidate, chosen = self.candidates[self._lines[at]], self._lines[at] == self.index
+        many = len(self._lines) > rows and y == rows - 1
+        place = f" {self.index + 1} of {len(self.candidates)} " if many else ""
+        if self._columns is None or self._columns.room != self.size.width - 1:
+            rowed = [self._row(one) for one in self.candidates]
+            self._columns = list_columns(rowed, self.size.width - 1, most=_NAMES)
         base = style("completion--chosen" if chosen else "completion--plain")
-        marked = style("completion--chosen-match" if chosen else "completion--match")
-        quiet = style("completion--chosen-detail" if chosen else "completion--detail")
-        place = f"{self.index + 1} of {len(self.candidates)} " if len(self.candidates) > rows and y == rows - 1 else ""
-        width = self.size.width - 4 - len(place)
-        paths = candidate.kind == "file"
-        label, cut = fit_left(candidate.shown, width) if paths else (fit(candidate.shown, width), 0)
-        gap = max(0, min(self._labels, width // 2) - cell_len(label)) + 2
-        room = width - cell_len(label) - gap
-        detail = fit(candidate.detail, room) if room > 6 else ""
-        segments = [Segment(" ▸ " if chosen else "   ", base)]
-        segments += _marked(label, {position - cut for position in candidate.marked}, base, marked)
-        segments.append(Segment(" " * gap + detail if detail else "", quiet))
-        line = Strip(segments).adjust_cell_length(self.size.width - len(place), base)
-        return Strip([*line, Segment(place, quiet)]) if place else line
+        pieces = self._columns.pieces(self._row(candidate, " ▸ " if chosen else "   "))
+        line = Strip([Segment(text, style(_look(role, chosen=chosen))) for text, role in pieces])
+        line = line.adjust_cell_length(self.size.width - len(place), base)
+        return Strip([*line, Segment(place, style(_look("detail", chosen=chosen)))]) if place else line
+
+    def _row(self, candidate: CompletionItem, mark: str = "   ") -> ListRow:
+        name, cut = candidate.shown, 0
+        if candidate.kind == "file":  # the end of a path says more than its beginning
+            name, cut = fit_left(name, max(1, self.size.width - 4))
+        key = shown_keys(self.screen, candidate.key).partition(", ")[0] if candidate.key else ""
+        marked = frozenset(at - cut for at in candidate.marked)
+        return ListRow(name, candidate.detail, key=key, mark=mark, marked=marked)
 
     def on_click(self, event: events.Click) -> None:
         """Choose the clicked candidate."""
         event.stop()
         at = self._top + event.y
-        if at < len(self.candidates) and event.y < self.size.height - bool(self._note):
-            self.post_message(self.Chosen(self.candidates[at]))
+        if at < len(self._lines) and self._lines[at] >= 0 and event.y < self.size.height - bool(self._note):
+            self.post_message(self.Chosen(self.candidates[self._lines[at]]))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Mark the next candidate."""
@@ -278,15 +305,10 @@ class CompletionPopup(Widget, can_focus=False):
         self.move(-1)
 
 
-def _marked(label: str, places: set[int], base: Style, marked: Style) -> list[Segment]:
-    """The label in runs of plain and matched letters."""
-    runs: list[Segment] = []
-    start = 0
-    for at in range(1, len(label) + 1):
-        if at == len(label) or (at in places) != (start in places):
-            runs.append(Segment(label[start:at], marked if start in places else base))
-            start = at
-    return runs
+def _look(role: Role, *, chosen: bool) -> str:
+    """The component class of a piece of a row."""
+    look = {"mark": "", "name": "", "key": "", "match": "-match"}.get(role, "-detail")
+    return f"completion--chosen{look}" if chosen else f"completion-{look or '-plain'}"
 
 
 class WordCompletion:

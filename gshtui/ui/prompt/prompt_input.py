@@ -472,7 +472,10 @@ class PromptInput(FoldingArea):
     def action_submit(self) -> None:
         """Send, unless the list wants the key, or a backslash at the end of the line asks for another line."""
         if self._history.searching or self._completion.wants_enter:
+            chosen = None if self._history.searching else self.popup.chosen
             self.action_complete()
+            if chosen is not None and chosen.runs and self.value == f"/{chosen.insert} ":
+                self._send()
             return
         row, column = self.cursor_location
         line = self.document[row]

@@ -175,7 +175,8 @@ def doing(state: StatusState) -> str:
         rate = state.answer.rate()
         return f"Writing · ~{rate} tokens/s" if rate else "Writing"
     word = WORDS.get(state.status, state.status.capitalize())
-    return f"{word}: {state.doing}" if state.doing else word
+    between = " · " if state.status == "waiting" else ": "
+    return f"{word}{between}{state.doing}" if state.doing else word
 
 
 def waits(state: StatusState) -> list[str]:

@@ -17,6 +17,7 @@ from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.row_actions import row_bindings
+from gshtui.ui.kit.widgets.list_rows import ListRow
 from gshtui.ui.kit.widgets.list_tab import ListTab
 
 if TYPE_CHECKING:
@@ -78,15 +79,12 @@ class ServersTab(ListTab["ServerRow"]):
     def name_of(self, row: ServerRow) -> str:
         return row.definition.name
 
-    def line_of(self, row: ServerRow, width: int) -> Content:
+    def row_of(self, row: ServerRow) -> ListRow:
         sign, colour = state_sign(row)
-        tools = f" {_count(len(row.pins.accepted), 'tool')}" if row.is_known else ""
-        left = Content.assemble((f"{sign} ", colour), (row.definition.name, "bold"))
-        others = f" +{len(row.elsewhere)}" if row.elsewhere else ""
-        told = Content.assemble((f" {short_state(row)}", colour), (f"{others}{tools}", _MUTED))
-        return Content.assemble(left.truncate(max(8, width - told.cell_length), ellipsis=True), told).truncate(
-            width, ellipsis=True
-        )
+        tools = _count(len(row.pins.accepted), "tool") if row.is_known else ""
+        others = f"+{len(row.elsewhere)}" if row.elsewhere else ""
+        detail = " ".join(filter(None, (others, tools)))
+        return ListRow(row.definition.name, detail, short_state(row), mark=f"{sign} ", colour=colour)
 
     def heading(self) -> Content:
         ready = sum(row.state == "ready" for row in self.rows)

@@ -176,7 +176,7 @@ def draw_header(state: HeaderState, width: int) -> Content:
     """The line, exactly `width` cells."""
     left = [Content.styled(" gsh ", "bold reverse $primary"), Content.assemble(" ", (state.project, "bold"))]
     if state.branch:
-        left.append(Content.styled(f"  {state.branch}", "$foreground-muted"))
+        left.append(Content.styled(f" ({state.branch})", "$foreground-muted"))  # no agent's name
     right = _right(state)
     # Without room a cost below a cent and the model without its effort are said shorter; then are dropped, in this
     # order: model, agent, branch, cost, meter, hub, mode; who waits and the project stay.
@@ -201,7 +201,7 @@ def _right(state: HeaderState) -> dict[str, Content]:
         words = f" ◆ {state.waiting} need{'s' * (state.waiting == 1)} you "
         parts["waits"] = Content.styled(words, "bold reverse $warning")
     if agent is not None:
-        if agent.mode is not None:
+        if agent.mode not in (None, "ask"):  # the input's frame says the usual one, too
             parts["mode"] = Content.styled(f" {agent.mode} ", _MODES[agent.mode])
         sign, colour = STATUS_SIGNS[agent.status]
         parts["agent"] = Content.assemble((f"{sign} ", colour), (agent.row.name, "bold"), (f" {agent.status}", colour))

@@ -360,7 +360,11 @@ def make_main_area(bridge: Bridge, now: Callable[[], float]) -> MainArea:
     agent = bridge.opening.agent or "main"
     area = PromptArea(agent, project=bridge.opening.cwd, now=now)
     area.input.add_source(ProgramCommandSource(lambda: area.input.addressee.commands, lambda: area.input.commands))
-    area.input.add_source(CommandSource(bridge.complete, area.input.past.commands))
+
+    def runs(name: str) -> bool:
+        return name in bridge.commands and bridge.commands[name].complete
+
+    area.input.add_source(CommandSource(bridge.complete, area.input.past.commands, runs))
 
     def connect() -> None:
         _connect(bridge, area)

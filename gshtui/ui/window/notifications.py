@@ -27,7 +27,7 @@ from gshtui.bus.events.hub_events import (
     SubscriberFailed,
 )
 from gshtui.bus.events.session_events import SessionOpened, SessionTitled
-from gshtui.guard.approval.question_text import asked_words
+from gshtui.guard.approval.question_text import waiting_words
 from gshtui.system.faults import Fault
 from gshtui.ui.kit.textual.driver import write_sequence
 from gshtui.ui.kit.textual.isolation import in_words
@@ -90,7 +90,7 @@ class Attention:
                     self._elsewhere(text, event.agent)
                 case ApprovalRequested():
                     self._news.called_for(event.agent)  # notified here, not again when its row changes
-                    self._elsewhere(f"{event.agent} asks: {asked_words(event.tool, event.subject)}", event.agent)
+                    self._elsewhere(f"{event.agent} {waiting_words(event)}", event.agent)
                 case TurnFinished() if not self._news.has(event.agent):
                     self._elsewhere(f"{event.agent} {turn_outcome(event)}", event.agent)
                 case _ if (call := self._news.call_for(event)) is not None:

@@ -19,6 +19,7 @@ from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.row_actions import row_bindings
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.list_rows import ListRow
 from gshtui.ui.kit.widgets.list_tab import ListTab
 from gshtui.ui.workflows.run_state import RUN_EVENTS, RunStep, RunView, loaded, reduce_run
 
@@ -115,11 +116,9 @@ class RunTab(ListTab[RunStep]):
     def name_of(self, row: RunStep) -> str:
         return str(row.head.number)
 
-    def line_of(self, row: RunStep, width: int) -> Content:
+    def row_of(self, row: RunStep) -> ListRow:
         sign, colour = _SIGNS.get(row.state, ("✗", "$error"))
-        name = Content.assemble((f"{sign} ", colour), f"{row.head.number} ", (_line(row.head.name), "bold"))
-        told = Content.styled(f" {self._time(row)}".rstrip(), _MUTED)
-        return Content.assemble(name.truncate(max(8, width - told.cell_length), ellipsis=True), told)
+        return ListRow(f"{row.head.number} {_line(row.head.name)}", "", self._time(row), mark=f"{sign} ", colour=colour)
 
     def _time(self, row: RunStep) -> str:
         if row.since:
@@ -152,9 +151,9 @@ class RunTab(ListTab[RunStep]):
         return Content.assemble(head, "\n\n", (cut, _MUTED), text[-_SHOWN:])
 
     def draw(self) -> None:
-        for at, step in enumerate(self.rows):
+        for at, (step, line) in enumerate(zip(self.rows, self.lines(), strict=True)):
             if step.running and at < self.listed.option_count:
-                self.listed.replace_option_prompt_at_index(at, self.line_of(step, self.room))
+                self.listed.replace_option_prompt_at_index(at, line)
         super().draw()
 
     # Actions

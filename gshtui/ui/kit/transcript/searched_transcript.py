@@ -16,6 +16,9 @@ from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
 from gshtui.ui.kit.widgets.search_line import SearchLine
 
+_WHEEL = 2
+"""Rows of a step of the wheel, as Textual has it."""
+
 
 class SearchedTranscript(Vertical):
     """See the module."""
@@ -35,6 +38,13 @@ class SearchedTranscript(Vertical):
         if action == "end_search" and not self.query_one(SearchLine).display:
             return False
         return super().check_action(action, parameters)
+
+    def on_mouse_scroll_down(self) -> None:
+        """Beside a page that is narrower than the pane, the wheel scrolls it, too."""
+        self.transcript.scroll_rows(_WHEEL)
+
+    def on_mouse_scroll_up(self) -> None:
+        self.transcript.scroll_rows(-_WHEEL)
 
     def action_end_search(self) -> None:
         """Close the search from among its matches."""

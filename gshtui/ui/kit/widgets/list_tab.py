@@ -18,6 +18,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from gshtui.system.tasks import report_unexpected
+from gshtui.ui.kit.widgets.list_rows import ListRow, list_lines
 from gshtui.ui.kit.widgets.tabs import TabPane
 
 Row = TypeVar("Row")
@@ -54,8 +55,8 @@ class ListTab(TabPane, Generic[Row]):
         """What tells a row from all others."""
 
     @abstractmethod
-    def line_of(self, row: Row, width: int) -> Content:
-        """A row of the list, in this many cells."""
+    def row_of(self, row: Row) -> ListRow:
+        """A row of the list."""
 
     @abstractmethod
     def details_of(self, row: Row) -> Content:
@@ -84,6 +85,8 @@ class ListTab(TabPane, Generic[Row]):
         wide = self.size.width >= _WIDE
         self.set_class(wide, "-wide")
         self.listed.styles.width = _LIST if wide else "1fr"
+        for at, line in enumerate(self.lines()):
+            self.listed.replace_option_prompt_at_index(at, line)
         self.draw()
 
     def reload(self) -> None:
@@ -105,7 +108,7 @@ class ListTab(TabPane, Generic[Row]):
         before = self.chosen
         kept = self.name_of(before) if before is not None else ""
         self.rows = rows
-        lines = [self.line_of(row, self.room) for row in rows]
+        lines = self.lines()
         with self.listed.prevent(OptionList.OptionHighlighted):
             if len(lines) == self.listed.option_count:
                 for at, line in enumerate(lines):
@@ -116,6 +119,10 @@ class ListTab(TabPane, Generic[Row]):
             names = [self.name_of(row) for row in rows]
             self.listed.highlighted = names.index(kept) if kept in names else self.first_row() if rows else None
         self.draw()
+
+    def lines(self) -> list[Content]:
+        """The rows, as they are drawn."""
+        return list_lines([self.row_of(row) for row in self.rows], self.room)
 
     def first_row(self) -> int:
         """The row where the cursor begins."""
