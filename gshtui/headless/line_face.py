@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 WELCOME = "Type a prompt, /help for commands, !line for your shell, or /quit. An empty line says what agents do."
 HELP = """\
 Here:
-  /questions        what waits for you, with its choices; /agent answer NAME NUMBER answers
-  /clear            start a new conversation
-  /resume ID        continue another one; /session ls lists them
-  /mode MODE        plan, ask, edit, auto or yolo, from the next prompt on
-  /model MODEL      another model, from the next prompt on
-  /quit             leave; ctrl+d does the same
+/questions: what waits for you, with its choices. /agent answer NAME NUMBER answers.
+/clear: start a new conversation.
+/resume ID: continue another one. /session ls lists them.
+/mode MODE: plan, ask, edit, auto or yolo, from the next prompt on.
+/model MODEL: another model, from the next prompt on.
+/quit: leave. ctrl+d does the same.
 Everywhere:"""
 
 
@@ -70,9 +70,9 @@ class LineFace:
                 continue
             if line in ("/quit", "/exit"):
                 return exits.DONE
-            self.take(line)
+            self.run_line(line)
 
-    def take(self, line: str) -> None:
+    def run_line(self, line: str) -> None:
         """Do what a line says."""
         if not line:
             self._say_changes(everything=True)
@@ -130,9 +130,9 @@ class LineFace:
                 self._run(line)
 
     def _run(self, line: str) -> None:
-        from gshtui.headless.command_lines import LineOptions, run_line
+        from gshtui.headless import command_lines
 
-        run_line(LineOptions(line))
+        command_lines.run_line(command_lines.LineOptions(line))
 
     def _run_in_shell(self, line: str) -> None:
         from gshtui.headless.recorded_run import run_recorded

@@ -15,7 +15,6 @@ from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.pty_child import PtyChild
 
-COVERS = ("gshtui.headless.line_face",)
 _MOVES = re.compile(rb"\x1b\[[0-9;?]*[A-HJKSTfhlmnru]|[\x0e\x0f\x08]")
 
 
