@@ -1,4 +1,4 @@
-"""An agent's state and its turn in progress: what somebody who has not heard its events so far must be told.
+"""An agent's state and its turn in progress, sent to subscribers that join late.
 
 An agent's process keeps its own for each hub that connects; a window keeps one for each agent, for a tab that is opened
 in the middle of a turn.

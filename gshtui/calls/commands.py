@@ -197,7 +197,7 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
         ),
         Command(
             "join",
-            "Enter a call, and talk there from now on",
+            "Join a call; your messages go there until you leave",
             JoinParameters,
             family.join,
             guests=True,

@@ -213,7 +213,7 @@ COMMANDS = (
         FormValue('limit', '--limit -n', 'int', help='Maximum number of calls; the newest are shown.', low=(0, False), high=(100000, False), default=50),
         help='Show what agents ran and were refused, oldest first: when, by which rule or answer, in the sandbox or not.\n\nQUERY is a word of the command or path. It reads the log (`gsh-tui logs`), of all folders.\n\n\x08\nExamples:\n  gsh-tui guard log --since today --verdict deny\n  gsh-tui guard log --agent 0003 --tool bash', summary='Show what ran or was refused, and by which rule or answer.', by_keeper='Working'),
     CommandForm('guard rules', 'gshtui.guard.commands', 'ListRules',
-        help='List the rules in force here, and what is wrong with the files.\n\nWhat was always allowed before there were rules is listed too, marked as old: it counts for nothing.', by_keeper='Working'),
+        help='List the rules in force here, and what is wrong with the files.\n\nApprovals saved before rules existed are listed as `old`. They have no effect.', by_keeper='Working'),
     CommandForm('hook accept', 'gshtui.agents.hooks.commands', 'AcceptHooks',
         FormValue('id', 'id', metavar='ID', required=True),
         FormValue('outside', '--outside', 'flag', help='They run outside the sandbox.'),

@@ -433,7 +433,7 @@ class Assessment:
     reads: bool = False
     """Though it executes, it only reads the project: known programs, with flags and operands that are."""
     only_person: bool = False
-    """No mode decides it: only a person's answer counts."""
+    """Only a person's answer counts, in every mode."""
     every: tuple[Assessment, ...] = ()
     """The same run, judged for each thing that it touches, where there are several: what rules say of each counts."""
     line: str = ""

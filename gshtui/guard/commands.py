@@ -77,7 +77,7 @@ class RuleList:
 class ListRules(Parameters, Returns[RuleList]):
     """List the rules in force here, and what is wrong with the files.
 
-    What was always allowed before there were rules is listed too, marked as old: it counts for nothing.
+    Approvals saved before rules existed are listed as `old`. They have no effect.
     """
 
     COMMAND: ClassVar[str] = "guard"

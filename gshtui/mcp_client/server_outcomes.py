@@ -19,7 +19,7 @@ def render_list(_invocation: Invocation, found: calls.ServerList) -> Outcome:
     data = [_row_data(row) for row in found.rows]
     left = left_out(found.untrusted)
     if not found.rows:
-        none = "There are no MCP servers. `mcp add NAME COMMAND…` adds one, and `mcp import` those of other programs."
+        none = "No MCP servers yet. `mcp add NAME COMMAND…` adds one, `mcp import` takes those of other programs."
         return Outcome(data, left or none)
     rows = [
         (
@@ -117,7 +117,7 @@ def render_imported(_invocation: Invocation, done: calls.ImportedServers) -> Out
 def render_checks(_invocation: Invocation, found: calls.ServerChecks) -> Outcome:
     data = [{"name": one.name, "ok": one.ok, "lines": list(one.lines)} for one in found.checks]
     if not found.checks:
-        return Outcome(data, "There are no MCP servers to check.")
+        return Outcome(data, "No MCP servers to check.")
     lines: list[str] = []
     for one in found.checks:
         lines.append(f"{'✓' if one.ok else '✗'} **{one.name}**")

@@ -298,11 +298,11 @@ class Sandbox(SettingsTable):
         json_schema_extra=FEWER,
     )
     max_processes: Annotated[int, Field(ge=8, le=1_000_000)] = Field(
-        default=1024, description="Most processes of one command.", json_schema_extra=LOWER
+        default=1024, description="Maximum processes of one command.", json_schema_extra=LOWER
     )
     max_memory_mb: Annotated[int, Field(ge=64, le=1_000_000_000)] = Field(
         default=8192,
-        description="Most memory of one command, in megabytes, its temporary files included.",
+        description="Maximum memory of one command, in megabytes, its temporary files included.",
         json_schema_extra=LOWER,
     )
     max_file_mb: Annotated[int, Field(ge=1, le=1_000_000_000)] = Field(
@@ -385,7 +385,7 @@ class CodeSettings(SettingsTable):
     )
     memory_mb: Annotated[int, Field(ge=64, le=1_000_000)] = Field(
         default=3_000,
-        description="Megabytes of memory that one may use; it is ended above that.",
+        description="Memory limit per interpreter in MB; above it the process is killed.",
         json_schema_extra=LOWER,
     )
     idle_minutes: Annotated[float, Field(gt=0, le=1_440)] = Field(
@@ -404,7 +404,7 @@ class LanguageServerSettings(SettingsTable):
     )
     sandbox: bool = Field(default=True, description="Run it in the sandbox.")
     memory_mb: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
-        default=0, description="Megabytes of memory that it may use; 0: as code.memory_mb says."
+        default=0, description="Memory limit in MB. 0: that of code.memory_mb."
     )
 
 
@@ -419,11 +419,11 @@ class Context(SettingsTable):
     )
     max_events: Count = Field(
         default=100,
-        description="Most shell events (commands, notes, changes) told to an agent.",
+        description="Maximum shell events (commands, notes, changes) told to an agent.",
         json_schema_extra=LOWER,
     )
     max_tokens: Positive = Field(
-        default=8000, description="Most tokens of shell events told to an agent.", json_schema_extra=LOWER
+        default=8000, description="Maximum tokens of shell events told to an agent.", json_schema_extra=LOWER
     )
     include_stdout: bool = Field(default=True, description="Include the commands' output.", json_schema_extra=FALSE)
     stdout_max_lines: Count = Field(
@@ -434,7 +434,7 @@ class Context(SettingsTable):
     )
     max_tool_output_bytes: Count = Field(
         default=30_000,
-        description="Most bytes of a tool's output; longer output is cut in the middle. 0: no cut.",
+        description="Maximum bytes of a tool's output; longer output is cut in the middle. 0: no cut.",
         json_schema_extra=LOWER_BUT_ZERO,
     )
     prune_protect_tokens: Count = Field(
@@ -464,14 +464,14 @@ class Context(SettingsTable):
         default=180.0, description="Seconds a model may take for a summary."
     )
     max_iterations: Positive = Field(
-        default=25, description="Most model requests in one turn.", json_schema_extra=LOWER
+        default=25, description="Maximum model requests in one turn.", json_schema_extra=LOWER
     )
     ambient_commands: Count = Field(
         default=5, description="Recent shell commands that agents always see; 0: none.", json_schema_extra=LOWER
     )
     memory_tokens: Count = Field(
         default=1_500,
-        description="Most tokens of an agent's memory in each request; notes that fit less well are found by search."
+        description="Maximum tokens of an agent's memory in each request; notes that fit less well are found by search."
         " 0: none.",
         json_schema_extra=LOWER,
     )
@@ -513,17 +513,17 @@ class Budgets(SettingsTable):
     """How much agents may use before they pause and ask. 0: no limit."""
 
     agent_tokens: Amount = Field(
-        default=0, description="Most tokens of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="Maximum tokens of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
     )
     agent_dollars: Amount = Field(
-        default=0, description="Most US dollars of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="Maximum US dollars of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
     )
     agent_minutes: Amount = Field(
-        default=0, description="Most minutes of work of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="Maximum minutes of work of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
     )
     tree_tokens: Amount = Field(
         default=0,
-        description="Most tokens of a conversation and all agents started from it.",
+        description="Maximum tokens of a conversation and all agents started from it.",
         json_schema_extra=LOWER_BUT_ZERO,
     )
     tree_dollars: Amount = Field(default=0, description="The same, in US dollars.", json_schema_extra=LOWER_BUT_ZERO)
@@ -531,13 +531,13 @@ class Budgets(SettingsTable):
         default=0, description="The same, in minutes of work.", json_schema_extra=LOWER_BUT_ZERO
     )
     day_tokens: Amount = Field(
-        default=0, description="Most tokens of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="Maximum tokens of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
     )
     day_dollars: Amount = Field(
-        default=0, description="Most US dollars of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="Maximum US dollars of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
     )
     day_minutes: Amount = Field(
-        default=0, description="Most minutes of work of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="Maximum minutes of work of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
     )
     warn_at: Annotated[float, Field(gt=0, le=1)] = Field(default=0.8, description="Warn at this fraction of a budget.")
 
@@ -560,7 +560,7 @@ class Ui(SettingsTable):
         default="emacs",
         description="Keys of the input: emacs, as at a shell's prompt, or vi, where escape leads to normal mode.",
     )
-    fps: Annotated[int, Field(ge=5, le=120)] = Field(default=30, description="Most redraws of a pane per second.")
+    fps: Annotated[int, Field(ge=5, le=120)] = Field(default=30, description="Maximum redraws of a pane per second.")
     result_lines: Annotated[int, Field(ge=0, le=50)] = Field(
         default=5,
         description="Lines of output shown under a finished call in the conversation; a change gets twice as many. "
@@ -646,9 +646,9 @@ class HostSettings(SettingsTable):
         default="",
         description="What you write behind `ssh`: a host, or a name of ssh_config; empty: its name here.",
     )
-    user: PlainWord = Field(default="", description="User there; empty: as ssh knows.")
-    port: int = Field(default=0, ge=0, le=65_535, description="Port there; 0: as ssh knows.")
-    identity: Folder | None = Field(default=None, description="File of the key to use; without it, as ssh knows.")
+    user: PlainWord = Field(default="", description="User there. Default: ssh's own choice.")
+    port: int = Field(default=0, ge=0, le=65_535, description="Port there. 0: ssh's own choice.")
+    identity: Folder | None = Field(default=None, description="Private key file. Default: ssh's own choice.")
     ssh_config: Folder | None = Field(default=None, description="Configuration file of ssh, in place of your own.")
     ssh_options: list[Annotated[str, AfterValidator(ssh_option)]] = Field(
         default=[], description="More options for ssh, as in ssh_config: `Name=value` each."

@@ -85,7 +85,7 @@ class SocketLease:
 
 
 def _ours_alone(folder: Path) -> None:
-    """Make the folder, or accept one that nobody else may enter. Raises `OSError`."""
+    """Create the folder, or reuse it if only this user can access it. Raises `OSError`."""
     if folder == paths.runtime_dir(create=False):
         paths.runtime_dir()
         return

@@ -56,7 +56,7 @@ async def test_rules_and_old_approvals_are_listed_kept_and_revoked(home: Home, t
         await hub.store.grants.add(str(project), "bash", "pytest -q …")
         await hub.store.grants.add("/elsewhere", "bash", "rm …")
         listed = await hub.run("/permissions")
-        assert "counts for nothing until" in listed.text and "2. pytest -q … (bash, since " in listed.text
+        assert "no effect until" in listed.text and "2. pytest -q … (bash, since " in listed.text
         assert "rm …" not in listed.text
         assert listed.data["always"][1] == {"number": 2, "tool": "bash", "pattern": "pytest -q …"}
         assert not (await hub.gate.review(call("pytest -q a"), ASSESSMENT)).allowed, (

@@ -357,7 +357,7 @@ async def test_a_cut_is_a_line_across_that_opens_its_receipt(width: int) -> None
         at = next(y for y, row in enumerate(rows) if row.startswith("── [context"))
         assert rows[at - 1] == "" and all(len(row) <= width - 2 for row in rows)
         if width > 60:
-            assert " · enter: receipt ──" in rows[at] and rows[at].endswith("───")
+            assert " · enter for details ──" in rows[at] and rows[at].endswith("───")
         await pilot.press("y")
         assert app.clipboard == "[context compacted: 19300 -> 6000 tokens]"
         await pilot.press("enter")

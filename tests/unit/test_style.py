@@ -53,3 +53,34 @@ def test_hints_say_what_a_key_is_to_do() -> None:
 
 def test_groups_of_settings_are_titles() -> None:
     assert all(title[:1].isupper() and len(title.split()) <= 3 for title in ORDER)
+
+
+_TRANSLATED = re.compile(
+    r"\bwithout a yes\b|\bcounts for nothing\b|\bthat one may\b|\bas ssh knows\b"
+    r"|\bThere are no [A-Z]|\bIt was requested\b|\blook with `|\bEnter a call\b|\bPut it away\b"
+)
+"""Turns of phrase that no native speaker uses; `.github/STYLE.md` has what to write."""
+
+
+def test_no_text_is_translated_word_by_word() -> None:
+    found = [
+        f"{source.name(path)}: {text}"
+        for path in source.files()
+        for text in written(path.read_text(encoding="utf-8"))
+        if _TRANSLATED.search(text)
+    ]
+    assert found == []
+    assert _TRANSLATED.search("It removes nothing without a yes") and _TRANSLATED.search(
+        "File of the key, as ssh knows"
+    )
+
+
+def test_a_limit_is_a_maximum() -> None:
+    text = (source.PACKAGE / "settings" / "settings_tables.py").read_text(encoding="utf-8")
+    assert re.findall(r'description="Most [^"]*', text) == []
+
+
+def test_the_sheet_has_twenty_pairs() -> None:
+    table = (source.ROOT / ".github" / "STYLE.md").read_text(encoding="utf-8").partition("| not | but |")[2]
+    pairs = [line.split(" | ") for line in table.strip().split("\n")[1:]]
+    assert len(pairs) >= 20 and all(len(pair) == 2 for pair in pairs)

@@ -258,7 +258,7 @@ def _render_list(_invocation: Invocation, found: ApprovalList) -> Outcome:
     if found.grants:
         rows = [f"{n}. {_grant_words(one)}" for n, one in enumerate(found.grants, len(rules) + 1)]
         lines += [
-            "Always allowed before there were rules; it counts for nothing until `approvals keep NUMBER` makes it one:",
+            "Approvals saved before rules existed. They have no effect until `approvals keep NUMBER` makes them rules:",
             "\n".join(rows),
         ]
     if rules or found.grants:

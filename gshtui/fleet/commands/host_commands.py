@@ -146,7 +146,7 @@ class InstallPackage(Parameters, Returns[BroughtPackage]):
         summary="Bring gsh-tui to a host, for our own agents' tools.",
         parts=frozenset(),
         waiting="Bringing it there",
-        needs_answer="It brings nothing there without a yes: --yes gives it.",
+        needs_answer="Asks before copying anything there; --yes skips the question.",
     )
     name: str = Field(description="Name of the host in the configuration.")
 
@@ -160,7 +160,7 @@ class UninstallPackage(Parameters, Returns[BroughtPackage]):
         summary="Remove gsh-tui from a host.",
         parts=_PARTS,
         waiting="Removing it",
-        needs_answer="It removes nothing without a yes: --yes gives it.",
+        needs_answer="Asks before removing anything; --yes skips the question.",
     )
     name: str = Field(description="Name of the host in the configuration.")
 

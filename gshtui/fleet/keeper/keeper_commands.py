@@ -119,7 +119,7 @@ class InstallKeeper(Parameters, Returns[InstalledUnit]):
     SHELL = ShellForm(
         summary="Have the system start the hub at login.",
         parts=frozenset(),
-        needs_answer="Nothing is written or removed without a yes: --yes gives it.",
+        needs_answer="Asks before writing or removing anything; --yes skips the question.",
     )
     remove: bool = Field(default=False, description="Remove the unit instead.")
 

@@ -59,7 +59,7 @@ class OwnQuestions:
         try:
             done = await settled
         except TimeoutError:
-            hint = f"It may take the answer later; look with `agent show {row.id}`."
+            hint = f"Not confirmed yet. Check with `agent show {row.id}`."
             raise FleetError("busy", f"{row.name} ({row.id}) has not taken the answer yet.", hint=hint) from None
         if done.decision != decision:
             raise FleetError("invalid", f"The question was {done.decision} before your answer arrived.")
@@ -83,7 +83,7 @@ class OwnQuestions:
         try:
             return (await settled).question
         except TimeoutError:
-            hint = f"It may take the answer later; look with `agent show {row.id}`."
+            hint = f"Not confirmed yet. Check with `agent show {row.id}`."
             raise FleetError("busy", f"{row.name} ({row.id}) has not taken the answer yet.", hint=hint) from None
 
     def _asked(self, row: AgentRow, question: str) -> ApprovalRequested:

@@ -198,7 +198,7 @@ class Reconciler:
             await rows.load()
 
     async def _glance(self, rows: list[AgentRow]) -> None:
-        """What the screens of somebody's programs say, where nobody follows them."""
+        """Read the status of unsupervised programs from their screens."""
         for row in rows:
             if row.kind == "cli" and row.pane and not row.killed:
                 server = self._context.terminals.server(row.socket)

@@ -401,7 +401,9 @@ async def _press(
     done = await (await reach.writer(target)).press(tuple(names), question=seen.question)
     text = f"pressed {' '.join(done.keys)} in {target.label}"
     if done.left:
-        text += f"; not {' '.join(done.left)}, because it now asks something else: read it"
+        text += (
+            f"; not {' '.join(done.left)}, because the program is now asking a different question; read the pane first"
+        )
     return Outcome({"pane": target.info.pane, "keys": list(done.keys), "left": list(done.left)}, text)
 
 

@@ -1,4 +1,4 @@
-"""Why it cannot be said that a shell line leaves a rule alone: it may run more than its words name.
+"""Find shell lines that may hide a program named by a rule: they may run more than their words name.
 
 A rule that asks or denies is found by the words of a line. Where the shell puts other words in their place, where a
 shell reads its commands from elsewhere, or where a line is too long to parse, the words say too little. Runs nothing.

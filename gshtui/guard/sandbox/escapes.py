@@ -88,7 +88,7 @@ def _sees_others() -> bool:
 
 
 def _lends_rights() -> bool:
-    """Whether a file is left that gives whoever runs it this user's rights, by any of the calls that make one."""
+    """Whether the program can leave a setuid file behind."""
     ways: tuple[Callable[[], object], ...] = (
         lambda: Path("lent").write_bytes(b"x") and Path("lent").chmod(0o4755),
         lambda: os.chmod("lent", 0o2755, dir_fd=os.open(".", os.O_RDONLY)),

@@ -30,7 +30,7 @@ class KeeperWatch:
         self._subscription = hub.bus.subscribe(self._listen, AgentSpawned, name="keeper")
 
     async def stop(self) -> None:
-        """Leave a keeper behind if anything goes on."""
+        """Start a keeper if agents or shells are still active."""
         self._subscription.unsubscribe()
         if self._starting is not None:
             await asyncio.wait([self._starting])

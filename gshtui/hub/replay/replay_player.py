@@ -83,7 +83,7 @@ def _merged(events: Sequence[Event], more: Sequence[Event]) -> list[Event]:
 
 
 def recording(info: SessionInfo, events: Sequence[Event]) -> Recording:
-    """The recording of these events. A clock that went back stands still."""
+    """Build a recording. Backward clock jumps become gaps of no length."""
     times: list[float] = []
     now, before = 0.0, events[0].at if events else 0.0
     for event in events:

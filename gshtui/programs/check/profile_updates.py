@@ -100,7 +100,7 @@ class UpdateProfiles(Parameters, Returns[UpdatedRules]):
         summary="Take signed rules for reading programs.",
         parts=frozenset(),
         waiting="Checking",
-        needs_answer="No rules are taken without a yes: --yes gives it.",
+        needs_answer="Asks before taking rules; --yes skips the question.",
         examples=("gsh-tui profiles update rules.toml", "gsh-tui profiles update --undo"),
     )
     source: Annotated[str, ShellOption(metavar="FILE|URL")] = Field(

@@ -489,7 +489,7 @@ class CliStatus:
         return known.source == "hook" and known.status != "waiting" and hook is not None and hook.status == known.status
 
     def _moving_without_a_word(self) -> bool:
-        """Whether its screen goes on moving and says nothing new: every output would be a look for nothing."""
+        """Whether the screen changes without new text, such as a spinner: there is nothing to read then."""
         facts, now = self._facts, self._now()
         goes_on = len(self._moves) == _MOVES and self._moves[0] > now - _MOVES * _SECOND - _STIRRED
         return 0 < facts.news < now - _STIRRED and facts.moved > now - _STIRRED and goes_on

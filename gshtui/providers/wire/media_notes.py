@@ -1,4 +1,4 @@
-"""What a model cannot take of pictures, documents and sounds, and what it is sent instead. Pure.
+"""Placeholders for attachments that the model does not support. Pure.
 
 Single files fit every provider when they are attached; what is limited here is what one request holds. Published are
 Anthropic's 32 MB, 100 pictures and pages, 600 for windows above 200,000 tokens

@@ -122,5 +122,5 @@ def _index(connection: sqlite3.Connection) -> list[str]:
     except sqlite3.DatabaseError as error:
         if not is_index_damage(error):
             raise
-        return ["The word index does not match the messages; the next search that notices it rebuilds it."]
+        return ["The full-text index is out of date; the next search rebuilds it."]
     return []

@@ -81,7 +81,7 @@ class RemovePath(ToolParameters, Returns[RemovedPath]):
 
     COMMAND: ClassVar[str] = "rm"
     path: Word = Field(description="File or folder", min_length=1, json_schema_extra=PLAIN)
-    recursive: bool = Field(default=False, description="Also a folder, with all that is in it", json_schema_extra=PLAIN)
+    recursive: bool = Field(default=False, description="Delete folders recursively", json_schema_extra=PLAIN)
 
 
 class FileChanges:
@@ -303,7 +303,7 @@ def _is_root(found: RealPath, place: Location) -> bool:
 
 
 def _count(place: Location) -> int:
-    """The files below a folder, none of which tools may not write. Raises `CommandError`."""
+    """List the files below a folder; raise if one is write-protected. Raises `CommandError`."""
     count = 0
     for folder, folders, files in os.walk(place.real):
         for name in (*folders, *files):

@@ -77,7 +77,7 @@ class Fingerprint:
     """Hash of the content; empty for files over 16 MB."""
 
     def same_content(self, other: Fingerprint) -> bool:
-        """Return whether the content is the same, whatever the time."""
+        """Whether the content is unchanged, ignoring mtime."""
         if self.digest and other.digest:
             return self.digest == other.digest
         return (self.mtime_ns, self.size) == (other.mtime_ns, other.size)

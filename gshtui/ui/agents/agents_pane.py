@@ -228,7 +228,7 @@ class AgentsPane(Pane):
         self.focus()
 
     def action_group(self) -> None:
-        """Group the agents by folder, or end that."""
+        """Toggle grouping by folder."""
         self._grouped = not self._grouped
         self._arrange()
 

@@ -277,7 +277,7 @@ def _facts(block: Block, carry: Carry | None, width: int, now: float) -> EntryWo
 def _change(change: Change) -> EntryWords:
     sign, style = CHANGES[change.kind]
     sizes = f" {figures.tokens(change.before)} → {figures.tokens(change.after)} tokens" if change.before else ""
-    way = "u restores it" if change.kind in ("truncated", "pruned", "shortened") else ""
+    way = "u to restore it" if change.kind in ("truncated", "pruned", "shortened") else ""
     leads = "enter to open its receipt" if change.cut else ""
     return EntryWords(((style, f"{sign} {change.kind}"), ("muted", sizes), ("faint", _joined(way, leads))))
 

@@ -467,7 +467,7 @@ class AgentPane:
 
 def _reason_keys(keys: AnswerKeys) -> str:
     if keys.reason_counts:
-        return "why not? The agent will read this · enter denies · ctrl+c goes back"
+        return "Reason, sent to the agent · enter to deny · ctrl+c to go back"
     return "that question is already closed; nothing will be denied · enter or ctrl+c"
 
 

@@ -124,7 +124,7 @@ def _tool_ended(event: ToolFinished) -> list[CleanText]:
 def _turn_ended(event: TurnFinished) -> list[CleanText]:
     usage = event.usage
     cost = f" · ${event.cost:.4f}" if event.cost else ""
-    wait = f" and {event.waited:.1f} s waiting for you" if event.waited >= 1 else ""
+    wait = f" working · {event.waited:.1f} s waiting for you" if event.waited >= 1 else ""
     figures = f"{event.worked:.1f} s{wait} · {usage.context:,} tokens{cost}"
     if event.stop == "end":
         return [styled(f"── done · {figures}", DIM)]

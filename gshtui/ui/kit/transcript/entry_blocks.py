@@ -141,7 +141,7 @@ def _cut(text: str, page: Page) -> list[StyledLine]:
     out: list[StyledLine] = []
     for number, line in enumerate(wrapped([Segment(plain(text), palette.muted)], max(1, page.width - 8))):
         lead = Segment("   " if number else "── ", palette.rule)
-        keys = [Segment(" · enter: receipt", palette.faint)] if not number else []
+        keys = [Segment(" · enter for details", palette.faint)] if not number else []
         keys = keys if line.cells + len(lead.text) + sum(len(each.text) for each in keys) + 4 <= page.width else []
         line = StyledLine((*line.behind(lead).segments, *keys, Segment(" ", palette.rule)), margin=len(lead.text))
         rule = "" if number else "─" * (page.width - line.cells)
