@@ -21,6 +21,11 @@ from tests.unit.test_status_watcher import DRAFT, IDLE, QUESTION, TOOL, SilentSe
 
 CLAUDE = profiles.load(Path("/nonexistent")).get("claude")
 TEXT = "half a thought"
+QWEN = tuple(
+    (next((Path(__file__).parents[1] / "fixtures/screens/qwen").iterdir()) / "ask-80x24/01-idle.txt")
+    .read_text("utf-8")
+    .splitlines()
+)
 Step = Literal["type here", "type there", "clear", "enter here", "enter there", "paint", "look", "begin", "end", "tick"]
 STEPS: tuple[Step, ...] = (
     *("type here", "type there", "clear", "enter here", "enter there", "paint", "look", "begin", "end"),
@@ -180,5 +185,19 @@ def test_a_text_that_is_entered_before_anybody_has_looked_is_taken_up() -> None:
         desk.server.show(DRAFT, 16, 14)
         await desk.status._look()  # pyright: ignore[reportPrivateUsage]
         assert (desk.status.known.status, desk.status.known.sure) == ("thinking", False)
+
+    asyncio.run(live())
+
+
+def test_what_rested_rests_at_once_when_its_dialog_is_closed() -> None:
+    async def live() -> None:
+        desk = Desk(Rank.RECORD)
+        desk.status.use(profiles.load(Path("/nonexistent")).get("qwen"))
+        dialog = ("Select Model", "", "  fake", "", "(Use Enter to select, Esc to cancel)")
+        for shown, wanted in ((QWEN, ""), (QWEN, "idle"), (dialog, "waiting"), (QWEN, "idle")):
+            desk.now += 5
+            desk.server.show(shown, 2, 0)
+            await desk.status._look()  # pyright: ignore[reportPrivateUsage]
+            assert desk.status.known.status == wanted or not wanted
 
     asyncio.run(live())

@@ -562,7 +562,8 @@ class CliStatus:
         if here is not None and here.reads is None and facts.front is not None and here.argv == facts.front.argv:
             here = dataclasses.replace(here, reads=facts.front.reads)  # it runs just now, so it does not tell
         self._moving = lines != self._lines or looked < info.activity + 1
-        moved = now if lines != self._lines else facts.moved
+        closed = facts.reading.dialog and reading.status == "idle"  # its person has, and no answer grows by that
+        moved = now if lines != self._lines and not closed else facts.moved
         self._news.note(lines, now)
         if lines != self._lines:
             self._moves.append(now)
