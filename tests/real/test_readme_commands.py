@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.cli.root import run as run_line
 from gshtui.commands.declaration import CommandError, UsageError
 from gshtui.commands.language import parse
 from gshtui.hub.composition import build_hub
@@ -150,6 +151,25 @@ def test_every_block_is_run_here() -> None:
         assert text.strip() in SET_UP or any(text.startswith(first) for first in run), text
     for file in SET_UP:
         assert os.access(ROOT / file, os.X_OK)
+
+
+ELSEWHERE = [
+    line.split(" >")[0].split(" #")[0].strip()
+    for text in re.findall(r"^```text\n(.*?)^```", MANUAL, re.DOTALL | re.MULTILINE)
+    for line in text.splitlines()
+    if " gsh-tui " in f" {line}" and not line.startswith("gsh-tui 0")
+]
+"""Lines in blocks that are not run: they need a phone, another machine, or a friend."""
+
+
+@pytest.mark.parametrize("line", ELSEWHERE)
+def test_a_line_for_another_machine_is_a_right_one(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is parsed whole, and shows the help of its command in place of running it."""
+    words = shlex.split(line[line.index("gsh-tui") :])[1:]
+    at = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
+    assert run_line([*words[:at], "--help", *words[at:]]) == 0, line
+    usage = capsys.readouterr().out.split("\n")[0]
+    assert at == 0 or words[0] in usage, (line, usage)
 
 
 def test_pictures_and_documents(shop: Shop) -> None:
