@@ -280,7 +280,10 @@ SHOWN_BY_HELP = ("gsh-tui agent", "gsh-tui code", "gsh-tui serve --ssh")
 """Groups, and a server. `profiles check` drives a real program for a minute: `tests/programs` does that."""
 
 
-ASKS_NETWORK = ("gsh-tui agent search", "gsh-tui agent install", "gsh-tui models update")
+ASKS_NETWORK = (
+    *("gsh-tui agent search", "gsh-tui agent install", "gsh-tui mcp search", "gsh-tui mcp add io."),
+    "gsh-tui models update",
+)
 """They ask servers that cannot be reached here."""
 
 
@@ -297,7 +300,7 @@ def test_what_the_text_names(shop: Shop, part: int) -> None:
             shop.run(f"{words} --help")
         elif words.strip() == "gsh chat":
             shop.opened(words, "main", b"\x11")
-        elif words.strip() in ASKS_NETWORK or words.startswith(ASKS_NETWORK[:2]):
+        elif words.strip() in ASKS_NETWORK or words.startswith(ASKS_NETWORK[:-1]):
             shop.run(f"https_proxy=http://127.0.0.1:9 {words}", code=3)
         elif words.strip() not in ("gsh --background", "gsh --new"):  # options, which stand before words
             shop.run(words, code=UNDERSTOOD)
