@@ -25,7 +25,7 @@ from gshtui.python.interpreter import (
 )
 from tests.kit.python_interpreters import answer_nothing, run, started, value
 from tests.kit.storms import examples
-from tests.kit.tmux import eventually
+from tests.kit.tmux import DEADLINE, eventually
 from tests.kit.tool_harness import processes_mentioning
 
 COVERS = (
@@ -189,7 +189,7 @@ async def test_a_process_that_is_stopped_alone_at_the_start_goes_on(tmp_path: Pa
         "pid or os.kill(os.getpid(), signal.SIGSTOP)\n"
         "pid and os.waitpid(pid, 0)\npid > 0"
     )
-    assert value((await run(python, code, limit=10))[0]) == "True"
+    assert value((await run(python, code, limit=DEADLINE))[0]) == "True"
     await python.close()
 
 
