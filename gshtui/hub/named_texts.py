@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Collection
 from html.parser import HTMLParser
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
+from gshtui.agents.personas import load_personas
 from gshtui.agents.toolbox import ReadMentions
 from gshtui.media.mentions import mentions
 from gshtui.system.expected_error import ExpectedError
@@ -44,9 +46,25 @@ def named_texts(hub: Hub) -> ReadMentions:
         found = await hub.mcp_servers().mentioned(prompt, agent) if hub.has_mcp_servers else []
         for address in [one for one in named if one.startswith(("https://", "http://"))][:_MOST]:
             found.append((address, await page_text(address, hub.settings.sandbox.hosts)))
-        return found + await _answers(hub, named, agent)
+        found += await _answers(hub, named, agent)
+        return found + await asyncio.to_thread(_personas, hub, named, {name for name, _ in found})
 
     return read
+
+
+def _personas(hub: Hub, named: list[str], taken: Collection[str]) -> list[tuple[str, str]]:
+    """What the model is told of personas that the prompt names, also as Claude Code writes them (`@agent-NAME`)."""
+    words = [one for one in named if one not in taken and not (hub.options.cwd / one).exists()]
+    if not words:
+        return []
+    known = load_personas(hub.options.cwd).found
+    found = [(word, known.get(word) or known.get(word.removeprefix("agent-"))) for word in words]
+    told = [
+        (word, f"[{one.name} is a persona ({literal(one.summary)}): have an agent of it do this, by `spawn_agent`.]")
+        for word, one in found
+        if one is not None
+    ]
+    return told[:_MOST]
 
 
 async def _answers(hub: Hub, named: list[str], agent: str) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gshtui.hub.named_texts import html_text, named_texts, page_text
+from gshtui.settings import paths
 from gshtui.system.expected_error import ExpectedError
 from tests.kit.loopback.script import Say
 from tests.kit.mcp_turns import agent_with, ask
@@ -115,6 +116,11 @@ async def test_an_agent_that_a_prompt_names_is_quoted(tmp_path: Path) -> None:
     hub: Any = SimpleNamespace(fleet=fleet, has_mcp_servers=False, options=SimpleNamespace(cwd=tmp_path))
     found = dict(await named_texts(hub)("Do as @fix says, @notes @main @quiet @gone @nobody, a@fix", "main"))
     assert list(found) == ["fix", "quiet", "gone"]
+    (paths.config_dir(create=True) / "agents").mkdir()
+    (paths.config_dir() / "agents" / "rev.md").write_text("---\ndescription: Reviews\n---\nReview.\n")
+    told = dict(await named_texts(hub)("Let @rev, @agent-rev and @norev look at @fix and @notes", "main"))
+    assert list(told) == ["fix", "rev", "agent-rev"]
+    assert told["rev"] == told["agent-rev"] and "rev is a persona (Reviews)" in told["rev"]
     assert "What the agent fix (idle) said last" in found["fix"] and "NUMBAT" in found["fix"]
     assert "\x1b" not in found["fix"]
     assert "has said nothing yet" in found["quiet"] and "Its record is gone" in found["gone"]
