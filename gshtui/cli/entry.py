@@ -196,7 +196,7 @@ def _asks_for_lines() -> bool:
         pass
     if not named:
         return False
-    from gshtui.headless.command_hub import load_settings
+    from gshtui.headless.commands.command_hub import load_settings
 
     return load_settings(quiet=True).settings.ui.screen_reader
 

@@ -84,7 +84,7 @@ class LineFace:
             self._prompt(line.removeprefix("/") if line.startswith("//") else line)
 
     def _prompt(self, text: str) -> None:
-        from gshtui.headless.prompt_turn import PromptOptions, prompt
+        from gshtui.headless.turns.prompt_turn import PromptOptions, prompt
 
         prompt(
             PromptOptions(
@@ -130,12 +130,12 @@ class LineFace:
                 self._run(line)
 
     def _run(self, line: str) -> None:
-        from gshtui.headless import command_lines
+        from gshtui.headless.commands import command_lines
 
         command_lines.run_line(command_lines.LineOptions(line))
 
     def _run_in_shell(self, line: str) -> None:
-        from gshtui.headless.recorded_run import run_recorded
+        from gshtui.headless.shells.recorded_run import run_recorded
 
         before = dict(os.environ)
         os.environ["TERM"] = self._terminal or "dumb"
@@ -170,7 +170,7 @@ class LineFace:
     def _agents(self) -> list[AgentRow]:
         """The agents in terminals of this folder."""
         from gshtui.fleet.core.agent_calls import FLEET_PARTS, ListAgents
-        from gshtui.headless.command_hub import HubNeeds, on_hub
+        from gshtui.headless.commands.command_hub import HubNeeds, on_hub
         from gshtui.headless.runner import run_command, until_stopped
 
         found: list[AgentRow] = []
