@@ -175,7 +175,7 @@ def _window(opening: Opening) -> int:
             os.write(2, f"gsh-tui: {one_line(opening.cwd, 400)} cannot open: {error.strerror}.\n".encode())
             return 1
     if lines:
-        from gshtui.headless.line_face import LineFace
+        from gshtui.headless.turns.line_face import LineFace
 
         mode = opening.mode or None
         face = LineFace(opening.session, agent=opening.agent, provider=opening.provider, model=opening.model, mode=mode)
