@@ -13,7 +13,7 @@ from gshtui.cli.options import json_option, yes_option
 def update(yes: bool, as_json: bool) -> int:
     """Update gsh-tui in the way in which it was installed; asks first, with the command that it would run.
 
-    Agents go on meanwhile; windows and the keeper use the new version from their next start.
+    Agents go on meanwhile; windows and the hub use the new version from their next start.
     """
     from gshtui.headless.program.own_update import update as do
 

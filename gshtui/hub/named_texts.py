@@ -8,6 +8,7 @@ has a rule for it, as a prompt may be pasted from anywhere.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Collection
 from html.parser import HTMLParser
@@ -54,17 +55,22 @@ def named_texts(hub: Hub) -> ReadMentions:
 
 def _personas(hub: Hub, named: list[str], taken: Collection[str]) -> list[tuple[str, str]]:
     """What the model is told of personas that the prompt names, also as Claude Code writes them (`@agent-NAME`)."""
-    words = [one for one in named if one not in taken and not (hub.options.cwd / one).exists()]
+    words = [one for one in named if one not in taken and not _is_file(hub, one)]
     if not words:
         return []
     known = load_personas(hub.options.cwd).found
     found = [(word, known.get(word) or known.get(word.removeprefix("agent-"))) for word in words]
     told = [
-        (word, f"[{one.name} is a persona ({literal(one.summary)}): have an agent of it do this, by `spawn_agent`.]")
+        (word, f"[{one.name} is a persona ({literal(one.summary)}): an agent with this persona is meant to do this.]")
         for word, one in found
         if one is not None
     ]
     return told[:_MOST]
+
+
+def _is_file(hub: Hub, name: str) -> bool:
+    """Whether there is a file of this name. What cannot be one, such as a very long name, is none."""
+    return os.path.exists(hub.options.cwd / name)  # noqa: PTH110
 
 
 async def _answers(hub: Hub, named: list[str], agent: str) -> list[tuple[str, str]]:
@@ -73,7 +79,7 @@ async def _answers(hub: Hub, named: list[str], agent: str) -> list[tuple[str, st
         return []
     rows = {row.name: row for row in hub.fleet.rows()}
     found: list[tuple[str, str]] = []
-    for name in [one for one in named if one in rows and one != agent and not (hub.options.cwd / one).exists()][:_MOST]:
+    for name in [one for one in named if one in rows and one != agent and not _is_file(hub, one)][:_MOST]:
         try:
             answer, _ = await hub.fleet.last_answer(rows[name].id)
         except ExpectedError as error:

@@ -471,7 +471,7 @@ class Context(SettingsTable):
     )
     memory_tokens: Count = Field(
         default=1_500,
-        description="Maximum tokens of an agent's memory in each request; notes that fit less well are found by search."
+        description="Maximum tokens of an agent's memory in each request; less relevant notes are found by search."
         " 0: none.",
         json_schema_extra=LOWER,
     )
@@ -595,7 +595,7 @@ class HubSettings(SettingsTable):
     )
     resident: bool = Field(
         default=True,
-        description="Windows have their hub in the background, and start it; it takes the turns of `gsh`.",
+        description="The hub in the background serves windows, which start it, and runs the turns of `gsh`.",
     )
     closing: Literal["finish", "stop"] = Field(
         default="stop",

@@ -75,7 +75,7 @@ def set_value(key: str, text: str, check_first: Callable[[], None] = _unchecked)
     with edit_lock():
         check_first()
         file, text = _user_file()
-        write(file, _changed(text, path, value))
+        _save(file, _changed(text, path, value))
     return value
 
 
@@ -111,7 +111,7 @@ def set_servers(servers: Mapping[str, Mapping[str, Any]]) -> Path:
         for name, values in servers.items():
             for key, value in values.items():
                 text = _changed(text, (*SERVERS, name, key), value)
-        write(file, text)
+        _save(file, text)
     return file
 
 
@@ -148,10 +148,15 @@ def _user_file() -> tuple[Path, str]:
     read = read_toml(file, "user")
     if read.problems:
         raise EditError(str(read.problems[0]))
-    if read.exists:
-        return file, read.raw.decode("utf-8-sig")
-    _keep_schema(file, STARTER)
-    return file, STARTER
+    return file, read.raw.decode("utf-8-sig") if read.exists else STARTER
+
+
+def _save(file: Path, text: str) -> None:
+    """Write the user's file; with its schema if it is new. Raises `EditError`."""
+    is_new = not file.exists()
+    write(file, text)
+    if is_new:
+        _keep_schema(file, text)
 
 
 def make_ready() -> Path:

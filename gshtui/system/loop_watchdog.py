@@ -46,7 +46,7 @@ class LoopBlocked(Exception):
     """The function `name` kept the loop from its other work, for so many seconds. A note has the stack."""
 
     def __init__(self, name: str, seconds: float, stack: str) -> None:
-        super().__init__(f"{name} kept all else waiting for {seconds:.0f} s")
+        super().__init__(f"{name} blocked everything else for {seconds:.0f} s")
         self.name = name
         self.add_note(stack)
 
@@ -102,8 +102,12 @@ class LoopWatchdog:
 
 def _name(innermost: FrameType) -> str:
     """The function, or the one that has called the standard library."""
-    frame, library = innermost, sysconfig.get_path("stdlib")
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((library, "<frozen ")):
+    frame = innermost
+    while frame.f_back is not None and _is_library(frame.f_code.co_filename):
         frame = frame.f_back
     code = frame.f_code
     return f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def _is_library(file: str) -> bool:
+    return file.startswith((sysconfig.get_path("stdlib"), "<frozen ")) and "-packages" not in file

@@ -118,7 +118,9 @@ async def test_an_agent_that_a_prompt_names_is_quoted(tmp_path: Path) -> None:
     assert list(found) == ["fix", "quiet", "gone"]
     (paths.config_dir(create=True) / "agents").mkdir()
     (paths.config_dir() / "agents" / "rev.md").write_text("---\ndescription: Reviews\n---\nReview.\n")
-    told = dict(await named_texts(hub)("Let @rev, @agent-rev and @norev look at @fix and @notes", "main"))
+    told = dict(
+        await named_texts(hub)(f"Let @rev, @agent-rev, @norev and @{'x' * 300} look at @fix and @notes", "main")
+    )
     assert list(told) == ["fix", "rev", "agent-rev"]
     assert told["rev"] == told["agent-rev"] and "rev is a persona (Reviews)" in told["rev"]
     assert "What the agent fix (idle) said last" in found["fix"] and "NUMBAT" in found["fix"]

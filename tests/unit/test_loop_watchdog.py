@@ -52,5 +52,7 @@ def test_what_blocks_is_named_each_time_with_its_stack(seen: threading.Event) ->
     selector = WatchedSelector()
     with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
         for blocked in runner.run(watched(selector, seen)):
-            assert str(blocked).startswith(f"hog ({__file__}:{hog.__code__.co_firstlineno}) kept all else waiting for ")
+            assert str(blocked).startswith(
+                f"hog ({__file__}:{hog.__code__.co_firstlineno}) blocked everything else for "
+            )
             assert "seen.wait()" in blocked.__notes__[0]

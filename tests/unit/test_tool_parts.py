@@ -240,11 +240,12 @@ def test_a_sandbox_hides_what_is_kept_elsewhere(variable: str, tmp_path: Path, m
         place.mkdir(parents=True)
     project = tmp_path / "project"
     project.mkdir()
-    monkeypatch.setenv(variable, f"{places[0]}:/nowhere:{places[1]}:/")
+    monkeypatch.setenv(variable, f"{places[0]}:/nowhere:{places[1]}:/:/dev/null")
     options = ProjectSandbox("/usr/bin/bwrap", project, tmp_path / "kept").options()
     covered = {Path(place) for what, place in pairwise(options) if what in ("--tmpfs", "/dev/null")}
     assert covered >= set(places)
     assert Path("/") not in covered
+    assert ("/dev/null", "/dev/null") not in pairwise(options), "it is where nothing is, and stays usable"
 
 
 def test_no_list_of_secrets_knows_what_the_other_does_not() -> None:

@@ -47,7 +47,7 @@ _SECRETS = (
 MOVED = (
     *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "CLOUDSDK_CONFIG"),
     *("GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CONFIG_DIR", "KUBECONFIG", "GNUPGHOME", "DOCKER_CONFIG"),
-    *("PASSWORD_STORE_DIR", "PGPASSFILE", "NETRC", "NPM_CONFIG_USERCONFIG", "BOTO_CONFIG"),
+    *("PASSWORD_STORE_DIR", "PGPASSFILE", "NETRC", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "BOTO_CONFIG"),
 )
 """Variables by which people keep such a file or folder elsewhere; some name several, with colons between."""
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
@@ -296,7 +296,8 @@ class ProjectSandbox:
         # Texts, not paths: this is done before each command, and of what a home might have it has little.
         wanted = [f"{home}/{name}" for home in homes() for name in _SECRETS]
         moved = (place for name in MOVED for place in caller_environ().get(name, "").split(":"))
-        wanted += [place for place in moved if place.startswith("/") and place.strip("/")]
+        # Neither the root folder nor a device: people name /dev/null where they want no such file.
+        wanted += [place for place in moved if place.startswith("/") and place.strip("/") and not _is_device(place)]
         found = [Path(name) for name in wanted if os.path.lexists(name)]
         if self.view is not None:  # what it may read in its project is the policy's to say
             found = [path for path in found if not path.is_relative_to(self.project) or sensitive_paths.secret(path)]
@@ -455,6 +456,10 @@ def in_english(environ: Mapping[str, str]) -> dict[str, str]:
         found = {name: value for name, value in found.items() if not name.startswith("LC_")}
         found["LANG"] = everything
     return {**found, "LC_MESSAGES": "C"}
+
+
+def _is_device(place: str) -> bool:
+    return os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place)  # noqa: PTH110, PTH112, PTH113
 
 
 def _is_own(path: Path) -> bool:

@@ -123,10 +123,12 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str], selector: Watch
                 watch.on_change(lambda: None if claim.is_in_place() else stop.asked.set())
                 await leaving
                 claim.say_ready()
-                await _until_idle(hub, asked, stop, terms, claim)
-                draining.cancel()
-                watchdog.stop()
-                watch.close()
+                try:
+                    await _until_idle(hub, asked, stop, terms, claim)
+                finally:
+                    draining.cancel()
+                    watchdog.stop()
+                    watch.close()
                 changed = settings.changed and not stop.signalled
     finally:
         if changed:
@@ -330,7 +332,9 @@ async def _following_settings(loaded: Loaded, asked: _Asked, stop: Stop) -> Asyn
 def _tell_blocked(hub: Hub, asked: _Asked, blocked: LoopBlocked) -> None:
     """Write down what kept everybody waiting, and say it in every window."""
     fault = hub.bus.report(blocked.name, blocked, shown=True)
-    asked.windows.publish(Noticed(level="warning", text=f"{blocked}.", hint=f"{fault.file} has the details."))
+    if fault.message:
+        hint = f"{fault.file} has the details." if fault.file else ""
+        asked.windows.publish(Noticed(level="warning", text=f"{blocked}.", hint=hint))
 
 
 def _when_asked(asked: _Asked, stop: Stop) -> asyncio.Task[None]:

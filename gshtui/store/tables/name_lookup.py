@@ -32,7 +32,8 @@ def sessions_in(file: Path, *, cwd: str) -> list[SessionInfo]:
 
 def turns_in(file: Path, pid: int) -> list[str]:
     """The titles of the conversations in which a process has a turn in progress. Blocks for a moment."""
-    last = "SELECT type FROM journal WHERE session = id AND type IN ('TurnStarted', 'TurnFinished') ORDER BY seq DESC"
+    kinds = "'SessionOpened', 'TurnStarted', 'TurnFinished'"  # one that a crash cut has no end, but was opened again
+    last = f"SELECT type FROM journal WHERE session = id AND type IN ({kinds}) ORDER BY seq DESC"
     query = f"SELECT title FROM holds JOIN sessions ON id = session WHERE pid = ? AND ({last} LIMIT 1) = 'TurnStarted'"
     return _read(
         file, lambda connection: [str(row[0]) for row in connection.execute(f"{query} ORDER BY since", (pid,))]
