@@ -285,7 +285,7 @@ async def test_a_word_index_that_is_damaged_is_made_anew_by_whoever_meets_it(pat
     raw.close()
     async with open_record(path) as store:
         (fault,) = await store.check()
-        assert "word index" in fault
+        assert "full-text index" in fault
         (long,) = [info for info in await store.sessions.find_all() if info.title == "long"]
         (short,) = [info for info in await store.sessions.find_all() if info.title == "short"]
         if by == "append":

@@ -180,7 +180,7 @@ async def test_keys_stop_where_another_question_comes_in_between(tmp_path: Path,
         await d.tool("tmux", action="read", pane=row.id)
         done = await d.tool("tmux", action="keys", pane=row.id, keys=["a", "s", "k", "Space", "x", "Enter", "Enter"])
         assert (done.data["keys"][-2:], done.data["left"]) == (["x", "Enter"], ["Enter"])
-        assert "now asks something else" in done.text
+        assert "now asking a different question" in done.text
         assert d.received_texts() == []
 
 

@@ -150,7 +150,8 @@ class ConversationPane(Vertical):
                 self._show_hint()
             transcript.feed.apply(self._state.apply_event(event))
             if isinstance(event, InputCommandStarted) and event.agent == self._state.agent:
-                self.post_message(self.CommandBegan())
+                # Not by way of the parents: the tab that the command's end opens would be there first.
+                self.app.post_message(self.CommandBegan())
             if isinstance(event, SessionOpened) and event.agent == self._state.agent:
                 self._oldest, self._oldest_at, self._complete = None, math.inf, not event.messages
                 self.newest = 0
