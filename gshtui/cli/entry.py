@@ -161,9 +161,7 @@ def _borrowed_home(arguments: list[str]) -> str:
 
 def _window(opening: Opening) -> int:
     # Textual draws on standard error; anyone who redirected one of the three does not want a window.
-    terminal = os.isatty(0) and os.isatty(1) and os.isatty(2)
-    lines = terminal and (opening.lines or _asks_for_lines())
-    if not terminal or (not lines and os.environ.get("TERM") == "dumb"):
+    if not (os.isatty(0) and os.isatty(1) and os.isatty(2)):
         os.write(2, NO_TERMINAL.encode())
         return 2
     if opening.cwd:
@@ -174,6 +172,14 @@ def _window(opening: Opening) -> int:
 
             os.write(2, f"gsh-tui: {one_line(opening.cwd, 400)} cannot open: {error.strerror}.\n".encode())
             return 1
+    lines = opening.lines or _asks_for_lines()
+    if not lines and os.environ.get("TERM") == "dumb":
+        os.write(2, NO_TERMINAL.encode())
+        return 2
+    if lines and (opening.pane or opening.alone):
+        option = "--pane" if opening.pane else "--alone"
+        os.write(2, f"gsh-tui: {option} is for the window, and with lines for screen readers there is none.\n".encode())
+        return 2
     if lines:
         from gshtui.headless.turns.line_face import LineFace
 

@@ -66,7 +66,7 @@ class Progress:
         self._began = time.monotonic() if began is None else began
         self._turn = itertools.count()
         self._said = False
-        self._moves = streams.is_terminal(STDERR) and os.environ.get("TERM") != "dumb"
+        self._moves = streams.is_terminal(STDERR) and streams.draws()
         self._drawn = False
         self._task: asyncio.Task[None] | None = None
 

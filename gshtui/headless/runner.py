@@ -13,6 +13,7 @@ from typing import Any
 
 from gshtui.headless.crash import report_crash, written
 from gshtui.headless.exits import INTERRUPTED
+from gshtui.headless.streams import LINE_FACE
 from gshtui.system.processes.processes import kill_calls
 from gshtui.system.tasks import cancel_and_wait
 
@@ -74,13 +75,17 @@ def _collect() -> None:
 async def _run(command: Callable[[Stop], Awaitable[int]]) -> int:
     stop = Stop()
     loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    stays = LINE_FACE.get()
     collect_later(loop)
     catch_in_loop(loop)
 
     def told() -> None:
         if stop.signalled:
             kill_calls()
-            os._exit(INTERRUPTED)  # asked twice: whatever it is waiting for, it will not end by itself
+            if not stays or task is None:
+                os._exit(INTERRUPTED)  # asked twice: whatever it is waiting for, it will not end by itself
+            task.cancel()
         stop.signalled = True
         stop.asked.set()
 
@@ -88,6 +93,10 @@ async def _run(command: Callable[[Stop], Awaitable[int]]) -> int:
         loop.add_signal_handler(number, told)
     try:
         return await command(stop)
+    except asyncio.CancelledError:
+        if not (stays and stop.signalled):
+            raise
+        return INTERRUPTED
     finally:
         for number in SIGNALS:
             loop.remove_signal_handler(number)

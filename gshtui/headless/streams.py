@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, LiteralString, NamedTuple, NewType
 
@@ -25,6 +26,8 @@ ShownBytes = NewType("ShownBytes", bytes)
 STDIN, STDOUT, STDERR = 0, 1, 2
 ANYWAY = "`--yes` does it anyway."
 """What a command that asks before it acts adds where nobody can be asked."""
+LINE_FACE: ContextVar[bool] = ContextVar("line face", default=False)
+"""Whether a person's lines are taken one after the other: nothing moves, and no command ends the process."""
 _C1 = re.compile(r"[\x7f-\x9f]")
 """Controls that JSON lets stand as they are."""
 _NAMED = re.compile(r"`([a-z][a-z0-9_-]*(?: [^`\n]*)?)`")
@@ -47,6 +50,11 @@ def claim_for_protocol() -> tuple[int, int]:
 def is_terminal(number: int) -> bool:
     """Whether a standard stream is a terminal."""
     return os.isatty(number)
+
+
+def draws() -> bool:
+    """Whether lines may be drawn over on a terminal, and have colours."""
+    return os.environ.get("TERM") != "dumb" and not LINE_FACE.get()
 
 
 def is_pipe(number: int) -> bool:
@@ -134,7 +142,12 @@ def complain(text: str, hint: str = "") -> None:
 
 
 def point_at(place: str, picture: str) -> None:
-    """Print below a complaint where in a line it is, and the line with carets. Ignores a stderr that nobody reads."""
+    """Print below a complaint where in a line it is, and the line with carets, which say nothing to who hears them.
+
+    Ignores a stderr that nobody reads.
+    """
+    if LINE_FACE.get():
+        return
     indented = "".join(f"    {row}\n" for row in picture.split("\n"))
     with suppress(OSError):
         write_all(STDERR, shown(f"  {place}:\n{indented}", STDERR))

@@ -4,15 +4,24 @@ but those of the input's own line. Opened by an option, or by the settings."""
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import signal
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
 
+from gshtui.bus.agent_data import AgentRow
+from gshtui.headless import exits
+from gshtui.headless.runner import Stop, run_command
+from gshtui.headless.streams import LINE_FACE
+from gshtui.headless.turns.line_face import LineFace
 from tests.kit.command import command
+from tests.kit.fake_terminal import agent_row
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
-from tests.kit.loopback.script import Call, Say
+from tests.kit.loopback.script import Call, Fault, Say
 from tests.kit.pty_child import PtyChild
 
 _MOVES = re.compile(rb"\x1b\[[0-9;?]*[A-HJKSTfhlmnru]|[\x0e\x0f\x08]")
@@ -36,7 +45,7 @@ def converse(child: PtyChild) -> None:
     says(b"allowed once", at)
     says(b"It is made.\r\nmain> ", at)
     at = type(b"/mode loud\n")
-    says(b"There is no such mode", at)
+    says(b"or 'next' (given 'loud')", at)
     says(b"There was something\r\nDone.\r\nmain> ", type(b"!echo There was something\n"))
     says(b"Start here", type(b"/help\n"))
     says(b"No other agents here.", type(b"\n"))
@@ -56,6 +65,136 @@ async def test_a_whole_exchange_in_plain_lines(tmp_path: Path, monkeypatch: pyte
             child.close()
     assert (tmp_path / "made.txt").exists()
     assert _MOVES.findall(child.output) == []
+
+
+LINES = (
+    ("/rewind 1", "no conversation is open for /rewind"),
+    ("/home/me/x.py explain this", "It is a path."),
+    ("/compact", "nothing to compact yet"),
+    ("/mode plan", "main: plan mode"),
+    ("/mode", "**main**: plan"),
+    ("/model openrouter/anthropic/claude-x", ""),
+    ("/model anthropic/claude-opus-4-5", "Claude Opus 4.5 is used"),
+    ("/model", "Claude Opus 4.5 via anthropic"),
+    ("/hello you", "Hello to you."),
+    ("/init", "It is written."),
+    ("/rewind 2", "The next prompt continues in "),
+    ("/resume nowhere", "There is no conversation 'nowhere'"),
+    ("/session resume 2", "The next prompt continues in "),
+    ("/clear", "starts a new conversation"),
+    ("/session ls", "2  "),
+    ("/session rm 1", "[y/N] "),
+    ("y", "Removed: "),
+    ("!echo $TERM-$NO_COLOR-", "xterm-256color--"),
+    ("caf\udce9", "that line is not text"),
+    ("once more", "It hangs"),
+    ("\x03", "interrupted"),
+    ("/quit", ""),
+)
+"""What a person types, and what is said to it."""
+
+
+def type_lines(child: PtyChild) -> None:
+    child.go()
+    child.read_until(lambda: b"main> " in child.output)
+    for line, answer in LINES:
+        at = len(child.output)
+        child.write(line.encode("utf-8", "surrogateescape") + b"\n" * (line != "\x03"))
+        if line == "/quit":
+            assert child.wait() == 0
+            return
+        waits = b"[y/N] " if answer == "[y/N] " else answer.encode() if line == "once more" else b"\r\nmain> "
+        child.read_until(lambda at=at, waits=waits: waits in child.output[at:])
+        assert answer.encode() in child.output[at:], (line, child.output[at:])
+
+
+async def test_commands_are_about_the_conversation(tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = home.config / "gsh" / "prompts" / "hello.md"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("Greet $ARGUMENTS.\n", encoding="utf-8")
+    said = ("It is a path.", "Hello to you.", "It is written.")
+    answers = [*([Say(words)] for words in said), [Say("It hangs\n"), Fault.hang_after(1)]]
+    async with loopback("anthropic", answers, chunk=100) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        child = PtyChild(command(["--screen-reader"]), tmp_path)
+        try:
+            await asyncio.to_thread(type_lines, child)
+        finally:
+            child.close()
+        sent = [str(request.body) for request in server.requests]
+    assert "/home/me/x.py explain this" in sent[0] and "claude-opus-4-5" not in sent[0]
+    assert "Greet you." in sent[1] and "/home/me/x.py explain this" in sent[1] and "claude-opus-4-5" in sent[1]
+    assert "It tells agents what they must know" in sent[2]
+    assert "Greet you." not in sent[3] and "/home/me" not in sent[3]
+    assert _MOVES.findall(child.output) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--resume", "nowhere"], b"There is no conversation 'nowhere'"),
+        (["--pane", "shell"], b"--pane is for the window"),
+    ],
+)
+def test_what_it_is_opened_with_counts(more: list[str], says: bytes, tmp_path: Path) -> None:
+    child = PtyChild(command(["--screen-reader", *more]), tmp_path)
+    try:
+        child.go(b"hello\n\x04")
+        child.read_until(lambda: says in child.output)
+        child.wait()
+    finally:
+        child.close()
+
+
+def test_agents_that_cannot_be_listed_are_told_of_once(tmp_path: Path, home: Home) -> None:
+    home.data.mkdir(parents=True, exist_ok=True)
+    (home.data / "gsh").write_text("in the way", encoding="utf-8")
+    child = PtyChild(command(["--screen-reader"]), tmp_path)
+    try:
+        child.go()
+        child.read_until(lambda: b"main> " in child.output)
+        complaint = child.output[child.output.index(b"gsh-tui: ") :].partition(b"\r\n")[0]
+        for line, count in ((b"/clear\n", 1), (b"\n", 2), (b"/clear\n", 2)):
+            at = len(child.output)
+            child.write(line)
+            child.read_until(lambda at=at: b"\r\nmain> " in child.output[at:])
+            assert child.output.count(complaint) == count
+        assert b"No other agents" not in child.output
+    finally:
+        child.close()
+
+
+def test_an_agent_that_leaves_the_list_is_told_of(capfd: pytest.CaptureFixture[str]) -> None:
+    listed = [[agent_row(name="fix", status="idle")], []]
+
+    class Face(LineFace):
+        def _agents(self) -> list[AgentRow] | int:
+            return listed.pop(0)
+
+    face = Face()
+    face.run_line("")
+    face.run_line("")
+    assert capfd.readouterr().out.splitlines() == [
+        "fix is idle.",
+        "fix is no longer listed.",
+        "No other agents here. /spawn starts one.",
+    ]
+
+
+def test_ctrl_c_twice_ends_the_command_alone() -> None:
+    async def work(stop: Stop) -> int:
+        os.kill(os.getpid(), signal.SIGINT)
+        await stop.asked.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.Event().wait()
+        return exits.DONE
+
+    def in_lines() -> int:
+        LINE_FACE.set(True)
+        return run_command(work)
+
+    assert copy_context().run(in_lines) == exits.INTERRUPTED
 
 
 def test_the_setting_opens_it(tmp_path: Path, home: Home) -> None:

@@ -50,6 +50,8 @@ class HubNeeds:
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings for this run only."""
     respondent: Respondent = "nobody"
+    conversation: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Options of the hub for the conversation that it opens; empty: none."""
     timeout: float = 0.0
     """Seconds after which the command is stopped; 0: never."""
     waiting: str = "Working"
@@ -79,12 +81,13 @@ async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]])
         visiting=True,
         silent=needs.silent,
         where=needs.where,
+        **needs.conversation,
     )
     async with running_hub(options) as hub, watching(hub, needs.waiting, started=needs.started) as progress:
         await hub.start()
         for failed in (each for each in hub.failed.values() if not each.needs):
             complain(f"{failed.part}: {failed.why}", failed.hint)
-        if hub.failed:
+        if hub.failed.keys() - ({"providers"} if needs.conversation else ()):
             return exits.ERROR
         result = await _result_or_code(lambda: work(hub, progress), needs.timeout, progress.clear)
     if needs.leaves_keeper:

@@ -9,9 +9,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import Denied, HubNeeds, on_hub
@@ -20,6 +20,7 @@ from gshtui.headless.runner import run_command, until_stopped
 from gshtui.headless.streams import (
     STDERR,
     STDOUT,
+    ask_yes_no,
     complain,
     is_terminal,
     own,
@@ -31,10 +32,23 @@ from gshtui.headless.streams import (
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
-    from gshtui.commands.declaration import Invocation, Outcome, ProgramView, TalkView
+    from gshtui.bus.event import Event
+    from gshtui.commands.declaration import Invocation, Outcome, ProgramView, Question, TalkView
     from gshtui.commands.registry import AnyCommand
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
+
+
+class LinePerson(Protocol):
+    """A person who is at the terminal, types one line after the other, and is asked what commands ask."""
+
+    async def leaves_to_turn(self, hub: Hub, line: str) -> bool:
+        """Whether the line is a prompt, and is not run here."""
+        ...
+
+    def follow(self, batch: Sequence[Event]) -> None:
+        """Take what the line does to the person's conversation."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +62,9 @@ class LineOptions:
     json: bool = False
     timeout: float = 0.0
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    conversation: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Options of the hub for the conversation that is open meanwhile; empty: none."""
+    person: LinePerson | None = None
 
 
 def run_line(options: LineOptions) -> int:
@@ -81,7 +98,10 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
     async def work(hub: Hub, progress: Progress) -> Outcome:
         """Run the lines in their order until one fails, and write all outcomes but the last."""
         for number, line in enumerate(lines):
-            outcome = await _as_agent(hub, options, line) if options.agent else await hub.run(line)
+            if options.person is not None:
+                outcome = await _asking(hub, line, options.person, progress)
+            else:
+                outcome = await _as_agent(hub, options, line) if options.agent else await hub.run(line)
             if isinstance(outcome.view, TalkView) and not options.json and os.isatty(0) and os.isatty(2):
                 await _talk(hub, outcome.view, progress)
                 outcome = replace(outcome, text="", full="", view=None)
@@ -95,8 +115,10 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
         raise AssertionError("there is a line")
 
     needs = HubNeeds(
-        ALL_COMMANDS,
+        ALL_COMMANDS | {"agents"} if options.conversation else ALL_COMMANDS,
+        where="gsh-tui --screen-reader" if options.person is not None else "gsh-tui run",
         flags=options.flags,
+        conversation=options.conversation,
         respondent="policy" if options.yes else "nobody",
         timeout=options.timeout,
     )
@@ -114,6 +136,28 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
 def _write(outcome: Outcome, options: LineOptions) -> int:
     """Write an outcome as the command's own shell form does, on a terminal; piped, the text that agents get as well."""
     return write_outcome(outcome, as_json=options.json, text=outcome.plain if is_terminal(STDOUT) else "")
+
+
+async def _asking(hub: Hub, line: str, person: LinePerson, progress: Progress) -> Outcome:
+    """Run a line for a person who is asked, and goes on with another line. Raises `CommandError`, `Denied`."""
+    from gshtui.bus.event import Event
+    from gshtui.commands.declaration import Outcome, Unconfirmed
+    from gshtui.hub.faces.asked_commands import question_text
+
+    async def agrees(question: Question) -> bool:
+        progress.clear()
+        return ask_yes_no(question_text(question))
+
+    if await person.leaves_to_turn(hub, line):
+        return Outcome(None, "")
+    hub.bus.subscribe(person.follow, Event, name="person")
+    try:
+        outcome = await hub.run(line, ask=agrees)
+    except Unconfirmed as error:
+        raise Denied(error.message) from error
+    if outcome.intent is not None:
+        person.follow([outcome.intent])
+    return outcome
 
 
 async def _talk(hub: Hub, view: TalkView, progress: Progress) -> None:

@@ -9,20 +9,28 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
+from gshtui.agents.commands.prompt_commands import PROMPT_COMMANDS
 from gshtui.bus.agent_data import ENDED_STATUSES
-from gshtui.guard.modes import MODES, mode_named
+from gshtui.bus.events.agent_events import ModelChangeRequested
+from gshtui.bus.events.approval_events import AgentModeChanged
+from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.headless import exits, streams
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow, GuardMode
+    from gshtui.bus.event import Event
     from gshtui.fleet.core.agent_calls import AgentList
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
 
-WELCOME = "Type a prompt, /help for commands, !line for your shell, or /quit. An empty line says what agents do."
+WELCOME = """\
+Type a prompt, /help for commands, !line for your shell, or /quit. Press enter on an empty line to hear what agents \
+are doing."""
 HELP = """\
 Here:
 /questions: what waits for you, with its choices. /agent answer NAME NUMBER answers.
@@ -32,6 +40,12 @@ Here:
 /model MODEL: another model, from the next prompt on.
 /quit: leave. ctrl+d does the same.
 Everywhere:"""
+_OF_LATEST = ("fork", "redo", "rewind")
+"""Commands that take the folder's latest conversation where none is open."""
+_OF_CONTEXT = ("carry", "clear_context", "compact", "context", "pin", "prune", "restore", "timeline", "tune", "undo")
+_OF_SESSION = ("effort", "mode", "model", "queue", "resume", "session", "unpin", "whatif", *_OF_LATEST)
+_INSIDE = frozenset((*_OF_CONTEXT, *_OF_SESSION))
+"""Commands that are about the conversation, which is open meanwhile."""
 
 
 class LineFace:
@@ -46,40 +60,51 @@ class LineFace:
         self, session: str = "", *, agent: str = "", provider: str = "", model: str = "", mode: GuardMode | None = None
     ) -> None:
         self._session = session if session != "new" else ""
+        self._begun = ""
+        """The conversation that a prompt has opened: another one may take its place."""
         self._agent = agent or "main"
         self._provider = provider
         self._model = model
         self._mode: GuardMode | None = mode
-        self._terminal = os.environ.get("TERM", "")
-        self._known: dict[str, str] = {}
-        """What was last said of each agent."""
+        self._is_prompt = False
+        """Whether the last command is a kept prompt."""
+        self._known: Mapping[str, tuple[str, str]] = {}
+        """Name and state of each agent, as they were last said."""
+        self._looks = True
+        """Whether the list of agents is read before each line."""
 
     def run(self) -> int:
         """Take lines until the person leaves; gives the exit code."""
-        os.environ.update(TERM="dumb", NO_COLOR="1")  # whoever writes here moves no cursor and uses no colour
+        streams.LINE_FACE.set(True)
         streams.result(WELCOME)
         while True:
-            self._say_changes(everything=False)
             try:
+                self._say_changes(everything=False)
                 line = input(f"{self._agent}> ").strip()
+                line.encode()  # bytes that are no text come as an error, or as what cannot be sent
             except EOFError:
                 streams.result("")
                 return exits.DONE
+            except UnicodeError:
+                streams.complain("that line is not text, so nothing was sent.")
+                continue
             except KeyboardInterrupt:
                 streams.result("\nNothing was sent. /quit leaves.")
                 continue
             if line in ("/quit", "/exit"):
                 return exits.DONE
-            self.run_line(line)
+            with suppress(KeyboardInterrupt):  # between two steps of it
+                self.run_line(line)
 
     def run_line(self, line: str) -> None:
         """Do what a line says."""
+        word = line[1:].partition(" ")[0]
         if not line:
             self._say_changes(everything=True)
         elif line.startswith("!"):
             self._run_in_shell(line[1:].strip())
-        elif line.startswith("/") and not line.startswith("//"):
-            self._command(line[1:].strip())
+        elif line.startswith("/") and word and "/" not in word:
+            self._command(word, line[1:].strip())
         else:
             self._prompt(line.removeprefix("/") if line.startswith("//") else line)
 
@@ -93,7 +118,7 @@ class LineFace:
                 provider=self._provider,
                 model=self._model,
                 session=self._session or "new",
-                continues=bool(self._session) and self._session != "latest",
+                continues=bool(self._session) and self._session == self._begun,
                 mode=self._mode,
                 ask=True,
                 where="gsh-tui --screen-reader",
@@ -103,46 +128,66 @@ class LineFace:
         )
 
     def _opened(self, session: str) -> None:
-        self._session = session
+        self._session = self._begun = session
 
-    def _command(self, line: str) -> None:
-        name, _, rest = line.partition(" ")
-        rest = rest.strip()
-        match name:
-            case "questions":
-                self._say_changes(everything=False, again=True)
-            case "clear" | "new":
-                self._session = ""
-                streams.result("The next prompt starts a new conversation.")
-            case "resume" if rest:
-                self._session = rest
-                streams.result(f"The next prompt continues conversation {one_line(rest, 80)}.")
-            case "mode" if rest:
-                mode = mode_named(rest)
-                self._mode = mode or self._mode
-                streams.result(f"Mode: {mode}." if mode else f"There is no such mode. Choose one: {', '.join(MODES)}.")
-            case "model" if rest:
-                self._provider, _, self._model = rest.rpartition("/")
-                streams.result(f"The next prompt goes to {one_line(rest, 80)}.")
-            case _:
-                if name == "help" and not rest:
-                    streams.result(HELP)
-                self._run(line)
+    def _command(self, word: str, line: str) -> None:
+        if word == "questions":
+            self._say_changes(everything=False, again=True)
+        elif line in ("clear", "new"):
+            self._session = ""
+            streams.result("The next prompt starts a new conversation.")
+        elif word in (*PROMPT_COMMANDS, "prompt"):
+            self._prompt(f"/{line}")
+        elif word in _OF_LATEST and not self._session and " session=" not in line:
+            streams.complain(f"no conversation is open for /{word}.", "Send a prompt, or /resume one.")
+        else:
+            if line == "help":
+                streams.result(HELP)
+            self._run(line, inside=word in _INSIDE)
+            if self._is_prompt:
+                self._prompt(f"/{line}")
 
-    def _run(self, line: str) -> None:
+    def _run(self, line: str, *, inside: bool = False) -> None:
+        """Run a command.
+
+        Args:
+            inside: the conversation is open meanwhile.
+        """
         from gshtui.headless.commands import command_lines
 
-        command_lines.run_line(command_lines.LineOptions(line))
+        self._is_prompt = False
+        opens: dict[str, Any] = {"session": self._session or "new", "looks": not self._session, "agent": self._agent}
+        opens |= {"provider": self._provider, "model": self._model, "mode": self._mode}
+        command_lines.run_line(command_lines.LineOptions(line, conversation=opens if inside else {}, person=self))
+
+    async def leaves_to_turn(self, hub: Hub, line: str) -> bool:
+        """Whether it is a kept prompt, which a turn sends."""
+        from gshtui.agents.prompts.commands import FAMILY
+
+        await hub.read_prompts()
+        word = line.partition(" ")[0]
+        known = word in hub.registry and word != "prompts"
+        self._is_prompt = known and hub.registry.get(word).family == FAMILY
+        return self._is_prompt
+
+    def follow(self, batch: Sequence[Event]) -> None:
+        """Keep what a command changed, for the next prompt."""
+        for event in batch:
+            match event:
+                case ModelChangeRequested() if event.agent == self._agent and (event.model or event.provider):
+                    self._provider, self._model = event.provider, event.model
+                case AgentModeChanged() if event.agent == self._agent:
+                    self._mode = event.mode
+                case SessionChangeRequested() if event.agent == self._agent:
+                    self._session = "" if event.session == "new" else event.session
+                    streams.result(f"The next prompt continues in {event.session}.")
+                case _:
+                    pass
 
     def _run_in_shell(self, line: str) -> None:
         from gshtui.headless.shells.recorded_run import run_recorded
 
-        before = dict(os.environ)
-        os.environ["TERM"] = self._terminal or "dumb"
-        try:
-            code = run_recorded([os.environ.get("SHELL") or "/bin/sh", "-c", line], as_json=False)
-        finally:
-            os.environ["TERM"] = before["TERM"]
+        code = run_recorded([os.environ.get("SHELL") or "/bin/sh", "-c", line], as_json=False)
         streams.result("Done." if code == 0 else f"Failed with exit code {code}.")
 
     def _say_changes(self, *, everything: bool, again: bool = False) -> None:
@@ -151,24 +196,32 @@ class LineFace:
         Args:
             again: repeat questions that were said before.
         """
+        if not (self._looks or everything or again):
+            return
         rows = self._agents()
-        said = False
+        if isinstance(rows, int):  # why was said, once
+            self._looks = rows == exits.INTERRUPTED
+            return
+        self._looks, said = True, False
+        before, self._known = self._known, {row.id: (one_line(row.name, 40), _state(row)) for row in rows}
+        for id in before.keys() - self._known.keys():
+            streams.result(f"{before[id][0]} is no longer listed.")
         for row in rows:
-            now = _state(row)
-            changed = self._known.get(row.id) != now
-            self._known[row.id] = now
+            name, now = self._known[row.id]
             asks = _asks(row)
-            if everything or changed or (again and asks):
+            if everything or before.get(row.id) != (name, now) or (again and asks):
                 said = True
-                streams.result(f"{one_line(row.name, 40)} {now}")
+                streams.result(f"{name} {now}")
                 if asks:
                     self._run(f"agent answer {shlex.quote(row.id)}")
-                    streams.result(f"To answer: /agent answer {one_line(row.name, 40)} NUMBER")
-        if not said and (everything or again):
-            streams.result("Nothing waits for you." if rows or again else "No other agents here. /spawn starts one.")
+                    streams.result(f"To answer: /agent answer {name} NUMBER")
+        if not said and again:
+            streams.result("Nothing waits for you.")
+        elif not said and everything:
+            streams.result("No other agents here. /spawn starts one.")
 
-    def _agents(self) -> list[AgentRow]:
-        """The agents in terminals of this folder."""
+    def _agents(self) -> list[AgentRow] | int:
+        """The agents in terminals of this folder; or the exit code, once it was said why they cannot be listed."""
         from gshtui.fleet.core.agent_calls import FLEET_PARTS, ListAgents
         from gshtui.headless.commands.command_hub import HubNeeds, on_hub
         from gshtui.headless.runner import run_command, until_stopped
@@ -185,8 +238,8 @@ class LineFace:
             found.extend(agents.rows)
             return exits.DONE
 
-        run_command(lambda stop: until_stopped(work(), stop))
-        return found
+        code = run_command(lambda stop: until_stopped(work(), stop))
+        return found if code == exits.DONE else code
 
 
 def _asks(row: AgentRow) -> bool:
@@ -197,7 +250,7 @@ def _asks(row: AgentRow) -> bool:
 def _state(row: AgentRow) -> str:
     """How an agent is, as a sentence behind its name."""
     if row.question is not None:
-        return f"needs you: {one_line(row.question.subject, 200)}"
+        return f"needs you. It asks: {one_line(row.question.subject, 200)}"
     if row.status in ENDED_STATUSES:
         return f"has ended ({row.status})."
     words = {"tool": "is working", "thinking": "is thinking", "waiting": "needs you"}

@@ -33,6 +33,7 @@ from gshtui.headless.streams import (
     ShownBytes,
     Writer,
     complaint,
+    draws,
     is_terminal,
     json_line,
     own,
@@ -62,8 +63,8 @@ class Reporter:
         self._turn: TurnFinished | None = None
         self._sanitiser = Sanitiser() if is_terminal(STDOUT) and not self._json else None
         self._progress = is_terminal(STDERR) and not self._json
-        self._dim = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        self._by_line = os.environ.get("TERM") == "dumb"
+        self._dim = draws() and not os.environ.get("NO_COLOR")
+        self._by_line = not draws()
         """Whole lines alone are written, as far as there is something to wait for."""
         self._thinking = False
         self._complaint = ""
