@@ -6,10 +6,12 @@ The original knows nothing of it, and its files and conversation stay as they ar
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from gshtui.bus.agent_data import SpawnRequest
 from gshtui.fleet.core.agent_calls import ForkAgent
 from tests.kit.home import Home
 from tests.programs.stage import Stage
@@ -83,6 +85,42 @@ async def test_a_fork_that_was_never_spoken_to_is_restarted_as_one(stage: Stage,
     await fork.started_anew(first)
     await fork.say("What was the word?")
     await fork.hears("The word is raspberry", "What was the word?")
+
+
+@pytest.mark.programs("codex")
+@pytest.mark.parametrize("words", ["-s workspace-write -a on-request", ""])
+async def test_neither_its_own_words_nor_its_mode_are_lost(words: str, stage: Stage, home: Home) -> None:
+    """Codex takes the wider one of its settings for a conversation that goes on by a server."""
+    config = home.path / ".codex" / "config.toml"
+    wide = config.read_text().replace('"read-only"', '"danger-full-access"').replace('"on-request"', '"never"')
+    config.write_text(wide)
+    request = SpawnRequest(name="limited", cli=(*stage.program.argv, *words.split()), mode="" if words else "auto")
+    row = await stage.fleet.spawn(request, by_person=True)
+    limited = Stage(stage.program, stage.hub, stage.provider, stage.folder, id=row.id)
+
+    def sandbox(text: str) -> str:
+        """That which the model was told with this text."""
+        asked = next(one for one in stage.provider.chats if text in str(one.body))
+        return re.findall(r"sandbox_mode` is `([\w-]+)`", str(asked.body))[-1]
+
+    await limited.status("idle")
+    await limited.say("The word is raspberry")
+    await limited.hears("The word is raspberry")
+    assert sandbox("The word is raspberry") == "workspace-write"
+    before = await limited.until(
+        limited.look, lambda row: row.external_id and row.program_mode and row.status == "idle"
+    )
+    made = await stage.hub.call(ForkAgent(agent=limited.id, here=True))
+    fork = Stage(stage.program, stage.hub, stage.provider, stage.folder, id=made.row.id)
+    await fork.status("idle")
+    await fork.say("What was the word?")
+    await fork.hears("The word is raspberry", "What was the word?")
+    assert sandbox("What was the word?") == "workspace-write"
+    await stage.fleet.restart(limited.id)
+    await limited.started_anew(before)
+    await limited.say("Still there?")
+    await limited.hears("raspberry", "Still there?")
+    assert sandbox("Still there?") == "workspace-write"
 
 
 @pytest.mark.programs("aider", "opencode", "vibe")

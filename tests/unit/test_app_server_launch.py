@@ -88,6 +88,31 @@ def test_a_conversation_that_goes_on_keeps_its_permissions(permissions: str) -> 
     assert with_server(argv, 0, ("plain",), SOCKET) is None, "one that a person names may have had others"
 
 
+@pytest.mark.parametrize("how", [launch.RESUMED, launch.FORKED])
+@pytest.mark.parametrize(
+    ("own", "mode", "served"),
+    [
+        ("", "", True),
+        ("", "-s workspace-write -a on-request", True),
+        ("-s read-only -a on-request", "", True),
+        ("--yolo", "", True),
+        ("-s workspace-write", "", False),
+        ("--sandbox=workspace-write", "", False),
+        ("-c 'sandbox_mode=\"workspace-write\"'", "", False),
+        ("-c default_permissions=mine", "", False),
+    ],
+)
+def test_words_whose_limits_codex_does_not_keep_are_said_again(
+    how: str, own: str, mode: str, served: bool, home: Home
+) -> None:
+    words = ("codex", "resume", "01a22185", *shlex.split(own))
+    alone, plain = (*words, *shlex.split(mode)), (*words, *shlex.split(mode), "--no-daemon")
+    made = launch.Launch(plain, how=how, alone=words)
+    argv, command = launch.with_server(profiles.load().get("codex"), made, alone, plain, home.data, "0001")
+    assert bool(command) == ("--remote" in argv) == served
+    assert served or argv == plain
+
+
 @pytest.mark.parametrize("words", AS_TYPED)
 def test_any_other_stays_as_it_was_typed(words: str) -> None:
     assert with_server(("codex", *shlex.split(words)), 0, ("plain",), SOCKET) is None
@@ -163,20 +188,23 @@ async def test_a_server_that_is_not_there_costs_nothing(
         os.killpg(process.pid, 15) if command and server == LISTENS else None
 
 
+@pytest.mark.parametrize("limits", [(), ("-s", "workspace-write")])
 @pytest.mark.parametrize("help", ["--remote --no-daemon", "--no-daemon"])
-async def test_a_copy_that_no_server_makes_is_made_by_its_command_line(help: str, home: Home, tmp_path: Path) -> None:
+async def test_a_copy_that_no_server_makes_is_made_by_its_command_line(
+    help: str, limits: tuple[str, ...], home: Home, tmp_path: Path
+) -> None:
     path, origin = program(tmp_path, help=help, server="exit 2"), "01a22185-4e6b-7902-a827-275197df7fad"
     made = await launch.first_launch(
         profiles.load().get("codex"),
-        (str(path),),
+        (str(path), *limits),
         agent="0001",
         data=home.data,
         environ=os.environ,
         cwd=str(tmp_path),
         origin=origin,
     )
-    assert made.argv == (str(path), "fork", origin, "-C", str(tmp_path), "--no-daemon")
-    assert ("app-server" in (tmp_path / "calls").read_text("utf-8")) == ("--remote" in help)
+    assert made.argv == (str(path), "fork", origin, "-C", str(tmp_path), *limits, "--no-daemon")
+    assert ("app-server" in (tmp_path / "calls").read_text("utf-8")) == ("--remote" in help and not limits)
 
 
 async def test_a_profile_that_names_no_protocol_starts_it_alone(home: Home, tmp_path: Path) -> None:

@@ -32,6 +32,9 @@ _CONVERSATIONS = ("resume", "fork")
 _PERMISSIONS = re.compile(r"(?:approval_policy|approvals_reviewer|sandbox_mode|default_permissions) *=")
 """A setting that Codex refuses with a server where a conversation goes on, as it does options of this kind (0.169 to
 0.171): the conversation keeps its own."""
+_LOST = re.compile(r"workspace-write|default_permissions|permission_profile")
+"""What a conversation that goes on does not keep: Codex takes the sandbox of its settings instead, a wider one too
+(0.171). It keeps that it only reads, and when it asks."""
 REMOTE, _UNIX = "--remote", "unix://"
 
 _SCRIPT = """\
@@ -84,6 +87,11 @@ def socket_of(argv: Sequence[str]) -> Path | None:
 def goes_on(argv: Sequence[str]) -> bool:
     """Whether a command line goes on with a conversation, or with a copy of one."""
     return any(word in argv for word in _CONVERSATIONS)
+
+
+def keeps_permissions(words: Sequence[str]) -> bool:
+    """Whether a conversation that was begun with these words is no wider when it goes on without them."""
+    return not any(_LOST.search(word) for word in words)
 
 
 def with_server(

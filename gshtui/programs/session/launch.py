@@ -227,7 +227,9 @@ async def _copied_before(
     from gshtui.programs.codex.conversation_copy import copy_conversation
 
     at = next((place for place, word in enumerate(words) if Path(word).name in profile.programs), -1)
-    if at < 0 or app_server_launch.REMOTE not in await help_text(words, environ):
+    if at < 0 or not app_server_launch.keeps_permissions(words):
+        return None
+    if app_server_launch.REMOTE not in await help_text(words, environ):
         return None
     around = {**environ, **profile.environment}
     made = await copy_conversation(words[: at + 1], origin, cwd, data, agent, around)
@@ -332,7 +334,8 @@ def with_server(
         return plain, ()  # it is reached by its terminal alone
     if socket is None or at < 0:
         return plain, ()
-    keeps = made.how in (RESUMED, FORKED)
+    # What its mode allows, its link holds it to; words of its own, nobody does.
+    keeps = made.how in (RESUMED, FORKED) and app_server_launch.keeps_permissions(made.alone)
     return app_server_launch.with_server(alone, at, plain, socket, keeps=keeps) or (plain, ())
 
 
