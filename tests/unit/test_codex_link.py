@@ -285,6 +285,21 @@ async def test_the_screen_decides_which_conversation_counts(server: AppServer, w
     await watched.until(lambda link: link.conversation == "new")
 
 
+@pytest.mark.parametrize("described", [{}, thread("another"), {"id": 3}])
+async def test_a_thread_that_its_server_does_not_describe_is_asked_about_once(
+    described: dict[str, Any], server: AppServer, watched: Watched
+) -> None:
+    await watched.status("idle")
+    server.threads["odd"] = described
+    await server.say("thread/status/changed", threadId="odd", status=IDLE)
+    await server.until("thread/read", 2)
+    server.threads["next"] = thread("next")
+    await server.say("thread/status/changed", threadId="next", status=IDLE)
+    await watched.until(lambda link: link.conversation == "next")
+    read = [one["params"]["threadId"] for one in server.asked if one.get("method") == "thread/read"]
+    assert read == [THREAD, "odd", "next"]
+
+
 @pytest.mark.parametrize(
     "text",
     [

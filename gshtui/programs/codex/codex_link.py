@@ -291,6 +291,7 @@ class CodexLink(ProgramLink):
             self._threads.unknown.pop(id, None)
             return
         self._threads.open(thread, time.time())
+        self._threads.unknown.pop(id, None)  # where another was described, or none, it is not asked about for ever
         self._joining.discard(id)
         self._tell()
 
