@@ -54,7 +54,7 @@ async def copy_conversation(
     except (AppServerError, TimeoutError):
         return ""
     finally:
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # on macOS of one that has ended
             os.killpg(server.pid, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
             async with time_limit(_PAUSE * 20):
