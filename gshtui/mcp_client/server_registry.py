@@ -150,6 +150,7 @@ async def _got(address: str) -> object:
     except DownloadError as error:
         if error.status == 404:
             raise McpError("The registry has no server of this name.", "`mcp search WORD` finds some.") from error
-        raise UnreachableError(f"The registry cannot be asked: {error.message}") from error
+        kind = UnreachableError if error.status == 0 or error.status >= 500 else McpError
+        raise kind(f"The registry cannot be asked: {error.message}") from error
     except (ValueError, RecursionError) as error:
         raise McpError(f"The registry's answer is no JSON: {one_line(plain(str(error)), 200)}.") from error

@@ -6,6 +6,7 @@ import asyncio
 import json
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -16,7 +17,7 @@ import pytest
 
 from gshtui.mcp_client.mcp_calls import AddServer
 from gshtui.mcp_client.server_definition import McpError
-from gshtui.mcp_client.server_registry import is_registry_name, search, server_of
+from gshtui.mcp_client.server_registry import _LARGEST, UnreachableError, is_registry_name, search, server_of
 from gshtui.settings import paths
 from tests.kit.warm_program import run_gsh
 
@@ -79,6 +80,12 @@ class Registry(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.asked.append(self.path)
+        if (status := self.path.split("/")[1]).isdigit():
+            self.send_response(int(status))
+            self.end_headers()
+            with suppress(OSError):  # it is hung up on
+                self.wfile.write(b" " * (_LARGEST + 1 if status == "200" else 1))
+            return
         parts = urlsplit(self.path).path.split("/")
         servers = {name: about for name, (about, _, _) in GOOD.items()} | BAD
         body: object = None
@@ -137,8 +144,18 @@ def test_names() -> None:
 
 
 def test_a_registry_that_is_not_there_is_said() -> None:
-    with pytest.raises(McpError, match="cannot be reached"):
+    with pytest.raises(UnreachableError, match="cannot be reached"):
         asyncio.run(search("http://127.0.0.1:9", "x"))
+
+
+@pytest.mark.parametrize(
+    ("status", "unreachable"), [(400, False), (403, False), (404, False), (500, True), (503, True), (200, False)]
+)
+def test_one_that_answers_is_there(status: int, unreachable: bool, registry: str) -> None:
+    """One that answers with more than is read is there as well."""
+    with pytest.raises(McpError) as told:
+        asyncio.run(search(f"{registry}/{status}", "x"))
+    assert isinstance(told.value, UnreachableError) == unreachable, told.value.message
 
 
 def test_it_is_shown_and_asked_about_first(registry: str, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from gshtui.system.processes.time_limit import time_limit
 
 
 class DownloadError(ExpectedError):
-    """It was not fetched. `status`: what the server answered; 0: nothing."""
+    """It was not fetched. `status`: what the server answered; 0: nothing that could be read."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ async def download(address: str, *, largest: int, within: float, shown: str) -> 
             async for piece in answer.aiter_bytes():
                 data += piece
                 if len(data) > largest:
-                    raise DownloadError(f"{shown} is larger than {largest // 1_000_000} MB.")
+                    raise DownloadError(f"{shown} is larger than {largest // 1_000_000} MB.", answer.status_code)
     except TimeoutError as error:
         raise DownloadError(f"{shown} did not answer within {within:g} s.") from error
     except DownloadError:
