@@ -125,13 +125,24 @@ def our_words(arguments: list[str]) -> list[str]:
 
 def _resumed(words: list[str]) -> list[str]:
     """`exec resume --last TEXT` and `exec resume ID TEXT` go on in a conversation."""
-    at = next((n for n, word in enumerate(words) if not word.startswith("-") and words[n - 1] not in _WITH_VALUE), -1)
-    if at < 0 or words[at] != "resume" or not (after := words[at + 1 :]):
+    at = _first_word(words)
+    if at == len(words) or words[at] != "resume":
         return words
-    last = [word for word in after if word != "--last"]
-    if len(last) < len(after):
-        return [*words[:at], "--session", "latest", *last]
-    return [*words[:at], "--session", *after]
+    before, after = words[:at], words[at + 1 :]
+    if "--last" in after:
+        return [*before, "--session", "latest", *(word for word in after if word != "--last")]
+    id = _first_word(after)
+    if after[id:][:1] in ([], ["--"]):
+        return words
+    return [*before, *after[:id], "--session", *after[id:]]
+
+
+def _first_word(words: list[str]) -> int:
+    """Where the options with their values end."""
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] != "--":
+        at += 2 if words[at] in _WITH_VALUE else 1
+    return min(at, len(words))
 
 
 def _printed(arguments: list[str]) -> list[str]:
