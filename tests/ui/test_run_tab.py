@@ -142,6 +142,19 @@ async def test_a_run_is_followed_live_cancelled_and_resumed() -> None:
         assert results
 
 
+async def test_all_steps_share_their_columns_while_one_of_them_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads = tuple(replace(head, name="a long name " * 20) for head in HEADS)
+    app, _ = window(shown(replace(ROW, steps=heads), _1=replace(DIFF, ended_at=NOW - 60), _2=ASKED))
+    async with app.run_test(size=(150, 36)) as pilot:
+        tab = await opened(app, pilot)
+        tab.view = replace(tab.view, here=True)
+        before = tab.lines()
+        monkeypatch.setattr(tab, "_clock", lambda: NOW + 60)
+        assert tab.lines()[0] != before[0]
+        tab.tick()
+        assert [option.prompt for option in tab.listed.options] == tab.lines()
+
+
 async def test_a_run_of_another_process_is_read_from_the_record_while_it_goes_on() -> None:
     app, results = window(shown(ROW, _1=DIFF, _2=ASKED))
     async with app.run_test(size=(150, 36)) as pilot:

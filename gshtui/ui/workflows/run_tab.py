@@ -151,8 +151,8 @@ class RunTab(ListTab[RunStep]):
         return Content.assemble(head, "\n\n", (cut, _MUTED), text[-_SHOWN:])
 
     def draw(self) -> None:
-        for at, (step, line) in enumerate(zip(self.rows, self.lines(), strict=True)):
-            if step.running and at < self.listed.option_count:
+        for at, line in enumerate(self.lines()[: self.listed.option_count]):
+            if line != self.listed.get_option_at_index(at).prompt:  # of all, since they share their columns
                 self.listed.replace_option_prompt_at_index(at, line)
         super().draw()
 
