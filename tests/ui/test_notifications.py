@@ -91,6 +91,8 @@ async def test_a_question_of_an_agent_in_a_terminal_is_told_once() -> None:
         )
         watch.consume([*changed(SEARCH), asked, *changed(msgspec.structs.replace(SEARCH, needs_you=True))])
         assert watch.called == ["0001 wants to run: ls"]
+        watch.consume([msgspec.structs.replace(asked, tool="mcp_server", subject="Use kit?")])
+        assert watch.called[1:] == ["0001 asks: Use kit?"]
 
 
 async def test_a_summary_that_waits_is_told() -> None:

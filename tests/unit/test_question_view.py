@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from gshtui.guard.approval.question_text import QuestionLine, asked_words, question_lines, question_title, shortened
+from gshtui.guard.approval.question_text import (
+    _OWN_WORDS,
+    BUDGET,
+    QuestionLine,
+    asked_words,
+    question_lines,
+    question_title,
+    shortened,
+    waiting_words,
+)
 from gshtui.headless.agents.agent_pane import pane_lines
 from gshtui.headless.turns.approval_prompt import question_text
 from gshtui.ui.approvals.question_view import wrapped_question
@@ -110,6 +119,36 @@ def test_a_question_about_no_tool_is_asked_in_words_of_its_own() -> None:
     assert {tool: question_title(make_question(1, tool=tool, effect="execute")) for tool in titles} == titles
     assert asked_words("bash", "ls") == "bash ls"
     assert asked_words("mcp_question", "The server asks: why?") == "The server asks: why?"
+
+
+WAITING = {
+    "bash": "main wants to run: it",
+    "edit": "main wants to edit it",
+    "write": "main wants to write it",
+    "read": "main wants to read it",
+    "git__log": "main wants to use git__log: it",
+    "another": "main wants to run another: it",
+    BUDGET: "main wants to continue beyond its budget: it",
+    "mcp_server": "main asks: it",
+    "mcp_question": "main asks: it",
+    "mcp_sampling": "main asks: it",
+    "mcp_sign_in": "main asks: it",
+    "workflow_continue": "main asks: it",
+    "spawn_agent": "main wants to start an agent: it",
+    "worktree_setup": "main wants to run the setup of a worktree: it",
+    "worktree_setup_outside": "main wants to run the setup of a worktree outside the sandbox: it",
+}
+
+
+def test_what_an_agent_waits_for_is_a_sentence_of_it() -> None:
+    effects = {"write": "write", "read": "read"}
+    asked = {
+        tool: make_question(1, tool=tool, effect=effects.get(tool, "execute"), subject="it")
+        for tool in (*WAITING, *_OWN_WORDS)
+    }
+    assert {tool: waiting_words(one, "main") for tool, one in asked.items()} == WAITING
+    for tool, one in asked.items():
+        assert waiting_words(one) == WAITING[tool].removeprefix("main asks: ").removeprefix("main ")
 
 
 def test_every_face_asks_in_the_same_words() -> None:

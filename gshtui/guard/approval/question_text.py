@@ -111,12 +111,16 @@ def asked_words(tool: str, subject: str) -> str:
     return subject if tool in _SENTENCES else f"{tool} {subject}".strip()
 
 
-def waiting_words(request: ApprovalRequested) -> str:
-    """What an agent waits for that asks this, as its status says it; the subject is not sanitised."""
+def waiting_words(request: ApprovalRequested, name: str = "") -> str:
+    """What an agent waits for that asks this, as its status says it; the subject is not sanitised.
+
+    Args:
+        name: who it is, to be put in front.
+    """
     if request.tool in _SENTENCES:
-        return request.subject
+        return f"{name} asks: {request.subject}" if name else request.subject
     _, wants, what = _wish(request, "")
-    return _wanted(request, wants, what, request.subject)
+    return f"{name} {_wanted(request, wants, what, request.subject)}".lstrip()
 
 
 def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:

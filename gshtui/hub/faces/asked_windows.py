@@ -449,11 +449,12 @@ class _HostedWindow:
         """Call the person who has closed the window: its turn asks, or has ended."""
         if self._over.is_set() or (call := self._host.call_person) is None:
             return
+        who = f"{event.agent} in {Path(self.opening.cwd).name}"
         if isinstance(event, ApprovalRequested):
-            what = waiting_words(event)
+            text = waiting_words(event, who)
         else:
-            what = "is done" if event.stop == "end" else f"stopped: {event.error or event.stop}"
-        call(one_line(f"{event.agent} in {Path(self.opening.cwd).name} {what}", _CALLED), event.agent)
+            text = f"{who} is done" if event.stop == "end" else f"{who} stopped: {event.error or event.stop}"
+        call(one_line(text, _CALLED), event.agent)
 
     def _keep(self, task: asyncio.Task[None]) -> None:
         self._left.add(task)

@@ -90,7 +90,7 @@ class Attention:
                     self._elsewhere(text, event.agent)
                 case ApprovalRequested():
                     self._news.called_for(event.agent)  # notified here, not again when its row changes
-                    self._elsewhere(f"{event.agent} {waiting_words(event)}", event.agent)
+                    self._elsewhere(waiting_words(event, event.agent), event.agent)
                 case TurnFinished() if not self._news.has(event.agent):
                     self._elsewhere(f"{event.agent} {turn_outcome(event)}", event.agent)
                 case _ if (call := self._news.call_for(event)) is not None:
