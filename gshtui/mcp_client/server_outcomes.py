@@ -18,9 +18,10 @@ _TOOLS_SHOWN = 200
 def render_list(_invocation: Invocation, found: calls.ServerList) -> Outcome:
     data = [_row_data(row) for row in found.rows]
     left = left_out(found.untrusted)
+    in_a_shell = left.replace("`config", "`gsh-tui config")
     if not found.rows:
         none = "No MCP servers yet. `mcp add NAME COMMAND…` adds one, `mcp import` takes those of other programs."
-        return Outcome(data, left or none)
+        return Outcome(data, left or none, plain=in_a_shell)
     rows = [
         (
             row.definition.name,
@@ -34,16 +35,15 @@ def render_list(_invocation: Invocation, found: calls.ServerList) -> Outcome:
     table = markdown_table.table(("name", "state", "tools", "from", "command or address"), rows)
     if not left:
         return Outcome(data, table, plain=markdown_table.bare_columns(table))
-    in_a_shell = left.replace("`config", "`gsh-tui config")
     return Outcome(data, f"{table}\n\n{left}", plain=f"{markdown_table.bare_columns(table)}\n\n{in_a_shell}")
 
 
 def left_out(files: Sequence[str]) -> str:
-    """That servers of the project's files do not count yet, as a sentence; empty: none."""
+    """That servers of the project's files are not used yet, as a sentence; empty: none."""
     if not files:
         return ""
     names = ", ".join(one_line(literal(file), 60) for file in files)
-    return f"The servers of {names} count once you trust this folder: `config trust`."
+    return f"The servers of {names} are used once you trust this folder: `config trust`."
 
 
 def render_registry(_invocation: Invocation, found: calls.RegistryList) -> Outcome:

@@ -150,7 +150,7 @@ def test_servers_of_other_programs_are_used_where_they_are(tmp_path: Path, home:
         return {row["name"]: row["status"] for row in run_gsh("mcp", "ls", "--json", cwd=project).json}
 
     assert listed() == {"kit": "not accepted"}, "nobody trusts the project's file"
-    untrusted = "The servers of .mcp.json count once you trust this folder: `gsh-tui config trust`."
+    untrusted = "The servers of .mcp.json are used once you trust this folder: `gsh-tui config trust`."
     assert untrusted in run_gsh("mcp", "ls", cwd=project).out
     ran = run_gsh("prompt", "--provider", "offline", "hi", cwd=project)
     assert (ran.code, ran.err) == (0, ""), "what waits asks nothing and costs nothing"

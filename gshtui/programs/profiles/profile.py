@@ -541,7 +541,7 @@ class _Layers:
             self.profiles |= {name: before.profiles[name] for name in names}
             self.origins |= dict.fromkeys(names, path)
             return "What was read from it last goes on to count."
-        return "It has no effect until it is right." if path.stem in self.profiles else ""
+        return "It has no effect until it is corrected." if path.stem in self.profiles else ""
 
 
 def _plugin_files(problems: list[str]) -> list[Path]:
