@@ -1,6 +1,7 @@
 """How much a Codex conversation may do unasked, in the words of its app-server, and which of our modes that is like.
 
-A conversation keeps its permissions itself: they hold when it is gone on with, whatever the command line says. Pure.
+A conversation keeps its permissions itself when it is gone on with, whatever the command line says; but where it may
+write to its folder alone, the sandbox of the program's settings counts. Pure.
 """
 
 from __future__ import annotations
