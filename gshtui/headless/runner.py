@@ -80,17 +80,21 @@ async def _run(command: Callable[[Stop], Awaitable[int]]) -> int:
     collect_later(loop)
     catch_in_loop(loop)
 
-    def told() -> None:
+    ends: list[int] = []
+
+    def told(number: int) -> None:
+        if stays and number in (signal.SIGTERM, signal.SIGHUP):
+            ends.append(number)
         if stop.signalled:
             kill_calls()
-            if not stays or task is None:
+            if not stays or ends or task is None:
                 os._exit(INTERRUPTED)  # asked twice: whatever it is waiting for, it will not end by itself
             task.cancel()
         stop.signalled = True
         stop.asked.set()
 
     for number in SIGNALS:
-        loop.add_signal_handler(number, told)
+        loop.add_signal_handler(number, told, number)
     try:
         return await command(stop)
     except asyncio.CancelledError:
@@ -100,6 +104,8 @@ async def _run(command: Callable[[Stop], Awaitable[int]]) -> int:
     finally:
         for number in SIGNALS:
             loop.remove_signal_handler(number)
+        for number in ends:  # they were for the process, too
+            os.kill(os.getpid(), number)
 
 
 async def until_stopped(work: Awaitable[int], stop: Stop) -> int:

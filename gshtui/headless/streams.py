@@ -190,10 +190,12 @@ def show_question(question: str) -> None:
 
 
 def ask_yes_no(question: str) -> bool:
-    """Ask the person at the terminal; returns true only for a yes.
+    """Ask the person at the terminal; returns true only for a yes. Ctrl+c is a no where a loop takes the signal.
 
     Anything typed before the question could be read is discarded.
     """
+    import signal
+
     from gshtui.headless.terminal_keys import TerminalKeys
 
     write_all(STDERR, shown(question, STDERR))
@@ -201,7 +203,20 @@ def ask_yes_no(question: str) -> bool:
         terminal.wait_for_quiet()
         terminal.forget()
     write_all(STDERR, own(" [y/N] "))
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    before = signal.getsignal(signal.SIGINT)
+    blocks = threading.current_thread() is threading.main_thread() and callable(before)
+    try:
+        if blocks:  # the loop, which would hear of the signal, waits for this line
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    except KeyboardInterrupt:
+        if before is signal.default_int_handler:
+            raise
+        write_all(STDERR, own("\n"))
+        return False
+    finally:
+        if blocks:
+            signal.signal(signal.SIGINT, before)
 
 
 class Writer:

@@ -84,12 +84,14 @@ LINES = (
     ("/clear", "starts a new conversation"),
     ("/session ls", "2  "),
     ("/session rm 1", "[y/N] "),
+    ("\x03", ""),
+    ("/session rm 1", "[y/N] "),
     ("y", "Removed: "),
     ("!echo $TERM-$NO_COLOR-", "xterm-256color--"),
     ("caf\udce9", "that line is not text"),
     ("once more", "It hangs"),
     ("\x03", "interrupted"),
-    ("/quit", ""),
+    ("and again", "It hangs"),
 )
 """What a person types, and what is said to it."""
 
@@ -100,12 +102,11 @@ def type_lines(child: PtyChild) -> None:
     for line, answer in LINES:
         at = len(child.output)
         child.write(line.encode("utf-8", "surrogateescape") + b"\n" * (line != "\x03"))
-        if line == "/quit":
-            assert child.wait() == 0
-            return
-        waits = b"[y/N] " if answer == "[y/N] " else answer.encode() if line == "once more" else b"\r\nmain> "
+        waits = b"[y/N] " if answer == "[y/N] " else answer.encode() if answer == "It hangs" else b"\r\nmain> "
         child.read_until(lambda at=at, waits=waits: waits in child.output[at:])
         assert answer.encode() in child.output[at:], (line, child.output[at:])
+    os.kill(child.pid, signal.SIGTERM)
+    assert child.wait() == -signal.SIGTERM
 
 
 async def test_commands_are_about_the_conversation(tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +114,7 @@ async def test_commands_are_about_the_conversation(tmp_path: Path, home: Home, m
     kept.parent.mkdir(parents=True)
     kept.write_text("Greet $ARGUMENTS.\n", encoding="utf-8")
     said = ("It is a path.", "Hello to you.", "It is written.")
-    answers = [*([Say(words)] for words in said), [Say("It hangs\n"), Fault.hang_after(1)]]
+    answers = [*([Say(words)] for words in said), *([[Say("It hangs\n"), Fault.hang_after(1)]] * 2)]
     async with loopback("anthropic", answers, chunk=100) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
