@@ -202,12 +202,12 @@ def ask_yes_no(question: str) -> bool:
     with suppress(OSError), TerminalKeys() as terminal:
         terminal.wait_for_quiet()
         terminal.forget()
-    write_all(STDERR, own(" [y/N] "))
     before = signal.getsignal(signal.SIGINT)
     blocks = threading.current_thread() is threading.main_thread() and callable(before)
     try:
         if blocks:  # the loop, which would hear of the signal, waits for this line
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        write_all(STDERR, own(" [y/N] "))
         return sys.stdin.readline().strip().lower() in ("y", "yes")
     except KeyboardInterrupt:
         if before is signal.default_int_handler:
