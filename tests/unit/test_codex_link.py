@@ -16,6 +16,7 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode
 from gshtui.fleet.core.agent_programs import Programs
+from gshtui.programs.codex import codex_link
 from gshtui.programs.codex.app_server_connection import ServerMessage
 from gshtui.programs.codex.codex_link import CodexLink
 from gshtui.programs.codex.codex_threads import CodexThreads
@@ -286,18 +287,19 @@ async def test_the_screen_decides_which_conversation_counts(server: AppServer, w
 
 
 @pytest.mark.parametrize("described", [{}, thread("another"), {"id": 3}])
-async def test_a_thread_that_its_server_does_not_describe_is_asked_about_once(
-    described: dict[str, Any], server: AppServer, watched: Watched
+async def test_a_thread_that_its_server_does_not_describe_is_not_asked_about_for_ever(
+    described: dict[str, Any], server: AppServer, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(codex_link, "_JOIN_AGAIN", 0.0)
     await watched.status("idle")
     server.threads["odd"] = described
     await server.say("thread/status/changed", threadId="odd", status=IDLE)
-    await server.until("thread/read", 2)
+    await server.until("thread/read", 1 + codex_link._MOST_JOINS)
     server.threads["next"] = thread("next")
     await server.say("thread/status/changed", threadId="next", status=IDLE)
     await watched.until(lambda link: link.conversation == "next")
     read = [one["params"]["threadId"] for one in server.asked if one.get("method") == "thread/read"]
-    assert read == [THREAD, "odd", "next"]
+    assert read == [THREAD, *["odd"] * codex_link._MOST_JOINS, "next"]
 
 
 @pytest.mark.parametrize(

@@ -286,12 +286,16 @@ class CodexLink(ProgramLink):
     async def _meet(self, connection: AppServerConnection, id: str) -> None:
         """Ask about a thread that was only mentioned: its screen has opened it."""
         try:
-            thread = table_of(await connection.call("thread/read", threadId=id), "thread")
+            for _ in range(_MOST_JOINS):
+                thread = table_of(await connection.call("thread/read", threadId=id), "thread")
+                self._threads.open(thread, time.time())
+                if id not in self._threads.unknown:
+                    break
+                await asyncio.sleep(_JOIN_AGAIN)  # one that has just begun may not be described yet
         except AppServerError:
             self._threads.unknown.pop(id, None)
             return
-        self._threads.open(thread, time.time())
-        self._threads.unknown.pop(id, None)  # where another was described, or none, it is not asked about for ever
+        self._threads.unknown.pop(id, None)
         self._joining.discard(id)
         self._tell()
 
