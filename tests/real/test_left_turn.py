@@ -52,7 +52,7 @@ async def test_the_turn_of_a_closed_window_calls_when_it_asks(
             assert not calls()
             (project / "go").touch()
             told = await eventually(lambda: asyncio.to_thread(calls))
-            assert told[0].startswith("main in project asks")
+            assert told[0].startswith("main in project wants to write ")
 
 
 async def test_an_agent_that_ends_is_told_of(

@@ -120,7 +120,8 @@ def waiting_words(request: ApprovalRequested, name: str = "") -> str:
     if request.tool in _SENTENCES:
         return f"{name} asks: {request.subject}" if name else request.subject
     _, wants, what = _wish(request, "")
-    return f"{name} {_wanted(request, wants, what, request.subject)}".lstrip()
+    subject = request.subject.removeprefix(f"continue {what}: ")  # of a budget, it says the wish, too
+    return f"{name} {_wanted(request, wants, what, subject)}".lstrip()
 
 
 def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
