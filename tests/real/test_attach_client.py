@@ -72,6 +72,7 @@ async def test_a_person_elsewhere_is_left_alone(tmux: TmuxServer, tmp_path: Path
 
 async def test_a_session_that_is_not_there(tmux: TmuxServer, tmp_path: Path) -> None:
     await spawned(tmux, "desk", tmp_path)
+    await eventually(lambda: screen_text(tmux, "%0"), until=lambda screen: screen == "$")
     with pytest.raises(TmuxError) as raised:
         await attach_client.switch(tmux, "/dev/pts/999", "gsh-agent-0009")
     assert raised.value.kind in ("no_such_pane", "refused")

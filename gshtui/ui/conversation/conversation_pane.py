@@ -24,6 +24,7 @@ from gshtui.system.tasks import report_unexpected
 from gshtui.ui.conversation.conversation_entries import message_of
 from gshtui.ui.conversation.conversation_state import CONSUMES, ConversationState, older_operations
 from gshtui.ui.kit.hub_port import Stored
+from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry, PromptEntry
 from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
 from gshtui.ui.kit.transcript.searched_transcript import SearchedTranscript
@@ -151,7 +152,7 @@ class ConversationPane(Vertical):
             transcript.feed.apply(self._state.apply_event(event))
             if isinstance(event, InputCommandStarted) and event.agent == self._state.agent:
                 # Not by way of the parents: the tab that the command's end opens would be there first.
-                self.app.post_message(self.CommandBegan())
+                app_of(self).post_message(self.CommandBegan())
             if isinstance(event, SessionOpened) and event.agent == self._state.agent:
                 self._oldest, self._oldest_at, self._complete = None, math.inf, not event.messages
                 self.newest = 0
