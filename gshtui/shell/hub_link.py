@@ -224,11 +224,11 @@ class HubLink:
         return number
 
     async def stop(self, flush: float = 2.0) -> bool:
-        """Wait for the hub to have everything, `flush` seconds at most and only if there is one, then hang up.
+        """Wait for the hub to have everything, `flush` seconds at most and only if one may listen, then hang up.
 
         Returns whether it has everything.
         """
-        if self.hub and len(self._outbox):
+        if len(self._outbox) and (self.hub or await asyncio.to_thread(self._find)):
             with contextlib.suppress(TimeoutError):
                 async with time_limit(flush):
                     await self._empty.wait()
