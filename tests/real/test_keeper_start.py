@@ -185,6 +185,7 @@ async def test_killed_in_any_phase_of_its_start_the_next_one_starts(data: Path, 
 async def test_one_that_stands_still_while_it_starts_is_the_only_one(
     data: Path, phase: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    await (await Store.open(data / "gsh.db")).close()  # it is not to stand still while it makes the record
     assert start_keeper(data, os.environ).started
     first = await seen(data, lambda state: state is not None and PHASES[phase](state))
     assert first is not None
