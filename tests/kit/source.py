@@ -1,4 +1,7 @@
-"""The package's own source as data, for the house tests: files, syntax trees, what a fresh interpreter loads."""
+"""The package's own source as data, for the house tests: files, syntax trees, what a fresh interpreter loads.
+
+`python -m tests.kit.source gshtui/fleet/lifecycle/fleet.py` prints the tests of a module.
+"""
 
 from __future__ import annotations
 
@@ -85,19 +88,10 @@ _ANY_BELOW = re.compile(r'f"(gshtui[\w.]*)\.\{')
 """A module of a package that is chosen while the program runs."""
 
 
-_COVERS = re.compile(r"^COVERS = (\(.*?\))$", re.DOTALL | re.MULTILINE)
-
-
-def covers(path: Path) -> set[str]:
-    """The modules that a test file says it tests, where its name does not: its `COVERS`."""
-    found = _COVERS.search(path.read_text(encoding="utf-8"))
-    return set(ast.literal_eval(found[1])) if found else set()
-
-
 @functools.cache
 def uses(path: Path) -> frozenset[str]:
     """Modules that a file imports or starts, also in the programs that it holds as text, and those that it names."""
-    text = _COVERS.sub("", path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
     found = set(_NAMED.findall(text))
     for package in _ANY_BELOW.findall(text):
         found.update(module(below) for below in files(ROOT.joinpath(*package.split("."))))
@@ -117,16 +111,44 @@ def _places() -> dict[str, Path]:
     return {module(file): file for folder in ("gshtui", "tests") for file in files(ROOT / folder)}
 
 
+@functools.cache
+def _users() -> dict[str, set[str]]:
+    """The modules and tests that use each module."""
+    places = _places()
+    found: dict[str, set[str]] = {}
+    for user, path in places.items():
+        for used in uses(path) & places.keys():
+            found.setdefault(used, set()).add(user)
+    return found
+
+
+def tests_of(module: str) -> list[str]:
+    """The test files that get to a module: those of its name, then those nearest to it that reach least else."""
+    places = _places()
+    seen, level = set[str](), {module}
+    while level and not any(_is_test(user) for user in level):
+        seen |= level
+        level = {user for used in level for user in _users().get(used, ())} - seen
+    _, folder, stem = f"..{module}".rsplit(".", 2)
+    named = {f"test_{stem}", f"test_{folder}_{stem}"}
+    found = {test for test in places if _is_test(test) and (test in level or test.rpartition(".")[2] in named)}
+    order = sorted(found, key=lambda test: (test.rpartition(".")[2] not in named, len(reached(places[test])), test))
+    return [name(places[test]) for test in order]
+
+
 def reached(path: Path) -> set[str]:
-    """Every module of the package that a test file reaches, through whatever it imports."""
+    """Every module that a file gets to by imports."""
     places = _places()
     seen, waiting = set[str](), [path]
     while waiting:
-        for name in uses(waiting.pop()) & places.keys():
-            if name not in seen:
-                seen.add(name)
-                waiting.append(places[name])
+        new = (uses(waiting.pop()) & places.keys()) - seen
+        seen |= new
+        waiting += [places[used] for used in new]
     return seen
+
+
+def _is_test(module: str) -> bool:
+    return module.rpartition(".")[2].startswith("test_")
 
 
 def loaded_by(code: str) -> set[str]:
@@ -141,3 +163,8 @@ def loaded_by(code: str) -> set[str]:
 def within(modules: set[str], packages: set[str]) -> list[str]:
     """Those of `packages` of which anything is among `modules`."""
     return sorted(package for package in packages if any(m == package or m.startswith(package + ".") for m in modules))
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:]:
+        print(*tests_of(module(Path(wanted).resolve()))[:5], sep="\n")

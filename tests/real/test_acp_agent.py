@@ -46,18 +46,6 @@ from tests.kit.native_agents import AGENT, RelayWindow, agent_process, kill, pre
 from tests.kit.tmux import eventually
 from tests.kit.warm_program import shared
 
-COVERS = (
-    "gshtui.fleet.acp.acp_files",
-    "gshtui.fleet.acp.acp_options",
-    "gshtui.fleet.acp.acp_turn",
-    "gshtui.fleet.native.direct_line",
-    "gshtui.fleet.lifecycle.program_options",
-    "gshtui.hub.parts.acp_part",
-    "gshtui.programs.acp.acp_connection",
-    "gshtui.programs.acp.acp_errors",
-    "gshtui.bus.agent_data",
-    "gshtui.agents.prompt_inbox",
-)
 CHILD = (sys.executable, "-m", "tests.kit.acp_agent_child")
 FORKED = "tests.kit.acp_agent_child"
 pytestmark = pytest.mark.timeout(180)

@@ -32,14 +32,6 @@ from tests.kit.command import ROOT, command, environment
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Think
 
-COVERS = (
-    "gshtui.acp_server.acp_session",
-    "gshtui.acp_server.client_transport",
-    "gshtui.acp_server.session_servers",
-    "gshtui.acp_server.session_options",
-    "gshtui.acp_server.session_updates",
-    "gshtui.headless.servers.acp_process",
-)
 PNG = base64.b64encode(
     bytes.fromhex(
         "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"

@@ -28,14 +28,6 @@ from tests.kit.loopback.script import Call, Say
 from tests.kit.tool_harness import processes_mentioning
 from tests.kit.warm_program import run_gsh
 
-COVERS = (
-    "gshtui.agents.hooks.commands",
-    "gshtui.agents.hooks.hook_process",
-    "gshtui.agents.hooks.hook_transcript",
-    "gshtui.agents.hooks.tool_names",
-    "gshtui.hub.parts.hook_part",
-)
-
 
 class Asked:
     """Hooks of one folder, and what was noticed."""

@@ -15,8 +15,6 @@ from tests.kit.native_agents import AGENT, prepare_spec, relay_window
 from tests.kit.resident import beside
 from tests.kit.tmux import eventually, tmux
 
-COVERS = ("gshtui.headless.agents.agent_pane.pane_screen",)
-
 __all__ = ["beside", "tmux"]
 pytestmark = pytest.mark.tmux
 

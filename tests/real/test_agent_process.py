@@ -42,14 +42,6 @@ from tests.kit.resident import beside
 from tests.kit.warm_program import run_gsh
 
 __all__ = ["beside"]
-COVERS = (
-    "gshtui.fleet.native.outcome",
-    "gshtui.fleet.native.relay",
-    "gshtui.headless.agents.agent_runner",
-    "gshtui.agents.agent_snapshot",
-    "gshtui.hub.native_agent",
-    "gshtui.hub.parts.native_part",
-)
 
 
 async def test_from_spawn_to_report(tmp_path: Path, beside: str) -> None:

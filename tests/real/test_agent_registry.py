@@ -26,8 +26,6 @@ from gshtui.programs.acp.kept_agents import kept_agents
 from gshtui.settings import paths
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.programs.acp.kept_agents", "gshtui.fleet.commands.registry_commands")
-
 PROGRAM = b"#!/bin/sh\necho it speaks\n"
 OURS = Path(__file__).parents[2] / "packaging" / "agent.json.in"
 

@@ -16,8 +16,6 @@ from gshtui.store.engine.store_errors import StoreError
 from tests.kit.home import Home
 from tests.kit.record import ROOT, open_record
 
-COVERS = ("gshtui.store.engine.table",)
-
 OTHER_PROCESS = """
 import asyncio, json, sys
 from pathlib import Path

@@ -18,8 +18,6 @@ from tests.kit.home import Home
 from tests.kit.native_agents import prepare_spec
 from tests.kit.tmux import eventually, tmux
 
-COVERS = ("gshtui.headless.text_editor",)
-
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
 

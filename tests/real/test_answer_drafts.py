@@ -21,8 +21,6 @@ from tests.kit.door import Visitor, door_for, visit
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually
 
-COVERS = ("gshtui.ssh.streamed_answers",)
-
 
 class Speaker:
     """An agent that answers a message of a call, as its own process does."""

@@ -28,7 +28,6 @@ from tests.kit.warm_program import run_gsh
 
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
-COVERS = ("gshtui.programs.pane.choice_presser", "gshtui.programs.pane.pane_writer")
 ANSWERS, LEAST = (50, 5) if FULL else (20, 2)
 """Questions that are answered at least; and how many answers have to be given, and refused, before it is enough."""
 

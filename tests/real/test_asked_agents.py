@@ -30,13 +30,6 @@ from tests.kit.resident import resident
 from tests.kit.tmux import eventually
 from tests.kit.warm_program import run_gsh
 
-COVERS = (
-    "gshtui.hub.faces.native_run",
-    "gshtui.client.agent_link",
-    "gshtui.client.linked_bus",
-    "gshtui.client.pane_protocol",
-    "gshtui.hub.faces.face_outbox",
-)
 __all__ = ["resident"]
 pytestmark = pytest.mark.usefixtures("resident")
 

@@ -25,7 +25,6 @@ from tests.kit.resident import resident
 from tests.kit.tmux import eventually
 from tests.kit.warm_program import WarmProcess, start_gsh
 
-COVERS = ("gshtui.hub.faces.turn", "gshtui.headless.turns.turn_call", "gshtui.system.processes.process_limits")
 __all__ = ["resident"]
 pytestmark = pytest.mark.usefixtures("resident")
 

@@ -34,7 +34,6 @@ from tests.kit.loopback.server import Loopback
 from tests.kit.resident import resident
 from tests.kit.tmux import DEADLINE, eventually
 
-COVERS = ("gshtui.hub.faces.window_hub", "gshtui.client.window_link", "gshtui.hub.faces.surroundings")
 __all__ = ["resident"]
 pytestmark = pytest.mark.usefixtures("resident")
 SIZE = (120, 35)

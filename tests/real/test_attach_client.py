@@ -16,8 +16,6 @@ from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually, private_server, screen_text, tmux
 
-COVERS = ("gshtui.tmux.quoting",)
-
 __all__ = ["tmux"]
 
 

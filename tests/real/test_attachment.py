@@ -31,15 +31,6 @@ from tests.kit.png import png
 from tests.kit.providers import APIS, make_message, make_provider, make_request, provider_with_loopback, receive_stream
 from tests.kit.warm_program import run_gsh
 
-COVERS = (
-    "gshtui.media.media_files",
-    "gshtui.media.media_kind",
-    "gshtui.media.media_process",
-    "gshtui.media.media_tokens",
-    "gshtui.media.mentions",
-    "gshtui.providers.wire.media_notes",
-)
-
 
 def wav(seconds: int = 2) -> bytes:
     out = io.BytesIO()

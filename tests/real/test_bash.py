@@ -13,8 +13,6 @@ from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.markers import cut_of
 from tests.kit.tool_harness import ToolHarness, processes_mentioning
 
-COVERS = ("gshtui.tools.shell.command_output",)
-
 
 @pytest.fixture
 def tools(tmp_path: Path) -> ToolHarness:

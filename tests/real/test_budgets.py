@@ -26,8 +26,6 @@ from gshtui.store.record.store import Store
 from tests.kit.record import open_record
 from tests.kit.scripted_provider import ScriptedProvider
 
-COVERS = ("gshtui.store.tables.usage_table",)
-
 
 class BudgetHarness:
     """A record with one conversation, and somebody who answers questions."""

@@ -24,15 +24,6 @@ from gshtui.store.tables.call_table import PIN_BYTES
 from tests.kit.mail_harness import MailHarness, open_mail
 from tests.kit.tmux import eventually
 
-COVERS = (
-    "gshtui.bus.call_data",
-    "gshtui.bus.events.call_events",
-    "gshtui.calls.call_delivery",
-    "gshtui.calls.call_feed",
-    "gshtui.calls.commands",
-    "gshtui.fleet.mail.call_post",
-    "gshtui.store.tables.call_table",
-)
 AMY = Principal("person", "amy")
 BO = Principal("bo", "bo")
 

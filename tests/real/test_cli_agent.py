@@ -29,23 +29,6 @@ from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import end_server, eventually, kill_server, named_servers, short_folder
 from tests.kit.warm_program import run_gsh
 
-COVERS = (
-    "gshtui.cli.agent_run",
-    "gshtui.fleet.core.agent_calls",
-    "gshtui.fleet.lifecycle.answer_feed",
-    "gshtui.fleet.lifecycle.agent_command_lines",
-    "gshtui.fleet.core.agent_tables",
-    "gshtui.fleet.commands.agent_lifecycle",
-    "gshtui.fleet.commands.agent_messages",
-    "gshtui.fleet.commands.agent_outcomes",
-    "gshtui.fleet.commands.agent_commands",
-    "gshtui.fleet.commands.explained_status",
-    "gshtui.fleet.commands.spawn_command",
-    "gshtui.headless.agents.agent_menu",
-    "gshtui.headless.commands.declared_command",
-    "gshtui.headless.outcomes",
-)
-
 __all__ = ["named_servers"]
 
 pytestmark = pytest.mark.tmux

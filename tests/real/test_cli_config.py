@@ -16,12 +16,6 @@ from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 
-COVERS = (
-    "gshtui.cli.config_edit",
-    "gshtui.headless.program.config_editor",
-    "gshtui.hub.faces.local_commands",
-)
-
 
 def test_show_says_values_origins_and_problems(home: Home, tmp_path: Path) -> None:
     file = user_file(home, "[agent]\nmax_steps = 7\nmax_step = 8\n")

@@ -16,8 +16,6 @@ from tests.kit.configuration import made_project
 from tests.kit.warm_program import run_gsh, start_gsh
 from tests.real.test_cli_prompt import SLEEP, until
 
-COVERS = ("gshtui.context.queries", "gshtui.headless.commands.command_lines", "gshtui.hub.parts.agent_preview")
-
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"
 CLAUDE_ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
 WORDS = "hello from the readme\n"

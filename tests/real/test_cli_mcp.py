@@ -19,13 +19,6 @@ from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 
-COVERS = (
-    "gshtui.mcp_client.commands",
-    "gshtui.mcp_client.configured_servers",
-    "gshtui.settings.server_files",
-    "gshtui.mcp_client.server_outcomes",
-    "gshtui.mcp_client.written_server",
-)
 SERVER = (sys.executable, "-m", "tests.kit.mcp_server", "tools")
 
 

@@ -11,12 +11,6 @@ from tests.kit.command import DEADLINE
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh, start_gsh
 
-COVERS = (
-    "gshtui.agents.usage.commands",
-    "gshtui.context.retrieval.log_commands",
-    "gshtui.store.log.log_reader",
-)
-
 
 @pytest.fixture
 def session(project: Path) -> str:

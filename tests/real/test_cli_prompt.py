@@ -22,8 +22,6 @@ from tests.kit.home import Home
 from tests.kit.resident import beside
 from tests.kit.warm_program import WarmProcess, run_gsh, start_gsh
 
-COVERS = ("gshtui.agents.sessions", "gshtui.guard.commands")
-
 pytestmark = pytest.mark.usefixtures("beside")
 __all__ = ["beside"]
 SLEEP = "run sleep 300"

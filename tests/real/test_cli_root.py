@@ -17,8 +17,6 @@ from tests.kit import warm_program
 from tests.kit.command import DEADLINE, ROOT, command, environment, run_gsh, start_gsh
 from tests.kit.home import Home
 
-COVERS = ("gshtui.cli.entry", "gshtui.headless.runner", "gshtui.headless.streams")
-
 
 def every_command() -> list[tuple[str, ...]]:
     """The words of every command and group."""

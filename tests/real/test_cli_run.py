@@ -15,8 +15,6 @@ from tests.kit.configuration import made_project
 from tests.kit.warm_program import run_gsh, start_gsh
 from tests.real.test_cli_prompt import SLEEP, until
 
-COVERS = ("gshtui.store.sessions.session_calls",)
-
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:

@@ -16,8 +16,6 @@ from tests.kit.home import Home
 from tests.kit.shells import PLUGIN, zsh
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.cli.shell_init", "gshtui.headless.shells.recorded_run", "gshtui.shell.startup_file")
-
 BEFORE = b"# mine, with \xff in it\nexport A=1\n"
 
 

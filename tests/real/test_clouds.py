@@ -31,12 +31,6 @@ from tests.kit.loopback.server import Loopback
 from tests.kit.loopback.speech import Speech
 from tests.kit.providers import make_message, make_request, receive_stream
 
-COVERS = (
-    "gshtui.providers.adapters.claude_clouds",
-    "gshtui.providers.wire.cloud_access",
-    "gshtui.providers.adapters.vertex",
-)
-
 ANSWER: Answer = [Think("Hm."), Say("Größe 😀"), Call("read", {"path": "ä b.py"})]
 NOBODY = {"OLLAMA_HOST": "127.0.0.1:1"}
 NO_CLOUD = {"AWS_EC2_METADATA_DISABLED": "true", "NO_GCE_CHECK": "true"}

@@ -26,13 +26,6 @@ from tests.kit.loopback.script import Answer, Call, Fault, Say, Spent
 from tests.kit.providers import MODELS
 from tests.kit.scripted_provider import Recorder
 
-COVERS = (
-    "gshtui.bus.events.context_events",
-    "gshtui.agents.context_assembly",
-    "gshtui.context.context_editor",
-    "gshtui.context.assembly.system_section",
-)
-
 PARTS = frozenset({"store", "guard", "providers", "agents"})
 
 

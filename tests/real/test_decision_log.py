@@ -11,8 +11,6 @@ from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.guard.commands",)
-
 
 def test_what_was_decided_is_found_with_who_decided_it(home: Home, tmp_path: Path) -> None:
     project = made_project(tmp_path / "project")

@@ -15,8 +15,6 @@ from tests.kit.configuration import user_file
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.cli.doctor", "gshtui.headless.program.doctor_programs")
-
 
 def programs(folder: Path, **versions: str) -> dict[str, str]:
     """An environment whose PATH has only these programs, each saying its version."""

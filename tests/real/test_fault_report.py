@@ -12,7 +12,6 @@ from tests.kit.home import Home
 from tests.kit.record import numbered_prompt, open_record
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.cli.report",)
 SECRET = "sk-" + "a1b2c3d4" * 5
 
 

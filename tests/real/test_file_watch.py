@@ -20,8 +20,6 @@ from gshtui.shell.log.project_files import ProjectFiles
 from gshtui.store.record.store import Store
 from tests.kit.home import Home
 
-COVERS = ("gshtui.shell.log.project_files",)
-
 
 class Told:
     """What a watch told, and who waits for it."""

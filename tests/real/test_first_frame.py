@@ -15,8 +15,6 @@ from gshtui.settings.paths import state_dir
 from gshtui.ui.window import first_frame, frame_snapshots
 from tests.kit.pty_child import ROOT, PtyChild, frame_child
 
-COVERS = ("gshtui.ui.window.frame_snapshots",)
-
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 
 

@@ -33,13 +33,6 @@ from tests.kit.home import Home
 from tests.kit.record import ROOT
 from tests.kit.tmux import eventually, kill_server, private_server
 
-COVERS = (
-    "gshtui.fleet.lifecycle.killer",
-    "gshtui.fleet.lifecycle.reconciler",
-    "gshtui.fleet.lifecycle.starter",
-)
-
-
 ED25519 = "AAAAC3NzaC1lZDI1NTE5AAAAI" + "B" * 43
 """A public key."""
 

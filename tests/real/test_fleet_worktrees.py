@@ -23,8 +23,6 @@ from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text
 from tests.kit.tmux import private_server
 from tests.real.test_worktree import all_of, project, run_git
 
-COVERS = ("gshtui.system.environment", "gshtui.tools.git.setup_record", "gshtui.tools.git.worktree_setup")
-
 __all__ = ["project"]
 
 

@@ -15,8 +15,6 @@ from gshtui.store.record.store import Store
 from gshtui.system.files.folder_watch import FolderWatch
 from gshtui.system.processes.process_watch import ProcessWatch
 
-COVERS = ("gshtui.system.processes.process_watch",)
-
 WITHIN = 10.0
 WRITE = (
     "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('UPDATE agents SET number = number'); c.commit()"

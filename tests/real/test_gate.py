@@ -27,13 +27,6 @@ from gshtui.settings.loader import load
 from tests.kit.home import Home
 from tests.kit.native_agents import EventLog
 
-COVERS = (
-    "gshtui.agents.commands.approval_commands",
-    "gshtui.guard.rules.rule_file",
-    "gshtui.agents.commands.record_commands",
-    "gshtui.store.tables.grant_table",
-)
-
 
 def call(command: str) -> Call:
     return Call("main", "s", "c", "bash", {"command": command})

@@ -12,8 +12,6 @@ import pytest
 from gshtui.shell.git_rules import IgnoreRules, ignored, rules_in
 from gshtui.text.glob_pattern import compile_glob, compile_ignore_rule
 
-COVERS = ("gshtui.text.glob_pattern",)
-
 PIECES = (
     "a",
     "b",

@@ -13,8 +13,6 @@ from gshtui.tools.git.git import git
 from tests.kit.home import Home
 from tests.kit.tool_harness import ToolHarness
 
-COVERS = ("gshtui.tools.git.git",)
-
 WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org")
 
 

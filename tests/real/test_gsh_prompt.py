@@ -18,12 +18,6 @@ from tests.kit.loopback.script import Say
 from tests.kit.pty_child import PtyChild
 from tests.kit.storms import seeds
 
-COVERS = (
-    "gshtui.headless.turns.approval_prompt",
-    "gshtui.headless.turns.prompt_turn",
-    "gshtui.headless.turns.reporter",
-)
-
 ANSWERS = b" deny with reason\r\n? "
 
 

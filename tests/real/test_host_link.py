@@ -37,14 +37,6 @@ from tests.kit.fleet_harness import FleetHarness, wait_for_status
 from tests.kit.ssh_hosts import Gate, SshHost, ssh_host
 from tests.kit.tmux import Frames, eventually, wait_for_text
 
-COVERS = (
-    "gshtui.hosts.host_errors",
-    "gshtui.hosts.host_checks",
-    "gshtui.tmux.remote_server",
-    "gshtui.fleet.commands.host_commands",
-    "gshtui.settings.changed_settings",
-)
-
 
 @pytest.fixture
 def host() -> Generator[SshHost]:

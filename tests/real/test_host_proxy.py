@@ -27,12 +27,6 @@ from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.tool_harness import ToolHarness
 from tests.real.test_sandbox import in_sandbox
 
-COVERS = (
-    "gshtui.guard.sandbox.network_start",
-    "gshtui.guard.sandbox.sandbox_run",
-    "gshtui.guard.sandbox.sandbox_refusal",
-)
-
 
 @dataclass
 class Server:

@@ -36,16 +36,6 @@ from gshtui.store.tables.session_table import SessionTable
 from gshtui.system.ids import new_id
 from tests.kit.scripted_provider import Recorder
 
-COVERS = (
-    "gshtui.agents.agent_factory",
-    "gshtui.agents.model_pool",
-    "gshtui.agents.telemetry",
-    "gshtui.fleet.commands.status_commands",
-    "gshtui.hub.branch_watch",
-    "gshtui.hub.composition",
-    "gshtui.hub.part_lifecycle",
-)
-
 
 class Opened:
     """A started hub and what it published."""

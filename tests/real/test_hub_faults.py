@@ -40,8 +40,6 @@ from tests.kit.home import Home
 from tests.kit.samples import sample
 from tests.kit.scripted_provider import Recorder
 
-COVERS = ("gshtui.hub.parts.agents_part", "gshtui.hub.parts.fleet_part", "gshtui.hub.parts.shell_part")
-
 pytestmark = pytest.mark.faults
 
 PARTS = ("store", "guard", "socket", "providers", "agents", "fleet", "shell")

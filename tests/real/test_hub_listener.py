@@ -36,8 +36,6 @@ from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.native_agents import AGENT, RelayWindow, prepare_spec, relay_window
 
-COVERS = ("gshtui.system.network.peer",)
-
 
 class Caller:
     """A client without any of our code around it."""

@@ -18,8 +18,6 @@ from tests.kit.home import Home
 from tests.kit.storms import seeds
 from tests.real.test_git_worktree import WHO
 
-COVERS = ("gshtui.tools.git.hunk_commands",)
-
 ODD = 'a "b"\té'
 
 

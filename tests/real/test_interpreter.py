@@ -28,16 +28,6 @@ from tests.kit.storms import examples
 from tests.kit.tmux import DEADLINE, eventually
 from tests.kit.tool_harness import processes_mentioning
 
-COVERS = (
-    "gshtui.python.protocol",
-    "gshtui.python.worker.block_functions",
-    "gshtui.python.worker.channel",
-    "gshtui.python.worker.console",
-    "gshtui.python.worker.namespace",
-    "gshtui.python.worker.supervisor",
-    "gshtui.python.worker.worker_process",
-)
-
 
 async def soon(look: Callable[[], object]) -> None:
     """Wait until it is so."""

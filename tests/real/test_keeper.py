@@ -41,15 +41,6 @@ from tests.kit.shells import Shell
 from tests.kit.tmux import end_server, eventually, short_folder
 from tests.kit.warm_program import start_gsh
 
-COVERS = (
-    "gshtui.cli.hub_run",
-    "gshtui.fleet.keeper.keeper_commands",
-    "gshtui.fleet.keeper.keeper_unit",
-    "gshtui.headless.servers.keeper_process",
-    "gshtui.hub.parts.keeper_watch",
-    "gshtui.system.installation",
-)
-
 pytestmark = pytest.mark.tmux
 
 SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"

@@ -33,7 +33,6 @@ from tests.kit.tmux import eventually
 from tests.kit.warm_program import SDKS, WarmProgram, shared, start_gsh
 from tests.real.test_keeper import CLAUDE, Place, place
 
-COVERS = ("gshtui.hub.faces.asked_commands",)
 FOLDER_LINES = (
     ("session", "ls"),
     ("session", "ls", "--json"),

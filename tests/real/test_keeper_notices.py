@@ -23,8 +23,6 @@ from tests.kit.tmux import eventually
 from tests.kit.warm_program import run_gsh
 from tests.real.test_keeper import CLAUDE, Place, place
 
-COVERS = ("gshtui.bus.agent_news",)
-
 pytestmark = pytest.mark.tmux
 __all__ = ["place"]
 

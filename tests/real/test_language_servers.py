@@ -35,16 +35,6 @@ from tests.kit.providers import MODELS
 from tests.kit.tool_harness import ToolHarness, processes_mentioning
 from tests.kit.warm_program import run_gsh
 
-COVERS = (
-    "gshtui.code.language_server",
-    "gshtui.code.language_session",
-    "gshtui.code.language_table",
-    "gshtui.code.code_queries",
-    "gshtui.code.source_files",
-    "gshtui.tools.code.change_problems",
-    "gshtui.tools.code.code_commands",
-    "gshtui.guard.sandbox.stdio_server",
-)
 PROGRAM = Path(__file__).parents[1] / "kit" / "language_server.py"
 VENV = Path(sys.executable).parent
 

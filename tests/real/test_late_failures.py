@@ -25,7 +25,6 @@ from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 from tests.real.test_worktree import run_git
 
-COVERS = ("gshtui.fleet.keeper.keeper_unit",)
 PAGE = 4096
 """Bytes by which such a disk fills."""
 

@@ -57,11 +57,6 @@ from tests.kit.resident import beside
 from tests.kit.scripted_provider import Recorder
 from tests.kit.storms import FULL
 
-COVERS = (
-    "gshtui.agents.prompt_inbox",
-    "gshtui.agents.commands.queue_command",
-    "gshtui.store.tables.queue_table",
-)
 __all__ = ["beside"]
 PARTS = frozenset({"store", "guard", "providers", "agents"})
 WITHIN = 60.0

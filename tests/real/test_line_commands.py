@@ -25,8 +25,6 @@ from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.configuration import made_project
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.headless.commands.command_lines",)
-
 
 class LineAgent:
     """An agent with the real tools and a person who answers its questions."""

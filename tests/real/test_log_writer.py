@@ -31,8 +31,6 @@ from gshtui.text.truncation import shorten
 from tests.kit.markers import cut_of
 from tests.kit.steps import steps
 
-COVERS = ("gshtui.store.log.log_records",)
-
 NOW = 1_795_262_400.0
 AGENT: dict[str, Any] = {"agent": "main", "session": "s"}
 

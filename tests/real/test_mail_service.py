@@ -23,15 +23,6 @@ from tests.kit.mail_harness import open_mail
 from tests.kit.scripted_provider import Hang
 from tests.kit.tmux import eventually
 
-COVERS = (
-    "gshtui.fleet.mail.commands",
-    "gshtui.fleet.mail.delivery",
-    "gshtui.fleet.mail.delivery_state",
-    "gshtui.fleet.mail.inbox",
-    "gshtui.fleet.mail.outbox",
-    "gshtui.fleet.native.unreached_prompts",
-)
-
 
 @pytest.fixture
 def path(home: Home) -> Path:

@@ -20,12 +20,6 @@ from mcp_types import CallToolResult
 from gshtui.settings import paths
 from tests.kit.command import environment, run_gsh, start_gsh
 
-COVERS = (
-    "gshtui.cli.mcp_serve",
-    "gshtui.headless.servers.mcp_process",
-    "gshtui.mcp_server.served_commands",
-)
-
 
 @asynccontextmanager
 async def served(folder: Path, *options: str) -> AsyncIterator[Client]:

@@ -32,7 +32,6 @@ from tests.kit.loopback.script import Call, Say
 from tests.kit.providers import MODELS
 from tests.unit.test_instruction_files import git
 
-COVERS = ("gshtui.agents.memory.commands", "gshtui.agents.memory.memory_owner", "gshtui.store.tables.memory_table")
 PERSON, AGENT = Caller(), Caller("main", is_agent=True)
 
 

@@ -14,8 +14,6 @@ from gshtui.ui.kit.transcript.entries import PromptEntry
 from tests.kit.loopback.script import Call, Say
 from tests.kit.mcp_turns import agent_with, ask
 
-COVERS = ("gshtui.media.mentions",)
-
 
 async def test_what_a_prompt_names_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = tmp_path / "project"

@@ -18,8 +18,6 @@ from gshtui.store.tables.session_table import SessionInfo
 from tests.kit.home import Home
 from tests.kit.record import Notices, numbered_prompt, open_record
 
-COVERS = ("gshtui.store.tables.prompt_table",)
-
 
 def _path(home: Home) -> Path:
     return home.data / "gsh" / "gsh.db"

@@ -42,7 +42,6 @@ from tests.kit.tmux import (
 
 __all__ = ["tmux"]
 
-COVERS = ("gshtui.tmux.written_text",)
 ENV = {"PATH": os.environ["PATH"], "HOME": "/tmp"}
 PRINTS = """
 import os, sys, time

@@ -18,8 +18,6 @@ from tests.kit.pty_child import window_of
 from tests.kit.storms import FULL
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.system.expected_error",)
-
 PROGRAMS = (
     "git",
     "tmux",

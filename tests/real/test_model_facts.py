@@ -18,8 +18,6 @@ from gshtui.providers.wire.sdk_connection import Endpoint
 from gshtui.settings import paths
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.system.network.downloads",)
-
 SHIPPED = Path(paths.__file__).parents[1] / "providers" / FACTS_FILE
 
 

@@ -10,8 +10,6 @@ from tests.kit.configuration import user_file
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.hub.parts.mode_part",)
-
 
 @pytest.mark.parametrize("mode", ["plan", "ask", "edit"])
 def test_what_runs_a_command_asks_or_is_refused(project: Path, mode: str) -> None:

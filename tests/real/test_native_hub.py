@@ -29,8 +29,6 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from tests.kit.native_agents import AGENT, EventLog, agent_process, prepare_spec, relay_window, wait_for_exit
 
-COVERS = ("gshtui.fleet.native.spawn_requests",)
-
 PARTS = frozenset({"store", "guard", "socket", "providers", "agents"})
 
 

@@ -24,11 +24,6 @@ from tests.kit.home import Home
 from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness
 
-COVERS = (
-    "gshtui.guard.sandbox.named_files",
-    "gshtui.guard.sandbox.overlapping_runs",
-)
-
 EVIL = "mkdir -p sub/deep && cd sub/deep && git init -q . && git config core.fsmonitor 'touch /tmp/pwned'"
 
 PACKAGE = "git init -q node_modules/e"

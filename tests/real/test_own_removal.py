@@ -8,8 +8,6 @@ from pathlib import Path
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.cli.uninstall",)
-
 
 def test_what_was_set_up_goes_and_what_is_yours_stays(home: Home, tmp_path: Path) -> None:
     bash, fish = home.path / ".bashrc", home.config / "fish" / "config.fish"

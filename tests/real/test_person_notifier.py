@@ -23,8 +23,6 @@ from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import Notify
 from tests.kit.tmux import eventually
 
-COVERS = ("gshtui.text.day_hours",)
-
 RECEIVE = (
     "import json, os, sys; open(sys.argv[1], 'w').write(json.dumps([os.environ['GSH_TEXT'], os.environ['GSH_AGENT']]))"
 )

@@ -18,8 +18,6 @@ from tests.kit.door import Door, Visitor, door_for, visit
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually
 
-COVERS = ("gshtui.system.processes.pty_process",)
-
 
 async def test_vim_opens_in_the_person_s_terminal_and_the_shell_is_back_afterwards(tmp_path: Path) -> None:
     async with door_for(tmp_path, bo="all") as door:

@@ -21,11 +21,6 @@ from gshtui.settings import plugins
 from gshtui.settings.plugins import LoadedContribution, Plugin, PluginError, PluginPart
 from tests.kit.command import ROOT, CommandResult, run_gsh
 
-COVERS = (
-    "gshtui.hub.plugin_offers",
-    "gshtui.commands.plugin_commands",
-    "gshtui.providers.plugin_providers",
-)
 EXAMPLE = Path(__file__).resolve().parents[1] / "fixtures" / "plugin"
 
 

@@ -20,8 +20,6 @@ from gshtui.system.processes.process_identity import Process, is_alive, this_pro
 from tests.kit.home import Home
 from tests.kit.record import numbered_prompt, open_record, python_child, read_line
 
-COVERS = ("gshtui.store.tables.hold_table",)
-
 WRITER = """
 import asyncio, sys
 from pathlib import Path

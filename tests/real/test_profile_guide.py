@@ -24,7 +24,6 @@ from tests.kit.home import Home
 from tests.kit.record import ROOT
 from tests.kit.tmux import eventually, private_server
 
-COVERS = ("gshtui.programs.check.profile_trials",)
 GUIDE = (ROOT / ".github" / "guides" / "profiles.md").read_text("utf-8")
 OVERLAY, EXAMPLE = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
 MINNOW = (sys.executable, str(ROOT / "tests" / "kit" / "minnow.py"))

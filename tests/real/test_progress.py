@@ -14,8 +14,6 @@ from tests.real.test_cli_agent import project
 
 __all__ = ["named_servers", "project"]
 
-COVERS = ("gshtui.headless.commands.command_hub",)
-
 RESTLESS = "sh -c 'while :; do echo $RANDOM$$; sleep 0.05; done'"
 """A program that is never ready for words."""
 

@@ -17,8 +17,6 @@ from tests.bench.pty_probe import Probe
 from tests.kit.storms import seeds
 from tests.kit.terminal_bytes import DELAYS, quiet_sequence
 
-COVERS = ("gshtui.ui.kit.terminal_handoff",)
-
 
 @contextmanager
 def window(out: Path, **environ: str) -> Iterator[Probe]:

@@ -11,8 +11,6 @@ from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.agents.prompts.commands", "gshtui.hub.parts.prompt_part")
-
 
 def keep(home: Home, name: str, text: str) -> None:
     folder = home.config / "gsh" / "prompts"

@@ -11,15 +11,6 @@ from gshtui.providers.port import ProviderError, ToolSpec
 from tests.kit.loopback.script import Call, Ends, Fault, Say, Spent, Strange, Think
 from tests.kit.providers import APIS, make_message, make_request, provider_with_loopback, receive_stream
 
-COVERS = (
-    "gshtui.providers.wire.answer_builder",
-    "gshtui.providers.adapters.anthropic",
-    "gshtui.providers.adapters.gemini",
-    "gshtui.providers.adapters.ollama",
-    "gshtui.providers.adapters.openai_chat",
-    "gshtui.providers.adapters.openai_responses",
-)
-
 EVERY = pytest.mark.parametrize("api", APIS)
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 32).decode()
 PDF = base64.b64encode(b"%PDF-1.7\n%%EOF").decode()

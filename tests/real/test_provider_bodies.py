@@ -30,8 +30,6 @@ from tests.kit.providers import (
     receive_stream,
 )
 
-COVERS = ("gshtui.providers.wire.request_hash",)
-
 EVERY = pytest.mark.parametrize("api", APIS)
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256))).decode()
 PDF = base64.b64encode(b"%PDF-1.7\n%%EOF").decode()

@@ -25,13 +25,6 @@ from tests.kit.providers import (
     receive_stream,
 )
 
-COVERS = (
-    "gshtui.providers.wire.http_client",
-    "gshtui.providers.adapters.openai_client",
-    "gshtui.providers.wire.provider_errors",
-    "gshtui.providers.wire.sdk_connection",
-)
-
 EVERY = pytest.mark.parametrize("api", APIS)
 LONG = Say("one two three four five six seven eight nine ten")
 SHORT = Deadlines(connect=2, first_byte=0.2, between=0.2)

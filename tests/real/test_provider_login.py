@@ -15,7 +15,6 @@ from gshtui.providers.keyring_key import keyring_key
 from gshtui.settings.loader import load
 from tests.kit.home import Home
 
-COVERS = ("gshtui.cli.login",)
 KEY = "sk-of-a-test-0123456789"
 KEYRING = """\
 import json, pathlib

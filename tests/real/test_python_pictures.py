@@ -22,8 +22,6 @@ from tests.kit.png import END, SIGNATURE, chunk, header, pixels, png
 from tests.kit.pty_child import PtyChild
 from tests.kit.python_interpreters import PythonHarness
 
-COVERS = ("gshtui.python.worker.drawn_figures", "gshtui.ui.kit.drawing.terminal_graphics")
-
 
 @pytest.fixture
 async def python(tmp_path: Path) -> AsyncIterator[PythonHarness]:

@@ -28,7 +28,6 @@ from tests.kit.loopback.script import parse
 from tests.kit.python_interpreters import PythonHarness
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.python.kept_state", "gshtui.python.worker.kept_values", "gshtui.store.tables.python_states")
 OWNER = ("s1", "main")
 ALL = """\
 import math, functools, enum, dataclasses

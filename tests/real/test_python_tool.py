@@ -17,15 +17,6 @@ from tests.kit.png import png
 from tests.kit.python_interpreters import BASE, PythonHarness, in_sandbox
 from tests.kit.tmux import eventually
 
-COVERS = (
-    "gshtui.python.interpreters",
-    "gshtui.python.python_choice",
-    "gshtui.python.worker.drawn_figures",
-    "gshtui.python.worker.terminal_sessions",
-    "gshtui.python.worker.values",
-    "gshtui.tools.code.python_commands",
-)
-
 
 @pytest.fixture
 async def python(tmp_path: Path) -> AsyncIterator[PythonHarness]:

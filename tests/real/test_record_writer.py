@@ -18,8 +18,6 @@ from gshtui.store.tables import prompt_table
 from tests.kit.home import Home
 from tests.kit.record import Notices
 
-COVERS = ("gshtui.store.engine.record_files", "gshtui.store.engine.store_errors")
-
 
 @pytest.fixture
 async def database(home: Home) -> AsyncGenerator[Database]:

@@ -25,8 +25,6 @@ from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from tests.kit.record import open_record
 
-COVERS = ("gshtui.agents.usage.usage_report", "gshtui.bus.usage_data")
-
 NOON = 1_795_262_400.0  # 2026-11-21 12:00 UTC
 
 

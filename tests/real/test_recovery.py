@@ -19,15 +19,6 @@ from gshtui.store.record.store import Store
 from tests.kit.home import Home
 from tests.kit.record import Notices, numbered_prompt, open_record, wait_until
 
-COVERS = (
-    "gshtui.store.record.database",
-    "gshtui.store.record.integrity",
-    "gshtui.store.tables.output_table",
-    "gshtui.store.record.record_copy",
-    "gshtui.store.record.salvage",
-    "gshtui.store.record.store",
-)
-
 PAGE = 4096
 MESSAGES = 400
 

@@ -53,14 +53,6 @@ from tests.kit.ssh_hosts import Gate as Network
 from tests.kit.ssh_hosts import SshHost, ssh_host
 from tests.kit.tmux import eventually
 
-COVERS = (
-    "gshtui.headless.servers.tool_process",
-    "gshtui.hosts.host_package",
-    "gshtui.hub.parts.remote_part",
-    "gshtui.tools.remote.remote_calls",
-)
-
-
 _packed = functools.cache(vars(host_package)["_archive"])
 
 

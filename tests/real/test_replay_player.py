@@ -27,12 +27,6 @@ from tests.kit.command import run_gsh
 from tests.kit.home import Home
 from tests.kit.record import open_record
 
-COVERS = (
-    "gshtui.cli.replay",
-    "gshtui.headless.servers.replay_process",
-    "gshtui.hub.replay.replay_hub",
-    "gshtui.ui.window.replay_window",
-)
 TURNS = 4
 
 

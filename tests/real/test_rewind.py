@@ -25,14 +25,6 @@ from gshtui.tools.git.shadow_repository import ShadowError, ShadowRepository
 from tests.kit.storms import seeds
 from tests.kit.warm_program import run_gsh
 
-COVERS = (
-    "gshtui.agents.checkpoints",
-    "gshtui.agents.commands.rewind_commands",
-    "gshtui.store.tables.checkpoint_table",
-    "gshtui.tools.git.shadow_repository",
-    "gshtui.tools.git.shadow_seed",
-)
-
 
 def git(folder: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True).stdout

@@ -32,15 +32,6 @@ from tests.kit.home import Home
 from tests.kit.tmux import eventually, short_folder
 from tests.kit.tool_harness import ToolHarness
 
-COVERS = (
-    "gshtui.guard.sandbox.escapes",
-    "gshtui.guard.sandbox.sandbox_limits",
-    "gshtui.guard.sandbox.sandboxes",
-    "gshtui.guard.sandbox.self_test",
-    "gshtui.guard.sandbox.self_test_record",
-    "gshtui.guard.sandbox.system_call_filter",
-)
-
 HARMLESS = (
     "write outside the project",
     "read what is hidden",

@@ -19,8 +19,6 @@ from tests.kit.tool_harness import ToolHarness
 from tests.kit.warm_program import run_gsh
 from tests.real.test_sandbox import in_sandbox
 
-COVERS = ("gshtui.guard.sandbox.network_count", "gshtui.guard.sandbox.sandbox_refusal")
-
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:

@@ -13,8 +13,6 @@ from tests.kit.configuration import user_file
 from tests.kit.home import Home
 from tests.kit.warm_program import run_gsh
 
-COVERS = ("gshtui.cli.sandboxed",)
-
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:

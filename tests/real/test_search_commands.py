@@ -25,12 +25,6 @@ from gshtui.store.record.store import Store
 from gshtui.tools.shell import stored_output
 from tests.kit.record import no_sync, open_record
 
-COVERS = (
-    "gshtui.context.retrieval.conversation_search",
-    "gshtui.context.retrieval.result_text",
-    "gshtui.shell.log.note_command",
-)
-
 NOW = time.time()
 HOSTILE = [
     "(",

@@ -27,13 +27,6 @@ from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.warm_program import run_gsh
 
-COVERS = (
-    "gshtui.guard.secrets.child_environment",
-    "gshtui.guard.secrets.secret_names",
-    "gshtui.providers.keyring_key",
-    "gshtui.guard.secrets.report_redaction",
-)
-
 CANARY = "canary0c0ffee0badcafe0decade0facade0feed0"
 PLANTED = {
     "SHOP_PASSWORD": f"{CANARY}-password",

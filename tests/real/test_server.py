@@ -32,17 +32,6 @@ from tests.kit.tmux import (
     wait_for_text,
 )
 
-COVERS = (
-    "gshtui.tmux.control_client",
-    "gshtui.tmux.one_shot",
-    "gshtui.tmux.pane_processes",
-    "gshtui.tmux.server_lifecycle",
-    "gshtui.tmux.server_lock",
-    "gshtui.tmux.tmux_connection",
-    "gshtui.tmux.tmux_errors",
-    "gshtui.tmux.watcher",
-)
-
 __all__ = ["tmux"]
 
 ENV = {"PATH": os.environ["PATH"], "HOME": "/tmp"}

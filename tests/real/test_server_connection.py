@@ -21,7 +21,6 @@ from gshtui.settings.settings_tables import McpServer
 from tests.kit.command import ROOT
 
 OnOffer = Callable[[ServerConnection, ServerPins], Awaitable[None]]
-COVERS = ("gshtui.mcp_client.stdio_transport", "gshtui.mcp_client.message_filter", "gshtui.mcp_client.server_process")
 
 
 def definition(folder: Path, kind: str, module: str = "tests.kit.mcp_faults", **env: str) -> ServerDefinition:

@@ -17,16 +17,6 @@ from tests.kit import source
 from tests.kit.loopback.script import Call, Say
 from tests.kit.mcp_turns import WITHIN, agent_with, allow, ask, configure, finished, turn
 
-COVERS = (
-    "gshtui.hub.parts.mcp_part",
-    "gshtui.hub.parts.server_prompts",
-    "gshtui.mcp_client.answer_outcome",
-    "gshtui.mcp_client.consents",
-    "gshtui.mcp_client.sdk_session",
-    "gshtui.mcp_client.server_requests",
-    "gshtui.mcp_client.server_tools",
-)
-
 
 async def test_a_turn_calls_a_servers_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(kit="tools")

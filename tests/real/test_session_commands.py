@@ -45,15 +45,6 @@ from tests.kit.home import Home
 from tests.kit.record import numbered_prompt, open_record
 from tests.kit.tmux import eventually
 
-COVERS = (
-    "gshtui.store.tables.sent_texts",
-    "gshtui.store.sessions.session_export",
-    "gshtui.store.sessions.session_html",
-    "gshtui.store.sessions.session_listing",
-    "gshtui.store.sessions.session_summary",
-    "gshtui.store.tables.session_table",
-)
-
 CONVERSATION = (
     Message("p", "user", (Text("why?\x1b]0;owned\x07"), Image("image/png", "QUJD", "shot.png")), at=5.0, turn="t"),
     Message(

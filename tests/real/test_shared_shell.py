@@ -14,8 +14,6 @@ from tests.kit.home import Home
 from tests.kit.terminal_tools import TerminalTools
 from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text
 
-COVERS = ("gshtui.fleet.terminal_tools.terminal_tool", "gshtui.programs.screen.foreground", "gshtui.tmux.marker")
-
 __all__ = ["tmux"]
 
 SHELLS = ["/usr/bin/zsh", "/bin/bash"]

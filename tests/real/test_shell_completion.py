@@ -15,8 +15,6 @@ from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.shells import Shell
 
-COVERS = ("gshtui.cli.options", "gshtui.store.tables.name_lookup")
-
 BEFORE = {"zsh": "bindkey -e; autoload -Uz compinit; compinit -u -d $HOME/.zcompdump", "bash": ""}
 
 

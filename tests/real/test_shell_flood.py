@@ -22,8 +22,6 @@ from tests.kit.command import ROOT
 from tests.kit.storms import FULL
 from tests.kit.tmux import eventually
 
-COVERS = ("gshtui.shell.spool",)
-
 SHELLS, COMMANDS, KILLS = (10, 2_000, 10) if FULL else (10, 800, 4)
 PIECE = COMMANDS // KILLS
 HUB = [sys.executable, "-m", "tests.kit.shell_log_child"]

@@ -18,8 +18,6 @@ from gshtui.store.tables import command_history
 from gshtui.store.tables.command_history import HistoryQuery, find_commands
 from tests.kit.storms import examples
 
-COVERS = ("gshtui.store.tables.command_history",)
-
 AT = 1_760_000_000.0
 
 

@@ -36,15 +36,6 @@ from tests.kit.home import Home
 from tests.kit.plugin_shell import PluginShell
 from tests.kit.tmux import eventually
 
-COVERS = (
-    "gshtui.settings.git_info",
-    "gshtui.shell.log.branch_cache",
-    "gshtui.shell.log.connection_hosts",
-    "gshtui.shell.log.hub_follower",
-    "gshtui.shell.socket_lease",
-    "gshtui.store.tables.shell_tables",
-)
-
 CHILD = [sys.executable, "-m", "tests.kit.shell_log_child"]
 
 

@@ -31,8 +31,6 @@ from tests.kit.reporting_hub import ReportingHub, spooled
 from tests.kit.shells import Shell, zsh
 from tests.kit.storms import examples
 
-COVERS = ("gshtui.shell.plugin_files",)
-
 
 @pytest.fixture
 def hub() -> Iterator[ReportingHub]:

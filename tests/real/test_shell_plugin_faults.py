@@ -22,8 +22,6 @@ from tests.kit.reporting_hub import ReportingHub, spooled
 from tests.kit.shells import PLUGIN, PipedShell, Shell, zsh
 from tests.kit.storms import examples
 
-COVERS = ("gshtui.shell.event_table",)
-
 NOBODY = 65_534
 
 

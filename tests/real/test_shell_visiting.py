@@ -14,8 +14,6 @@ from gshtui.shell import hub_registry
 from gshtui.shell.log.shell_log import LOOK_EVERY
 from tests.kit.tmux import eventually
 
-COVERS = ("gshtui.shell.hub_registry",)
-
 
 @pytest.mark.parametrize("visiting", [True, False])
 async def test_only_a_window_takes_the_socket_and_answers(tmp_path: Path, visiting: bool) -> None:

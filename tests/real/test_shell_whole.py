@@ -15,8 +15,6 @@ from tests.kit.home import Home
 from tests.kit.shells import PipedShell, Shell
 from tests.kit.tmux import eventually
 
-COVERS = ("gshtui.shell.line_stream",)
-
 SHELLS, COMMANDS, KILLS = 3, 150, 3
 HUB = [sys.executable, "-m", "tests.kit.shell_log_child"]
 

@@ -27,12 +27,6 @@ from tests.kit.loopback.script import Say
 from tests.kit.mail_harness import open_mail
 from tests.kit.warm_program import run_gsh
 
-COVERS = (
-    "gshtui.agents.commands.brief_command",
-    "gshtui.agents.commands.provider_command",
-    "gshtui.calls.call_summary",
-    "gshtui.hub.parts.session_titles",
-)
 AMY = Principal("person", "amy")
 
 

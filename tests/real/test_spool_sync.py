@@ -23,8 +23,6 @@ from gshtui.shell.socket_lease import SocketLease
 from gshtui.store.record.store import Store
 from tests.kit.command import ROOT
 
-COVERS = ("gshtui.shell.log.shell_intake",)
-
 
 @pytest.fixture
 async def store() -> AsyncIterator[Store]:

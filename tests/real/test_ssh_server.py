@@ -30,13 +30,6 @@ from tests.kit.command import ROOT, run_gsh, start_gsh
 from tests.kit.door import Visitor, door_for, reopened, visit
 from tests.kit.home import Home
 
-COVERS = (
-    "gshtui.cli.serve",
-    "gshtui.guard.people_commands",
-    "gshtui.headless.servers.ssh_process",
-    "gshtui.ssh.person_shell",
-)
-
 
 async def test_openssh_s_own_client_joins_and_talks(tmp_path: Path) -> None:
     async with door_for(tmp_path, amy="talk") as door:

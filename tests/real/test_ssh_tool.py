@@ -18,8 +18,6 @@ from tests.kit.ssh_hosts import SshHost, ssh_host
 from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness, processes_mentioning
 
-COVERS = ("gshtui.hosts.host_files",)
-
 
 def tools(host: SshHost, project: Path, rules: str = "ask") -> ToolHarness:
     harness = ToolHarness(project)

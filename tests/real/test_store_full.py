@@ -16,8 +16,6 @@ from gshtui.store.record.store import Store
 from tests.kit.home import Home
 from tests.kit.record import Notices, numbered_prompt, open_record, python_child, read_line
 
-COVERS = ("gshtui.store.engine.journal_queue",)
-
 FULL = """
 import asyncio, json, resource, sys
 from pathlib import Path

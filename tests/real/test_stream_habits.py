@@ -24,8 +24,6 @@ from tests.kit.loopback.speech import Frame
 from tests.kit.providers import APIS, ReceivedStream, make_provider, make_request, receive_stream
 from tests.kit.storms import combined
 
-COVERS = ("gshtui.providers.wire.event_stream", "gshtui.providers.wire.tagged_thoughts")
-
 EVERY = pytest.mark.parametrize("api", APIS)
 Habit = Callable[[list[bytes]], Iterable[bytes]]
 WORDS = "Größe: 3 \u2028 of 4 😀. "

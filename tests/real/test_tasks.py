@@ -22,8 +22,6 @@ from gshtui.context.tasks.task_list import TaskStore, task_commands
 from gshtui.store.record.store import Store
 from tests.kit.record import open_record
 
-COVERS = ("gshtui.context.tasks.plan_command",)
-
 
 class TaskTools:
     """A record, a bus and the command, with what was told."""

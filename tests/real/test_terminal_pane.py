@@ -17,12 +17,6 @@ from gshtui.ui.terminal.terminal_view import TerminalView
 from tests.kit.terminal_agents import TerminalAgents, TerminalWindow, wait_for_text, wait_until
 from tests.kit.tmux import end_server, tmux
 
-COVERS = (
-    "gshtui.ui.kit.widgets.tabs",
-    "gshtui.ui.terminal.terminal_connection",
-    "gshtui.ui.terminal.terminal_feature",
-)
-
 __all__ = ["tmux"]
 
 RAW = """

@@ -25,8 +25,6 @@ from tests.kit.loopback.script import Answer, Say
 from tests.kit.native_agents import EventLog
 from tests.kit.tmux import kill_server
 
-COVERS = ("gshtui.fleet.core.fleet_context",)
-
 pytestmark = pytest.mark.tmux
 
 

@@ -19,8 +19,6 @@ from tests.kit.scripted_provider import Hang
 from tests.kit.terminal_tools import REPL
 from tests.kit.tmux import eventually, tmux, wait_for_text
 
-COVERS = ("gshtui.fleet.mail.transports", "gshtui.fleet.lifecycle.transport")
-
 __all__ = ["tmux"]
 
 PROGRAM = (sys.executable, "-c", REPL)

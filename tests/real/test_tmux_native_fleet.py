@@ -32,14 +32,6 @@ from tests.kit.native_agents import EventLog
 from tests.kit.tmux import kill_server
 from tests.kit.warm_program import run_gsh
 
-COVERS = (
-    "gshtui.fleet.lifecycle.agent_buses",
-    "gshtui.fleet.lifecycle.own_questions",
-    "gshtui.fleet.lifecycle.handlers",
-    "gshtui.fleet.native.commands",
-    "gshtui.fleet.native.remote_agent",
-)
-
 pytestmark = pytest.mark.tmux
 SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
 SILENT = (sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--work", "0.5", "--mute")

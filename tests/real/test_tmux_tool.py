@@ -16,8 +16,6 @@ from tests.kit.record import ROOT
 from tests.kit.terminal_tools import TerminalTools
 from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text
 
-COVERS = ("gshtui.fleet.terminal_tools.commands", "gshtui.fleet.terminal_tools.targets")
-
 __all__ = ["tmux"]
 SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
 

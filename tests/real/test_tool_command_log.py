@@ -20,8 +20,6 @@ from gshtui.store.record.store import Store
 from gshtui.store.tables.command_history import HistoryQuery
 from tests.kit.tmux import eventually
 
-COVERS = ("gshtui.shell.log.liveness", "gshtui.shell.log.virtual_shells")
-
 NOW = 1_760_000_000.0
 
 

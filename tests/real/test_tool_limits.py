@@ -30,8 +30,6 @@ from tests.kit.markers import MARKER, cut_of
 from tests.kit.scripted_provider import Recorder
 from tests.kit.storms import examples
 
-COVERS = ("gshtui.system.ids", "gshtui.tools.files.glob", "gshtui.tools.shell.stored_output")
-
 LIMITS = (0, 1, 100, 700, 5_000, 30_000, 100_000)
 KEY = "0" * 32
 

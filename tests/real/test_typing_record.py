@@ -36,8 +36,6 @@ from gshtui.programs.pane.pane_writer import PaneWriter
 from gshtui.tmux.server import TmuxServer
 from tests.kit.mail_harness import open_mail
 
-COVERS = ("gshtui.programs.pane.taken_text",)
-
 async def main():
     record, socket, moment, text, argv = sys.argv[1:]
 

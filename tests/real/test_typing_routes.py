@@ -17,8 +17,6 @@ from tests.kit.storms import FULL
 from tests.kit.tmux import attached_person, eventually, screen_text, tmux, wait_for_text
 from tests.kit.typing_routes import MAIL, TypingRoutes, typing_routes
 
-COVERS = ("gshtui.programs.pane.pane_view",)
-
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
 BASH = ("bash", "--norc", "-i")

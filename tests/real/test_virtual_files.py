@@ -27,16 +27,6 @@ from tests.kit.home import Home
 from tests.kit.native_agents import prepare_spec
 from tests.real.test_context_service import Here
 
-COVERS = (
-    "gshtui.agents.memory.memory_mount",
-    "gshtui.context.commands.context_mount",
-    "gshtui.fleet.commands.agents_mount",
-    "gshtui.tools.files.file_changes",
-    "gshtui.tools.files.file_views",
-    "gshtui.tools.files.virtual_tools",
-    "gshtui.vfs.file_system",
-    "gshtui.vfs.mount",
-)
 PERSON, AGENT = Caller(), Caller("main", is_agent=True)
 
 

@@ -21,7 +21,6 @@ from gshtui.web.web_window import WebWindow
 from tests.kit.command import run_gsh, start_gsh
 from tests.kit.tmux import eventually
 
-COVERS = ("gshtui.cli.serve", "gshtui.headless.servers.web_process", "gshtui.web.web_window")
 ECHO = """exec python3 -uc '
 import os, signal, tty
 tty.setraw(0)

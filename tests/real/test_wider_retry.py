@@ -23,8 +23,6 @@ from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.native_agents import EventLog
 
-COVERS = ("gshtui.agents.toolbox",)
-
 
 @contextlib.asynccontextmanager
 async def auto_hub(project: Path, respondent: Respondent = "person") -> AsyncGenerator[tuple[Hub, EventLog]]:

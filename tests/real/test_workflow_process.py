@@ -22,23 +22,6 @@ from tests.kit.mcp_turns import agent_with
 from tests.kit.tool_harness import processes_mentioning
 from tests.kit.warm_program import WarmProcess, run_gsh, start_gsh
 
-COVERS = (
-    "gshtui.bus.events.workflow_events",
-    "gshtui.bus.workflow_data",
-    "gshtui.cli.workflow",
-    "gshtui.hub.parts.step_agents",
-    "gshtui.hub.parts.workflow_part",
-    "gshtui.store.tables.workflow_table",
-    "gshtui.tools.shell.shell_process",
-    "gshtui.workflows.agent_step",
-    "gshtui.workflows.commands",
-    "gshtui.workflows.step_process",
-    "gshtui.workflows.tool_step",
-    "gshtui.workflows.workflow_calls",
-    "gshtui.workflows.workflow_run",
-    "gshtui.workflows.workflow_service",
-)
-
 
 def workflow(home: Home, steps: str, parameters: str = "") -> None:
     """The person's own workflow `made`."""

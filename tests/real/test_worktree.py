@@ -28,8 +28,6 @@ from tests.kit.home import Home
 from tests.kit.storms import FULL
 from tests.kit.tool_harness import ToolHarness
 
-COVERS = ("gshtui.tools.git.worktree_changes", "gshtui.tools.git.worktree_create", "gshtui.tools.git.worktree_state")
-
 WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org")
 
 

@@ -20,7 +20,6 @@ from gshtui.tools.git.worktree_fork import fork_worktree, free_branch
 from tests.kit.storms import FULL, combined, seeds
 from tests.real.test_worktree import commit, project, run_git, write_script
 
-COVERS = ("gshtui.tools.git.worktree_finish", "gshtui.tools.git.worktree_fork")
 __all__ = ["project"]
 
 

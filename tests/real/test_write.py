@@ -12,8 +12,6 @@ from gshtui.commands.declaration import CommandError, Effect
 from gshtui.tools.files import file_access
 from tests.kit.tool_harness import ToolHarness
 
-COVERS = ("gshtui.tools.files.file_access", "gshtui.tools.files.path_location", "gshtui.tools.files.workspace")
-
 
 @pytest.fixture
 def tools(tmp_path: Path) -> ToolHarness:

@@ -11,8 +11,6 @@ from tests.kit.recorded_fleet import row
 from tests.kit.window import settled
 from tests.ui.test_agents_pane import Listening
 
-COVERS = ("gshtui.ui.window.palette_entries",)
-
 AGENTS = [
     row("0002", "lexer\x1b[31m", status="tool", pane="%2", kind="cli"),
     row("0003", "gone", status="lost", pane="%3"),

@@ -24,13 +24,6 @@ from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_fleet import CLAUDE, FEW, MANY, changed, row
 from tests.kit.window import Window, settled
 
-COVERS = (
-    "gshtui.ui.agents.agents_feature",
-    "gshtui.ui.approvals.approvals_feature",
-    "gshtui.ui.kit.widgets.dialogs",
-    "gshtui.ui.kit.row_actions",
-)
-
 UNSAVED = ["Its worktree lexer holds 2 files not committed (src/lexer.py, tests/test_lexer.py)."]
 
 

@@ -32,8 +32,6 @@ from tests.kit.storms import combined, examples
 
 RULE = '[[rule]]\ndo = "allow"\ntool = "bash"\nexactly = "make x"\nproject = "/src"\n'
 
-COVERS = ("gshtui.ui.approvals.question_change", "gshtui.ui.approvals.rule_form")
-
 
 class Clock:
     """A clock that a test moves."""

@@ -29,13 +29,6 @@ from tests.kit.transcript_host import wait_until_drawn
 from tests.kit.window import NOW, Window
 
 __all__ = ["snap"]
-COVERS = (
-    "gshtui.ui.agents.call_rows",
-    "gshtui.ui.calls.call_entries",
-    "gshtui.ui.calls.call_picker",
-    "gshtui.ui.calls.call_tab",
-    "gshtui.calls.call_values",
-)
 
 
 async def opened(app: Window, pilot: Pilot[int]) -> CallTab:

@@ -26,8 +26,6 @@ from gshtui.ui.kit.drawing.themes import ThemedApp
 from gshtui.ui.kit.widget_messages import ForContext
 from tests.kit.transcript_host import STYLES, screen_rows, wait_until_drawn
 
-COVERS = ("gshtui.ui.kit.transcript.searched_transcript", "gshtui.ui.kit.transcript.transcript_search")
-
 
 @dataclass
 class Row:

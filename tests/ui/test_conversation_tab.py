@@ -39,7 +39,6 @@ from tests.kit.window import NOW, Window
 from tests.ui.test_conversation_pane import Row, record
 
 __all__ = ["snap"]
-COVERS = ("gshtui.ui.kit.widgets.agent_line",)
 FOUND = "## The fault\n\n`add` **subtracts**:\n\n```python\ndef add(a, b):\n    return a - b\n```\n\nI'll "
 FIX, SESSION = "0001", "s-fix"
 

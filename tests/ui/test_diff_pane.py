@@ -26,13 +26,6 @@ from tests.kit.recorded_fleet import DIFF, FEW, PERSONAS, PROFILES
 from tests.kit.window import Window, settled
 from tests.ui.test_agents_pane import ran
 
-COVERS = (
-    "gshtui.ui.changes.changes_feature",
-    "gshtui.ui.changes.diff_view",
-    "gshtui.ui.kit.drawing.diff_lines",
-    "gshtui.ui.kit.drawing.language_loader",
-)
-
 PATH = "/src/aurora-lexer"
 COMPARE = CompareWorktree(path=PATH)
 LINE = COMPARE.words()

@@ -12,8 +12,6 @@ from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 from gshtui.ui.kit.widgets.list_rows import ListRow, list_lines
 from tests.kit.transcript_host import STYLES
 
-COVERS = ("gshtui.ui.kit.widgets.line_field", "gshtui.ui.kit.widgets.list_rows")
-
 MODELS = [
     PickerChoice("a", "Sonnet", columns=("anthropic", "200k", "$3 / $15")),
     PickerChoice("b", "offline", columns=("offline",), current=True),

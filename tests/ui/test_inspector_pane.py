@@ -26,15 +26,6 @@ from tests.kit.storms import combined
 from tests.kit.window import Window, settled
 from tests.ui.test_pictures import MODELS
 
-COVERS = (
-    "gshtui.ui.context.context_actions",
-    "gshtui.ui.context.context_rows",
-    "gshtui.ui.context.inspector_loader",
-    "gshtui.ui.context.outline_view",
-    "gshtui.ui.context.tune_dialog",
-    "gshtui.ui.kit.widgets.search_line",
-)
-
 
 async def pressed(pilot: Pilot[int], *keys: str) -> None:
     """Press keys, one after the other, each settled."""

@@ -29,8 +29,6 @@ from tests.kit.home import Home
 from tests.kit.samples import sample
 from tests.kit.window import Window
 
-COVERS = ("gshtui.ui.kit.textual.app_base",)
-
 pytestmark = pytest.mark.faults
 
 

@@ -23,8 +23,6 @@ from tests.kit.cells import Cells
 from tests.kit.seen_window import Seen, rested, whole
 from tests.kit.storms import examples
 
-COVERS = ("gshtui.ui.kit.textual.letter_echo", "gshtui.ui.kit.textual.painting")
-
 KEYS = (
     *"abz 字👍é/?@!",
     "backspace",

@@ -26,7 +26,6 @@ from tests.kit.window import Window, settled
 from tests.ui.test_agents_pane import ran
 from tests.ui.test_diff_pane import LINE, PATH
 
-COVERS = ("gshtui.ui.changes.diff_layout",)
 HERE = AgentRow(id="main", name="main", runtime="local", cwd="/src/aurora", status="idle")
 THERE = AgentRow(id="0002", name="lexer", cwd=PATH, worktree=PATH, status="thinking")
 

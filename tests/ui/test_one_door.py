@@ -61,8 +61,6 @@ from tests.kit.keyboard import Keyboard
 from tests.kit.pty_child import PtyChild
 from tests.kit.window import Window, settled
 
-COVERS = ("gshtui.ui.window.command_runner", "gshtui.ui.window.features")
-
 PERSON = Invocation(Caller(), Path("/"), Path("/"))
 
 

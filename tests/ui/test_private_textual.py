@@ -36,13 +36,6 @@ from gshtui.ui.kit.textual.kept_lines import FastScrollBar, fast_scroll_bar
 from gshtui.ui.kit.textual.key_bindings import bound_actions, character_key, keymap_of
 from gshtui.ui.kit.textual.painting import always_draws_cursor, focused_waits, paint_now
 
-COVERS = (
-    "gshtui.ui.kit.textual.driver",
-    "gshtui.ui.kit.textual.kept_lines",
-    "gshtui.ui.kit.textual.key_bindings",
-    "gshtui.ui.kit.textual.painting",
-)
-
 
 class Above(Static):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "above", id="a"), Binding("c", "above", id="c")]

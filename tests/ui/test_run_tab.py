@@ -26,7 +26,6 @@ from tests.kit.terminal_agents import wait_until
 from tests.kit.window import NOW, Window
 
 __all__ = ["snap"]
-COVERS = ("gshtui.ui.workflows.run_state", "gshtui.ui.workflows.workflows_feature")
 HEADS = (
     StepHead(1, "Obtain diff of changes", "shell", "git-changes"),
     StepHead(2, "Generate commit message", "llm"),

@@ -23,7 +23,6 @@ from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window
 
 __all__ = ["snap"]
-COVERS = ("gshtui.ui.servers.servers_feature", "gshtui.ui.kit.widgets.list_tab", "gshtui.bus.events.server_events")
 
 
 def row(

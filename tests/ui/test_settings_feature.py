@@ -32,13 +32,6 @@ from tests.kit.configuration import user_file
 from tests.kit.home import Home
 from tests.kit.window import Window, settled
 
-COVERS = (
-    "gshtui.ui.settings.definition_files",
-    "gshtui.ui.settings.setting_names",
-    "gshtui.ui.settings.setting_rows",
-    "gshtui.ui.settings.settings_screen",
-)
-
 WRITTEN = "# mine\n[ui] # looks\nfps = 20 # slow\n\n[keybindings]\n'agents.spawn' = 'f12' # free\n"
 
 

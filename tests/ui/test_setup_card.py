@@ -30,7 +30,6 @@ from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Fault, Say
 from tests.kit.window import Window
 
-COVERS = ("gshtui.providers.kept_key", "gshtui.ui.conversation.first_step")
 KEY = "sk-ant-api03-of-a-test-0123456789"
 KEYRING = """\
 import json, pathlib

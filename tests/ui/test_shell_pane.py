@@ -26,14 +26,6 @@ from tests.kit.recorded_shell import EARLIER, FakeRecord, FakeShellLog, shell_re
 from tests.kit.window import NOW, Window
 from tests.ui.test_pictures import settled
 
-COVERS = (
-    "gshtui.ui.shell.shell_feature",
-    "gshtui.ui.shell.shell_feed",
-    "gshtui.ui.shell.shell_lines",
-    "gshtui.ui.shell.shell_record",
-    "gshtui.ui.shell.shell_view",
-)
-
 
 @asynccontextmanager
 async def opened(

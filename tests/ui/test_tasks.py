@@ -9,8 +9,6 @@ from gshtui.ui.prompt.task_strip import TasksState, reduce_tasks
 from tests.kit.prompt_host import PromptHost
 from tests.kit.snapshots import Snap, screens, snap
 
-COVERS = ("gshtui.ui.prompt.task_strip",)
-
 __all__ = ["snap"]
 
 TASKS = (

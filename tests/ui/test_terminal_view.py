@@ -29,8 +29,6 @@ from tests.kit.seen_window import rested, whole
 from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window
 
-COVERS = ("gshtui.ui.terminal.terminal_mouse", "gshtui.ui.terminal.terminal_painter")
-
 PAST = tuple(f"line {number} of the past" for number in range(3_000))
 SCREEN = tuple(f"row {number}" for number in range(10))
 

@@ -20,8 +20,6 @@ from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts
 from tests.kit.window import NOW, Window, settled
 from tests.ui.test_inspector_pane import pressed
 
-COVERS = ("gshtui.ui.context.context_feature", "gshtui.ui.context.context_pane", "gshtui.ui.context.summaries")
-
 
 def sent(number: int, turn: str = "t1") -> ContextAssembled:
     """A request."""

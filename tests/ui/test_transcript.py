@@ -35,22 +35,6 @@ from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
 from gshtui.ui.kit.transcript.transcript import Transcript
 from tests.kit.transcript_host import TranscriptHost, screen_rows, wait_until_drawn
 
-COVERS = (
-    "gshtui.ui.kit.drawing.highlights",
-    "gshtui.ui.kit.textual.typed_app",
-    "gshtui.ui.kit.transcript.call_results",
-    "gshtui.ui.kit.transcript.cursor_parts",
-    "gshtui.ui.kit.transcript.document",
-    "gshtui.ui.kit.transcript.entries",
-    "gshtui.ui.kit.transcript.entry_blocks",
-    "gshtui.ui.kit.transcript.picture_blocks",
-    "gshtui.ui.kit.transcript.sheet",
-    "gshtui.ui.kit.transcript.tool_blocks",
-    "gshtui.ui.kit.transcript.transcript_feed",
-    "gshtui.ui.kit.transcript.transcript_painter",
-    "gshtui.ui.kit.transcript.viewport",
-)
-
 DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
 TOOL = ToolEntry("tool", "edit", "x.py", {"path": "x.py"}, "ok", "edited", DIFF, 0.4)
 FAILED = ToolEntry("failed", "bash", "make", {"command": "make"}, "error", "no rule\nmore", duration=2.0)

@@ -7,7 +7,6 @@ from gshtui.settings.settings_tables import Ui
 from tests.kit.prompt_host import PromptHost
 from tests.kit.window import Window
 
-COVERS = ("gshtui.ui.kit.textual.edit_history",)
 STARTED = TurnStarted(agent="main", session="s", turn="t", prompt="p")
 
 

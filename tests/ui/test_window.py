@@ -45,23 +45,6 @@ from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.recorded_shell import FakeShellLog
 from tests.kit.window import NOW, Window
 
-COVERS = (
-    "gshtui.ui.prompt.quick_keys",
-    "gshtui.ui.window.palette",
-    "gshtui.ui.conversation.conversation_feature",
-    "gshtui.ui.conversation.pickers",
-    "gshtui.ui.kit.widgets.fitted_text",
-    "gshtui.ui.kit.transcript.text_screen",
-    "gshtui.ui.kit.widget_messages",
-    "gshtui.ui.window.app",
-    "gshtui.ui.window.banner",
-    "gshtui.ui.window.header",
-    "gshtui.ui.window.help",
-    "gshtui.ui.window.lazy_imports",
-    "gshtui.ui.window.main_area",
-    "gshtui.ui.window.window_feature",
-)
-
 SIZE = (120, 40)
 NASTY = "[/foo] [@click=app.quit]x[/] [bold"
 SESSIONS = [

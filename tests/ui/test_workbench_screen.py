@@ -14,16 +14,6 @@ from tests.kit.recorded_shell import FakeRecord
 from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window
 
-COVERS = (
-    "gshtui.ui.window.pane_strip",
-    "gshtui.ui.kit.keys.bound_keys",
-    "gshtui.ui.kit.widgets.draggable_edges",
-    "gshtui.ui.kit.feature",
-    "gshtui.ui.kit.keys.key_bar",
-    "gshtui.ui.kit.widgets.side_pane",
-    "gshtui.ui.window.pane_frame",
-)
-
 WIDE = (200, 50)
 
 

@@ -38,8 +38,6 @@ from gshtui.programs.acp.acp_updates import (
 )
 from gshtui.programs.acp.acp_updates import options_of as session_options
 
-COVERS = ("gshtui.fleet.acp.acp_questions", "gshtui.programs.acp.acp_commands")
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=12), inner, max_size=4),

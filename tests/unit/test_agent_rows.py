@@ -15,8 +15,6 @@ from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.fleet_context import AgentRows
 from gshtui.store.record.store import Store
 
-COVERS = ("gshtui.fleet.core.fleet_context",)
-
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:

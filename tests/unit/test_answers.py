@@ -15,8 +15,6 @@ from gshtui.commands.declaration import UsageError
 from gshtui.context.commands import answers, lookup, tables
 from gshtui.context.views import Carry, ContextView, Forecast, RequestText, WhatIf
 
-COVERS = ("gshtui.context.commands.lookup", "gshtui.context.commands.tables")
-
 HOSTILE = "\x1b]0;owned\x07| a \x9b31m\u202ewide name of a file that goes on and on for a long time.py\nsecond line"
 
 

@@ -20,7 +20,6 @@ from gshtui.settings import paths
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 
-COVERS = ("gshtui.programs.codex.conversation_copy", "gshtui.programs.pane.program_link")
 SOCKET = Path("/run/user/0/gsh/codex/abc")
 SERVED = (
     ("", ""),

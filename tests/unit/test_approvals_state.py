@@ -21,8 +21,6 @@ from gshtui.ui.approvals.approvals_state import (
 )
 from tests.kit.prompt_host import make_question
 
-COVERS = ("gshtui.guard.approval.open_approvals",)
-
 
 def settled(number: int) -> ApprovalSettled:
     return ApprovalSettled(approval=f"a{number}", agent="main", call=f"c{number}", decision="withdrawn")

@@ -18,8 +18,6 @@ from gshtui.ui.changes.diff_document import MOST_ROWS, make_document
 from gshtui.ui.changes.diff_pane import worktree_choices
 from tests.kit.recorded_fleet import DIFF, PERSONAS, PROFILES
 
-COVERS = ("gshtui.fleet.core.spawn_parameters", "gshtui.ui.agents.spawn_dialog", "gshtui.ui.changes.diff_document")
-
 
 def test_the_rows_of_a_diff_have_their_numbers_and_places() -> None:
     found = make_document(DIFF)

@@ -17,14 +17,6 @@ from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import LanguageServerSettings
 from tests.kit.storms import examples
 
-COVERS = (
-    "gshtui.code.lsp_client",
-    "gshtui.code.lsp_types",
-    "gshtui.code.problems",
-    "gshtui.code.code_outline",
-    "gshtui.code.language_table",
-)
-
 
 def frame(body: bytes, *more: bytes) -> bytes:
     return b"\r\n".join((*more, b"Content-Length: %d" % len(body), b"", body))

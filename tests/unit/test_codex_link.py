@@ -30,13 +30,6 @@ from tests.kit.app_server import IDLE, THREAD, TURN, AppServer, active, command_
 from tests.kit.home import Home
 from tests.kit.tmux import short_folder
 
-COVERS = (
-    "gshtui.programs.codex.app_server_connection",
-    "gshtui.programs.codex.codex_questions",
-    "gshtui.programs.codex.codex_threads",
-    "gshtui.programs.codex.message_fields",
-    "gshtui.programs.codex.thread_modes",
-)
 ROW = AgentRow(id="0001", name="it", kind="cli", profile="codex", pid=7)
 CODEX = profiles.load(Path("/nonexistent")).get("codex")
 COMMAND, CHANGE = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"

@@ -48,17 +48,6 @@ from gshtui.store.engine.store_errors import StoreError
 from tests.kit.fixed_contexts import TEXTS, FixedContexts
 from tests.kit.own_contexts import router_without_programs
 
-COVERS = (
-    "gshtui.commands.execution",
-    "gshtui.commands.family",
-    "gshtui.commands.schema",
-    "gshtui.context.commands.access",
-    "gshtui.context.commands.cut_commands",
-    "gshtui.context.commands.view_calls",
-    "gshtui.context.commands.view_commands",
-    "gshtui.context.commands.view_outcomes",
-)
-
 R = TypeVar("R")
 ROWS = {
     "0007": AgentRow(id="0007", name="helper", parent="main"),

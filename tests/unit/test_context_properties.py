@@ -28,13 +28,6 @@ from tests.kit.context_harness import ContextHarness, SummaryModel, request_text
 from tests.kit.pairing import paired
 from tests.kit.storms import examples
 
-COVERS = (
-    "gshtui.context.assembly.assembly",
-    "gshtui.context.log.blocks",
-    "gshtui.context.log.conversation_log",
-    "gshtui.context.log.tokens",
-)
-
 WINDOW = 6_000
 Step = tuple[str, int]
 GROWING = ("words", "words", "work", "work", "work", "long", "long", "open", "say")

@@ -20,8 +20,6 @@ from gshtui.providers.port import Capabilities
 from gshtui.store.engine.store_errors import StoreError
 from tests.kit.fixed_contexts import FixedContexts
 
-COVERS = ("gshtui.context.views",)
-
 FIXTURE = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts" / "claude.jsonl"
 ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
 ROW = AgentRow(id="0012", name="helper", kind="cli", profile="claude", cwd="/home/ada/shop", external_id=ID)

@@ -19,8 +19,6 @@ from gshtui.store.engine.store_errors import StoreError
 from tests.kit.agent_harness import AgentHarness
 from tests.kit.scripted_provider import Hang, ScriptedProvider, tool_call
 
-COVERS = ("gshtui.bus.messages",)
-
 Open = Callable[..., Awaitable[AgentHarness]]
 
 

@@ -47,8 +47,6 @@ from gshtui.ui.kit.transcript.entries import (
     ToolEntry,
 )
 
-COVERS = ("gshtui.bus.context_data", "gshtui.ui.conversation.conversation_entries")
-
 WHO: dict[str, Any] = {"agent": "main", "session": "s"}
 
 

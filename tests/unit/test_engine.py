@@ -23,18 +23,6 @@ from gshtui.providers.port import Capabilities, ProviderError, ToolSpec
 from gshtui.store.engine.store_errors import StoreError
 from tests.kit.context_harness import SUMMARY, TOO_LONG, ContextHarness, SummaryModel, request_text
 
-COVERS = (
-    "gshtui.context.cuts.cut_rules",
-    "gshtui.context.cuts.cutter",
-    "gshtui.context.log.history",
-    "gshtui.context.log.overlays",
-    "gshtui.context.log.ports",
-    "gshtui.context.cuts.receipts",
-    "gshtui.context.assembly.requests",
-    "gshtui.context.cuts.summary",
-    "gshtui.context.cuts.window_fit",
-)
-
 LONG = "data " * 2_000
 """10,000 bytes: 2,500 tokens."""
 

@@ -27,8 +27,6 @@ from gshtui.commands.line_formatter import format_line
 from gshtui.commands.line_values import LineValue, Variables
 from gshtui.commands.registry import AnyCommand, Registry
 
-COVERS = ("gshtui.commands.line_values",)
-
 
 class Listing(Parameters):
     path: str = "."

@@ -14,8 +14,6 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.shell_events import InputCommandPrinted, ShellRecorded
 from gshtui.bus.shell_data import ShellRecord
 
-COVERS = ("gshtui.bus.events.agent_events", "gshtui.bus.events.fleet_events", "gshtui.bus.events.shell_events")
-
 
 def output(call: str, text: str) -> ToolOutput:
     return ToolOutput(agent="main", session="s", call=call, text=text)

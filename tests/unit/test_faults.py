@@ -21,8 +21,6 @@ from gshtui.system.expected_error import ProgramMissing
 from gshtui.system.faults import Breaker, FaultLog
 from tests.kit import scripted_provider
 
-COVERS = ("gshtui.bus.loop_faults",)
-
 pytestmark = pytest.mark.faults
 
 

@@ -13,8 +13,6 @@ from gshtui.tmux.panes import FORMAT, parse, parse_all
 from gshtui.tmux.quoting import command, quoted, unexpanded
 from gshtui.tmux.tmux_errors import TmuxError, from_reply
 
-COVERS = ("gshtui.tmux.panes", "gshtui.tmux.tmux_program")
-
 
 def test_an_argument_stays_one_argument_on_one_line() -> None:
     assert command("send-keys", "-t", "%1", "a;b", 'c"d', "e\nf", "$HOME") == (

@@ -22,8 +22,6 @@ from gshtui.settings.loader import load
 from gshtui.tools.git.git import git
 from tests.kit.home import Home
 
-COVERS = ("gshtui.hub.unseen_git_programs",)
-
 
 @pytest.fixture
 def project(home: Home, tmp_path: Path) -> Path:

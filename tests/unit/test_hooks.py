@@ -20,8 +20,6 @@ from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.status.status import HookEvent
 from tests.kit.home import Home
 
-COVERS = ("gshtui.programs.commands", "gshtui.programs.hooks.hook_reports")
-
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE = LOADED.get("claude")
 

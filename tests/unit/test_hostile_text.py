@@ -15,8 +15,6 @@ from gshtui.ui.kit.transcript.markdown_renderer import chunk_lines, markdown_par
 from gshtui.ui.kit.transcript.markdown_splitter import LINE_LIMIT, SIZE_LIMIT
 from tests.kit.markdown_page import make_page, parse_chunks
 
-COVERS = ("gshtui.system.processes.deadline",)
-
 MOST_CALLS = 250_000
 """Of functions, for a chunk: some tens of milliseconds."""
 

@@ -9,7 +9,6 @@ import pytest
 
 from gshtui.mcp_client.import_sources import found_servers, without_comments
 
-COVERS = ("gshtui.mcp_client.mcp_calls",)
 KEY = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
 

@@ -29,8 +29,6 @@ from gshtui.ui.kit.drawing.figures import context_meter, meter_level, meter_sign
 from tests.kit.recorded import NOW, S
 from tests.kit.recorded_contexts import RecordedContexts
 
-COVERS = ("gshtui.ui.context.inspector_lines", "gshtui.ui.context.inspector_search", "gshtui.ui.context.outline")
-
 
 async def shown(service: RecordedContexts | None = None, at: str = "", agent: str = "main") -> InspectorState:
     """The state once a request was read."""

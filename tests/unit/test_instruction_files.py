@@ -25,8 +25,6 @@ from gshtui.settings import trust
 from tests.kit.configuration import made_project, project_file
 from tests.kit.home import Home
 
-COVERS = ("gshtui.settings.instruction_imports",)
-
 
 class Told(list[tuple[str, str]]):
     def __call__(self, text: str, hint: str) -> None:

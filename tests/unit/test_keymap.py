@@ -7,8 +7,6 @@ import pytest
 from gshtui.ui.kit.keys.key_table import KEYS, bind
 from gshtui.ui.kit.keys.keymap import effective_keymap, normalised_key, why_impossible
 
-COVERS = ("gshtui.ui.kit.keys.key_table",)
-
 
 @pytest.mark.parametrize(
     ("written", "key"),

@@ -32,9 +32,6 @@ from gshtui.commands.line_syntax import TextNode
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import lean_schema, tool_schema
 
-COVERS = ("gshtui.commands.completion", "gshtui.commands.help_command", "gshtui.text.similar_names")
-
-
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 

@@ -24,8 +24,6 @@ from gshtui.commands.line_syntax import (
     VariableNode,
 )
 
-COVERS = ("gshtui.commands.line_syntax", "gshtui.commands.line_formatter", "gshtui.text.cells")
-
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,6}", fullmatch=True)
 STEPS = st.one_of(NAMES, st.integers(-9, 99), st.sampled_from(["two words", "a-b", "0", "it's", 'a"b', "$", ""]))

@@ -13,15 +13,6 @@ from tests.kit.loopback.apis import SPEECHES, loopback
 from tests.kit.loopback.script import Call, Fault, Say, parse
 from tests.kit.loopback.speech import Refused, sign, well_formed
 
-COVERS = (
-    "gshtui.programs.check.anthropic_wire",
-    "gshtui.programs.check.chat_wire",
-    "gshtui.programs.check.gemini_wire",
-    "gshtui.programs.check.model_answers",
-    "gshtui.programs.check.model_server",
-    "gshtui.programs.check.model_wire",
-    "gshtui.programs.check.responses_wire",
-)
 TOOL_USE = {"type": "tool_use", "id": "a", "name": "read", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "a", "content": "x"}
 HI = {"type": "text", "text": "hi"}

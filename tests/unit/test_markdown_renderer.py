@@ -10,8 +10,6 @@ from rich.cells import cell_len
 from tests.kit.markdown_page import draw_chunks, make_page, parse_chunks, shown_lines
 from tests.kit.storms import examples
 
-COVERS = ("gshtui.ui.kit.drawing.highlighter", "gshtui.ui.kit.drawing.page", "gshtui.ui.kit.drawing.styled_lines")
-
 
 def test_paragraphs_wrap_at_words_and_keep_their_line_breaks() -> None:
     assert shown_lines("one two three four\nfive", 10) == ["one two", "three four", "five"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from gshtui.text import cells, markdown_table, units
 
-COVERS = ("gshtui.text.cells", "gshtui.text.units")
-
 
 def test_a_table_is_a_row_a_line() -> None:
     made = markdown_table.table(("a", "", "n"), [("x", "", "1")], right=(2,))

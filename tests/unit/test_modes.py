@@ -33,8 +33,6 @@ from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.window.header import HeaderState, draw_header, reduce
 from tests.kit.native_agents import EventLog
 
-COVERS = ("gshtui.guard.mode_commands",)
-
 READ = Assessment(Effect.READ, "README.md")
 OUTSIDE = Assessment(Effect.READ, "/etc/hosts", inside=False)
 READS_BY_SHELL = Assessment(Effect.EXECUTE, "git status", reads=True, sandbox=True)

@@ -32,13 +32,6 @@ from tests.kit.fake_terminal import agent_row, info
 from tests.kit.opencode_server import PASSWORD as SECRET
 from tests.kit.opencode_server import SESSION, USER, OpenCodeServer
 
-COVERS = (
-    "gshtui.programs.opencode.server_address",
-    "gshtui.programs.opencode.server_client",
-    "gshtui.programs.opencode.server_launch",
-    "gshtui.programs.opencode.server_questions",
-    "gshtui.programs.opencode.server_state",
-)
 SCREEN = ["  ┃  ", "  ┃  Build · fake Loop", "  ╹▀▀▀▀▀▀▀▀▀▀▀", "   ~/project   ctrl+p commands"]
 WITHIN = 20.0
 

@@ -19,11 +19,6 @@ from gshtui.programs.profiles.settings_files import content_of, json_of
 from gshtui.programs.session.own_modes import own_mode, passed_mode
 from tests.kit.storms import seeds
 
-COVERS = (
-    "gshtui.programs.codex.codex_settings",
-    "gshtui.programs.opencode.opencode_settings",
-    "gshtui.programs.profiles.settings_files",
-)
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE = {"permissions": {"defaultMode": "MODE"}}
 PLAN, ASK, EDIT, AUTO = (["--permission-mode", each] for each in ("plan", "default", "acceptEdits", "auto"))

@@ -9,7 +9,6 @@ import pytest
 from gshtui.cli.root import run
 from gshtui.headless.program.own_update import Installation, described
 
-COVERS = ("gshtui.cli.update",)
 PIP = ("py", "-m", "pip", "install", "--upgrade")
 
 

@@ -12,8 +12,6 @@ from gshtui.ui.terminal import terminal_input
 from gshtui.ui.terminal.terminal_input import MouseKind, mouse_bytes
 from tests.kit.fake_terminal import info
 
-COVERS = ("gshtui.ui.terminal.terminal_input",)
-
 
 @pytest.mark.parametrize(
     ("key", "character", "text"),

@@ -16,12 +16,6 @@ from gshtui.headless.agents.agent_pane.pane_input import InputAction, InputLine
 from gshtui.headless.agents.agent_pane.pane_lines import AnswerLines, lines_of, question_keys, question_lines
 from gshtui.text import cells
 
-COVERS = (
-    "gshtui.headless.agents.agent_pane.pane_diff",
-    "gshtui.headless.agents.agent_pane.pane_style",
-    "gshtui.headless.agents.agent_pane.pane_input",
-)
-
 
 @pytest.mark.parametrize(
     ("keys", "text"),

@@ -27,8 +27,6 @@ from gshtui.tools import commands as tool_commands
 from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.scripted_provider import ScriptedProvider
 
-COVERS = ("gshtui.fleet.native.spec", "gshtui.fleet.core.ports", "gshtui.tools.commands")
-
 
 def made(folder: Path, id: str, parent: str = "", *, hub: dict[str, Any] | None = None, **request: Any) -> Spec:
     """A spec, written, so that it can be a parent."""

@@ -35,8 +35,6 @@ from gshtui.system.plain_values import PlainValueError, from_plain, to_plain
 from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.samples import sample
 
-COVERS = ("gshtui.client.window_protocol", "gshtui.commands.catalogue")
-
 TEXT = st.text(st.characters(exclude_categories=()), max_size=20)  # lone surrogates, too
 PLAIN = st.recursive(
     st.none()

@@ -17,8 +17,6 @@ import pytest
 from gshtui.system.environment import MARK
 from gshtui.system.processes import processes
 
-COVERS = ("gshtui.system.processes.child_watcher",)
-
 
 async def started(script: str) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE

@@ -18,7 +18,6 @@ from gshtui.programs.check.profile_updates import UpdatedRules, UpdateProfiles, 
 from gshtui.programs.profiles import profile as profiles
 from tests.kit.home import Home
 
-COVERS = ("gshtui.programs.profiles.profile_bundle",)
 HEAD = f'format = 1\nversion = "2026.11.28"\nrelease = "{__version__}"\n'
 RULES = (
     HEAD

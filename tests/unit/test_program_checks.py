@@ -19,12 +19,6 @@ from gshtui.programs.profiles import profile as profiles
 from gshtui.settings.toml_file import load_toml
 from tests.kit.home import Home
 
-COVERS = (
-    "gshtui.programs.check.check_results",
-    "gshtui.programs.check.check_run",
-    "gshtui.programs.check.check_setup",
-    "gshtui.programs.check.prompt_driven_model",
-)
 SHIPPED = profiles.load(Path("/nonexistent"))
 NAMES = sorted(name for name in SHIPPED.profiles if read_setup(name) is not None)
 

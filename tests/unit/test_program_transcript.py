@@ -39,18 +39,6 @@ from gshtui.programs.transcripts.transcript_readers import LastTurns, conversati
 from gshtui.providers.port import Capabilities
 from tests.kit.storms import examples
 
-COVERS = (
-    "gshtui.programs.transcripts.aider_transcript",
-    "gshtui.programs.transcripts.claude_transcript",
-    "gshtui.programs.transcripts.codex_transcript",
-    "gshtui.programs.transcripts.gemini_transcript",
-    "gshtui.programs.transcripts.opencode_transcript",
-    "gshtui.programs.transcripts.qwen_transcript",
-    "gshtui.programs.transcripts.reconstruction",
-    "gshtui.programs.transcripts.transcript_readers",
-    "gshtui.programs.transcripts.vibe_transcript",
-)
-
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"
 CWD = "/home/ada/shop"
 CLAUDE_ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"

@@ -27,8 +27,6 @@ from gshtui.programs.transcripts.transcript_readers import LastTurns, turn_of
 from gshtui.store.record.store import Store
 from tests.kit.storms import examples
 
-COVERS = ("gshtui.programs.transcripts.aider_transcript", "gshtui.programs.transcripts.request_usage")
-
 CWD = "/home/ada/shop"
 ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
 OTHER = "019aa4c5-0000-7000-8000-00000000c0de"

@@ -16,7 +16,6 @@ from gshtui.programs.profiles.program_versions import ProgramVersions
 from gshtui.text.version_order import is_within, newest, oldest, order, version_in
 from tests.kit.home import Home
 
-COVERS = ("gshtui.text.version_order",)
 PROFILE = Profile(name="fix", title="Fix", programs=("fix",), version_flag="--version", seen=("1.2.3",))
 LADDER = (
     *("0.9", "0.10.0-alpha.2", "0.10.0-alpha.10", "0.10.0-beta", "0.10.0rc1", "0.10.0", "0.10.1"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from gshtui.ui.prompt.sent_history import LIMIT, SentHistory
 
-COVERS = ("gshtui.ui.prompt.sent_history",)
-
 
 def sent(*entries: str) -> SentHistory:
     history = SentHistory()

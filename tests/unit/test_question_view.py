@@ -24,8 +24,6 @@ from gshtui.headless.turns.approval_prompt import question_text
 from gshtui.ui.approvals.question_view import wrapped_question
 from tests.kit.prompt_host import make_question
 
-COVERS = ("gshtui.guard.approval.question_text",)
-
 
 def shown(**fields: object) -> str:
     return "\n".join(line.text for line in question_lines(make_question(1, **fields)))

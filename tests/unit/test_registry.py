@@ -7,8 +7,6 @@ import pytest
 from gshtui.commands.declaration import Command, Invocation, Outcome, Parameters, UsageError
 from gshtui.commands.registry import AnyCommand, Registry
 
-COVERS = ("gshtui.commands.declaration", "gshtui.system.expected_error")
-
 
 async def nothing(_invocation: Invocation, _parameters: Parameters) -> Outcome:
     return Outcome(None, "")

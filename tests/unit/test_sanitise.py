@@ -12,8 +12,6 @@ from gshtui.text.sanitise import Sanitiser, clean_text, literal, one_line, plain
 from gshtui.text.styled_text import Style, sgr, styled
 from tests.kit.steps import steps
 
-COVERS = ("gshtui.text.styled_text",)
-
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff]")
 PIECES = st.sampled_from(
     [

@@ -26,13 +26,6 @@ from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import AgentSettings, ProviderSettings
 from tests.kit.loopback.apis import loopback
 
-COVERS = (
-    "gshtui.providers.candidates",
-    "gshtui.providers.catalog",
-    "gshtui.providers.model_command",
-    "gshtui.providers.probe",
-)
-
 NOWHERE = {"OLLAMA_HOST": "127.0.0.1:1"}
 """So that an Ollama on the developer's machine is not found."""
 

@@ -25,12 +25,6 @@ from gshtui.programs.transcripts.transcript_readers import TurnText
 from gshtui.system.processes.process_identity import start_of
 from tests.kit.tmux import eventually
 
-COVERS = (
-    "gshtui.programs.session.listed_session",
-    "gshtui.programs.status.evidence",
-    "gshtui.programs.session.live_sources",
-    "gshtui.programs.transcripts.finished_turn",
-)
 AT = 1_795_858_735_037
 
 

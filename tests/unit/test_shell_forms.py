@@ -17,8 +17,6 @@ from gshtui.commands.declaration import option_of
 from gshtui.headless import streams
 from tests.kit import shell_forms
 
-COVERS = ("gshtui.cli.by_hand", "gshtui.cli.command_form", "gshtui.cli.declared", "gshtui.cli.form_projection")
-
 
 async def test_the_written_forms_and_tools_are_those_of_the_declarations(tmp_path: Path) -> None:
     declared = await shell_forms.declared(tmp_path)

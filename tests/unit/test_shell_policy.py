@@ -23,8 +23,6 @@ from gshtui.tools.shell.shell_assessment import assess_line, leads_to
 from tests.kit.home import made_up_home
 from tests.kit.steps import steps
 
-COVERS = ("gshtui.guard.policy.shell_line", "gshtui.tools.shell.shell_assessment")
-
 T = TypeVar("T")
 CASES: list[tuple[str, str]] = [
     (verdict, line)

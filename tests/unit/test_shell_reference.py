@@ -13,8 +13,6 @@ from gshtui.ui.shell import shell_format as words
 from gshtui.ui.shell.shell_record import fenced, record_words
 from gshtui.ui.shell.shell_reference import MOST, MOST_LINES, bounded, reference
 
-COVERS = ("gshtui.context.tasks.pin_mark", "gshtui.ui.shell.shell_format")
-
 NOW = 1_800_000_000.0
 RAN = ShellRecord(
     id=7,

@@ -25,8 +25,6 @@ from gshtui.text.front_matter import FrontMatterError, parse
 from tests.kit.configuration import project_file
 from tests.kit.home import Home
 
-COVERS = ("gshtui.agents.skills.commands",)
-
 
 def put(folder: Path, name: str, text: str = "", *, body: str = "Do it so.") -> Path:
     """A skill in a folder of skills."""

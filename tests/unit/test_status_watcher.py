@@ -22,8 +22,6 @@ from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.watcher import PaneChange
 from tests.kit.tmux import eventually
 
-COVERS = ("gshtui.programs.status.look_pace",)
-
 SCREENS = next((Path(__file__).parents[1] / "fixtures" / "screens" / "claude").iterdir())
 IDLE, DRAFT, BUSY, QUESTION, TOOL = (
     tuple((SCREENS / f"{name}.txt").read_text("utf-8").rstrip("\n").split("\n"))

@@ -15,8 +15,6 @@ from gshtui.ui.terminal.terminal_picture import OVERLAP, PAGE, TORN, Scrollback
 from gshtui.ui.terminal.terminal_reader import ScrollbackSearch
 from gshtui.ui.terminal.terminal_rows import RowParser, spans, text_of
 
-COVERS = ("gshtui.ui.kit.drawing.program_colours", "gshtui.ui.terminal.terminal_reader")
-
 BASE = Style.parse("#d0d0d0 on #101010")
 
 

@@ -7,7 +7,6 @@ import pytest
 from gshtui.providers.wire.learnt_windows import LearntWindows
 from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, may_be_too_long
 
-COVERS = ("gshtui.providers.wire.learnt_windows",)
 WORDINGS = {
     "Ollama": (400, "prompt too long; exceeded max context length by 4 tokens"),
     "LM Studio": (400, "The number of tokens to keep from the initial prompt is greater than the context length."),

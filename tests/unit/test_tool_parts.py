@@ -24,13 +24,6 @@ from gshtui.tools.git.worktree import is_branch_name
 from gshtui.tools.shell.command_output import Spool
 from gshtui.tools.shell.shell_assessment import assess_line
 
-COVERS = (
-    "gshtui.guard.policy.sensitive_paths",
-    "gshtui.text.glob_pattern",
-    "gshtui.text.unified_diff",
-    "gshtui.tools.files.file_type",
-)
-
 
 @pytest.mark.parametrize(
     ("pattern", "matching", "others"),

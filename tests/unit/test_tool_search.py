@@ -19,8 +19,6 @@ from gshtui.context.log.tool_budget import ToolOffer
 from gshtui.fleet.native.permissions import permitted_registry
 from gshtui.fleet.native.spec import ToolLimit
 
-COVERS = ("gshtui.agents.tool_selection",)
-
 
 class Given(ToolParameters):
     """What the tools here take."""

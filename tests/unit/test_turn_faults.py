@@ -26,8 +26,6 @@ from tests.kit.agent_harness import AgentHarness
 from tests.kit.home import Home
 from tests.kit.scripted_provider import ScriptedProvider, tool_call
 
-COVERS = ("gshtui.agents.agent", "gshtui.agents.answer_stream", "gshtui.agents.toolbox")
-
 pytestmark = pytest.mark.faults
 
 PARTS = (

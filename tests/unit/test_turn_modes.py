@@ -19,8 +19,6 @@ from gshtui.guard.modes import AgentModes
 from tests.kit.agent_harness import AgentHarness
 from tests.kit.scripted_provider import ScriptedProvider, tool_call
 
-COVERS = ("gshtui.bus.letter",)
-
 
 async def test_a_limit_only_tightens_and_ends() -> None:
     bus = Bus()

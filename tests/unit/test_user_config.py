@@ -15,8 +15,6 @@ from gshtui.settings.user_config import EditError, make_ready, set_value
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
 
-COVERS = ("gshtui.settings.setting_values", "gshtui.settings.settings_tables")
-
 WRITTEN = "# mine\n[agent]   # here\nmax_steps = 7 # seven\n\n[ui]\ntheme = 'x'\n"
 
 

@@ -16,8 +16,6 @@ from gshtui.settings.validation import check
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
 
-COVERS = ("gshtui.settings.keys", "gshtui.settings.model", "gshtui.settings.toml_file")
-
 KEY = "sk-" + "a1B2" * 8
 
 

@@ -7,7 +7,6 @@ import pytest
 from gshtui.system.network.local_address import LocalAddress, is_loopback
 from gshtui.web.web_access import Role, WebAccess
 
-COVERS = ("gshtui.system.network.local_address",)
 HERE = LocalAddress("127.0.0.1", 8_000)
 
 

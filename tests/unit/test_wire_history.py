@@ -19,8 +19,6 @@ from tests.kit.loopback.apis import SPEECHES
 from tests.kit.loopback.speech import sign, well_formed
 from tests.kit.providers import APIS, MODELS
 
-COVERS = ("gshtui.providers.wire.wire_text",)
-
 CATALOG = Catalog.load()
 WORDS = st.text(st.characters(codec=None), max_size=12)  # lone surrogates too
 IDS = st.sampled_from(["a", "b", "", "call|1", "x" * 70, "ü\ud800"])

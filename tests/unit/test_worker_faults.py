@@ -1,7 +1,4 @@
-"""One test never ends the run: neither a hang, nor a dead worker, nor an exception where no test is.
-
-COVERS: worker_faults, failed_tests.
-"""
+"""One test never ends the run: neither a hang, nor a dead worker, nor an exception where no test is."""
 
 from __future__ import annotations
 

@@ -15,8 +15,6 @@ from gshtui.workflows.workflow_parser import read_workflows
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 
-COVERS = ("gshtui.workflows.workflow_library", "gshtui.workflows.parameters")
-
 FILE = Path("made.yml")
 GOOD = """\
 workflows:

@@ -14,8 +14,6 @@ from gshtui.workflows.definition import Template
 from gshtui.workflows.templates import TemplateError, holds, number, references, render, shell_script
 from tests.kit.storms import examples
 
-COVERS = ("gshtui.workflows.templates", "gshtui.workflows.definition")
-
 VALUES: dict[str, Any] = {
     "params": {"amend": True, "level": "high", "count": 3, "none": None},
     "step": {"git-changes": {"stdout": " diff \n", "exit_code": 0}},
