@@ -48,11 +48,7 @@ class SessionOptions:
     async def now(
         self, changed: ModelChanged | None = None
     ) -> list[SessionConfigOptionSelect | SessionConfigOptionBoolean]:
-        """The choices as they are now.
-
-        Args:
-            changed: the model that has just come into use.
-        """
+        """The choices as they are now. `changed`: the model that has just come into use."""
         modes = {mode: mode.capitalize() for mode in MODES}
         found: list[SessionConfigOptionSelect | SessionConfigOptionBoolean] = [
             _select("mode", "Mode", "mode", self.mode, modes)

@@ -176,10 +176,8 @@ class Bus:
             await subscription.drained()
 
     async def close(self, *, timeout: float = 10.0) -> list[str]:
-        """Let subscribers finish their queues and what follows from them, then stop them all.
-
-        Args:
-            timeout: seconds to wait for that.
+        """Let subscribers finish their queues and what follows from them, then stop them all. `timeout`: seconds to
+        wait for that.
 
         Returns:
             The names of the subscribers that were cut off.

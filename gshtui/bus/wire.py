@@ -103,10 +103,8 @@ def _encodable(value: Any) -> Any:
 
 
 def decode(line: bytes) -> Event:
-    """Decode one line.
-
-    Raises:
-        WireError: too long, not JSON, not an object with a `type`, or a known type with a wrong or missing field.
+    """Decode one line. Raises `WireError`: too long, not JSON, not an object with a `type`, or a known type with a
+    wrong or missing field.
     """
     if len(line) > MAX_LINE:
         raise WireError(f"a line of {len(line)} bytes; the limit is {MAX_LINE}")

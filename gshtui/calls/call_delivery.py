@@ -41,10 +41,8 @@ class CallPost(Protocol):
     """Finds agents, and delivers messages to them. Its methods raise `CommandError`."""
 
     async def find(self, wanted: str, sender: str, *, starts: bool) -> Recipient:
-        """The agent of this id or name, which can be in a call.
-
-        Args:
-            starts: one that the settings name is started if it does not run.
+        """The agent of this id or name, which can be in a call. `starts`: one that the settings name is started if it
+        does not run.
         """
         ...
 

@@ -38,10 +38,8 @@ class CallFeed:
         self._unwatch: Callable[[], None] = lambda: None
 
     async def start(self, *, shown: bool = True) -> None:
-        """Publish every call as it is, and what is said from now on. Raises `StoreError`.
-
-        Args:
-            shown: as for `CallService.start`.
+        """Publish every call as it is, and what is said from now on. Raises `StoreError`. `shown`: as for
+        `CallService.start`.
         """
         for call in await self._store.calls.find_all():
             self._known[call.name] = call.messages - 1

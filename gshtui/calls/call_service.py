@@ -135,9 +135,8 @@ class CallService:
     async def start(self, *, shown: bool = True) -> None:
         """Publish what is said from now on, and put to agents what a killed process did not. Raises `StoreError`.
 
-        Args:
-            shown: calls are shown here, so each is published as it is. That asks of every agent whether it could be a
-                member, for which the profile of each program is read.
+        `shown`: calls are shown here, so each is published as it is. That asks of every agent whether it could be a
+        member, for which the profile of each program is read.
         """
         await self._feed.start(shown=shown)
         try:
@@ -287,13 +286,8 @@ class CallService:
     async def set_window(
         self, name: str, window: CallWindow, who: Principal, *, summary: str | None = None
     ) -> CallInfo:
-        """Set how much of the conversation agents are told.
-
-        Args:
-            summary: of what was said until now; `None`: it stays as it is.
-
-        Raises:
-            CommandError: there is no such call, or the record failed.
+        """Set how much of the conversation agents are told. `summary`: of what was said until now; `None`: it stays as
+        it is. Raises `CommandError`: there is no such call, or the record failed.
         """
         call = await self.find(name, who)
         new: dict[str, object] = {} if summary is None else {"summary": summary, "summary_to": call.messages - 1}
@@ -306,9 +300,7 @@ class CallService:
         """Have a model summarise what was said up to a message (all, by default), the summary until now included.
 
         A long call is read in parts, from its beginning; each makes the summary that holds until the next one has.
-
-        Raises:
-            CommandError: there is no model, it did not answer, or nothing was said since the last summary.
+        Raises `CommandError`: there is no model, it did not answer, or nothing was said since the last summary.
         """
         call = await self.find(name, who)
         last = call.messages - 1 if upto is None else upto
@@ -462,8 +454,7 @@ class CallService:
             in_reply_to: number of the message that it answers.
             alone: a person's message that names nobody is put to the only agent of the call.
 
-        Raises:
-            CommandError: empty or too long, not in the call, or an agent that is asked is not.
+        Raises `CommandError`: empty or too long, not in the call, or an agent that is asked is not.
         """
         call = await self.find(name, who)
         text = text.strip("\n")
@@ -572,10 +563,8 @@ class CallService:
     async def note_run(self, name: str, line: str, who: Principal, *, failed: bool = False, id: str = "") -> bool:
         """Tell a call which command somebody ran there; returns whether it was told. Raises `CommandError`.
 
-        Not the lobby, in which everybody is, nor what is about calls itself: that is told or seen there anyway.
-
-        Args:
-            id: of the message; empty: a new one.
+        Not the lobby, in which everybody is, nor what is about calls itself: that is told or seen there anyway. `id`:
+        of the message; empty: a new one.
         """
         call = await self.find(name, who)
         word = next(iter(line.lstrip("/ ").split(maxsplit=1)), "")

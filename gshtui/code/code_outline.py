@@ -133,10 +133,8 @@ def _parser(grammar: _Grammar) -> Parser:
 
 
 def outline(name: str, text: str) -> list[SourcePart]:
-    """The entries of a file in their order, `MOST` at most; none in a language without a grammar. Blocks.
-
-    Args:
-        name: the file's, which tells the language.
+    """The entries of a file in their order, `MOST` at most; none in a language without a grammar. Blocks. `name`: the
+    file's, which tells the language.
     """
     grammar = _GRAMMARS.get(_suffix(name))
     if grammar is None:

@@ -130,9 +130,7 @@ async def hover(servers: LanguageServers, asked: Asked) -> str:
 
 async def outline_of(servers: LanguageServers, path: Path, project: Path) -> tuple[list[SourcePart], int]:
     """The entries of a real file, and how many lines it has: by its grammar, or else by its language server.
-
-    Raises:
-        LanguageServerError: there is neither, or the file is no text up to 2 MB.
+    Raises `LanguageServerError`: there is neither, or the file is no text up to 2 MB.
     """
     text = await asyncio.to_thread(read_source, path)
     if text is None:

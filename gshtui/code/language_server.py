@@ -91,9 +91,7 @@ class LanguageServer:
 
     async def ready(self, within: float) -> LanguageSession:
         """Start it, unless it is started, and wait until it can be used, so many seconds at most.
-
-        Raises:
-            LanguageServerError: it cannot be used; the message says why.
+        Raises `LanguageServerError`: it cannot be used; the message says why.
         """
         if (found := self.session) is not None:
             return found

@@ -133,10 +133,8 @@ class LanguageServers:
         return watch
 
     async def after_change(self, watch: ChangeWatch, shown: Callable[[Path], str]) -> str:
-        """What the servers say of the change, as lines to add to its result; empty: nothing.
-
-        Args:
-            shown: a file's name for who made the change.
+        """What the servers say of the change, as lines to add to its result; empty: nothing. `shown`: a file's name for
+        who made the change.
         """
         text = await asyncio.to_thread(read_source, watch.path)
         if text is None:
@@ -168,10 +166,8 @@ class LanguageServers:
         return self._told(report, shown, None) if report.new or report.unknown else ""
 
     async def problems(self, path: Path, project: Path) -> tuple[list[CodeProblem], list[str]]:
-        """The problems of a real file, and sentences about servers that could not say.
-
-        Raises:
-            LanguageServerError: no server looks at it.
+        """The problems of a real file, and sentences about servers that could not say. Raises `LanguageServerError`: no
+        server looks at it.
         """
         found: list[CodeProblem] = []
         failed: list[str] = []
@@ -203,13 +199,8 @@ class LanguageServers:
         return list(found)
 
     async def session_with(self, path: Path, project: Path, ability: str) -> tuple[LanguageServer, LanguageSession]:
-        """A session with a server for a real file that it was shown and that has this ability.
-
-        Args:
-            ability: a field of `ServerCapabilities`.
-
-        Raises:
-            LanguageServerError: there is none.
+        """A session with a server for a real file that it was shown and that has this ability. `ability`: a field of
+        `ServerCapabilities`. Raises `LanguageServerError`: there is none.
         """
         why: LanguageServerError | None = None
         for server in await self.servers_of(path, project):
@@ -224,10 +215,8 @@ class LanguageServers:
 
     async def for_project(self, project: Path, ability: str) -> list[tuple[LanguageServer, LanguageSession]]:
         """Sessions with this ability for a project as a whole: of the servers that run for it, or else of those for
-        which there is a mark at its top or a source in it, which are started.
-
-        Raises:
-            LanguageServerError: there is none; the message says why.
+        which there is a mark at its top or a source in it, which are started. Raises `LanguageServerError`: there is
+        none; the message says why.
         """
         running = [
             server
@@ -289,11 +278,7 @@ class LanguageServers:
             )
 
     async def servers_of(self, path: Path, project: Path) -> list[LanguageServer]:
-        """The servers for a real file.
-
-        Raises:
-            LanguageServerError: there is none; the message says why.
-        """
+        """The servers for a real file. Raises `LanguageServerError`: there is none; the message says why."""
         if not self._may_look(path, project):
             raise LanguageServerError(f"{path} is outside the project, where no language server looks.")
         servers = await asyncio.to_thread(self._servers_for, path, project)
@@ -319,11 +304,7 @@ class LanguageServers:
         return rows
 
     async def restart(self, name: str) -> int:
-        """End servers, and forget their failures. Returns how many there were.
-
-        Args:
-            name: empty: all of them.
-        """
+        """End servers, and forget their failures. Returns how many there were. `name`: empty: all of them."""
         chosen = [server for server in self._servers.values() if name in ("", server.entry.name)]
         self._programs.clear()
         await asyncio.gather(*(server.restart() for server in chosen))
@@ -341,9 +322,7 @@ class LanguageServers:
 
     def _installed(self, file: str = "") -> list[tuple[LanguageServerEntry, Path]]:
         """Those that are installed and not switched off; of several for the same job, the first. Blocks for a moment.
-
-        Args:
-            file: the name of a file that they are for; empty: any.
+        `file`: the name of a file that they are for; empty: any.
         """
         found: list[tuple[LanguageServerEntry, Path]] = []
         jobs: set[str] = set()

@@ -98,10 +98,8 @@ class ServerLaunch:
 
 @asynccontextmanager
 async def open_session(launch: ServerLaunch, seconds: float) -> AsyncGenerator[LanguageSession]:
-    """Start a server and agree with it on what both can do.
-
-    Raises:
-        LanguageServerError: it cannot be started, or did not answer in time.
+    """Start a server and agree with it on what both can do. Raises `LanguageServerError`: it cannot be started, or did
+    not answer in time.
     """
     name = launch.entry.name
     try:
@@ -255,9 +253,7 @@ class LanguageSession:
 
     async def refresh(self) -> list[Path]:
         """Show the server anew what has changed on disk of the files that it has open, and return which those are.
-
-        Raises:
-            LanguageServerError: the server is lost.
+        Raises `LanguageServerError`: the server is lost.
         """
         changed: list[Path] = []
         for path in list(self._open):
@@ -280,9 +276,7 @@ class LanguageSession:
 
     async def current(self, path: Path, seconds: float) -> tuple[CodeProblem, ...] | None:
         """The problems of the newest text of an open file; `None`: they were not there in time.
-
-        Raises:
-            LanguageServerError: the server is lost.
+        Raises `LanguageServerError`: the server is lost.
         """
         self.used = time.monotonic()
         until = self.used + seconds

@@ -171,10 +171,8 @@ class LspClient:
         self._reading = start_job(self._read(), f"what the language server {name} says")
 
     async def request(self, method: str, params: object, seconds: float) -> Raw:
-        """Ask the server; the raw result.
-
-        Raises:
-            LanguageServerError: it refused, is lost, or did not answer in time, and is told that it need not any more.
+        """Ask the server; the raw result. Raises `LanguageServerError`: it refused, is lost, or did not answer in time,
+        and is told that it need not any more.
         """
         self._check()
         self._next += 1
@@ -246,11 +244,7 @@ class LspClient:
         return f"it wrote {self._invalid:,} messages that are none" if self._invalid > _MOST_INVALID else ""
 
     def give_up(self, why: str) -> None:
-        """Take it for lost: nobody waits for it any more.
-
-        Args:
-            why: as the end of a sentence; empty: it ended by itself.
-        """
+        """Take it for lost. `why`: as the end of a sentence; empty: it ended by itself."""
         self.fault = self.fault or why
         if not self.lost.is_set():
             self.lost.set()

@@ -46,10 +46,8 @@ class CodeProblem:
 def problems_of(
     path: Path, server: str, found: Iterable[Diagnostic], lines: Sequence[str], encoding: Encoding
 ) -> tuple[CodeProblem, ...]:
-    """A server's diagnostics of a file, worst first; hints, which are about how a text looks, are left out.
-
-    Args:
-        lines: of the file, if they are known.
+    """A server's diagnostics of a file, worst first; hints, which are about how a text looks, are left out. `lines`: of
+    the file, if they are known.
     """
     problems: list[CodeProblem] = []
     for one in found:

@@ -35,11 +35,8 @@ _LONGEST = 200
 
 
 async def run_line(registry: Registry, line: str, invocation: Invocation) -> Outcome:
-    """Run a line of the language.
-
-    Raises:
-        UsageError: with its position; the line is not of the language, or does not correctly use its commands.
-        CommandError: a command could not do it.
+    """Run a line of the language. Raises `UsageError`: with its position; the line is not of the language, or does not
+    correctly use its commands. Raises `CommandError`: a command could not do it.
     """
     return await run_script(registry, read_line(registry, line), invocation)
 
@@ -59,11 +56,7 @@ def result_of(outcome: Outcome) -> LineValue:
 
 
 def asking(registry: Registry, ask: Ask, run: RunStage) -> RunStage:
-    """Runs the commands of a line after asking a person what each of them asks.
-
-    Args:
-        run: runs those that ask nothing.
-    """
+    """Runs the commands of a line after asking a person what each of them asks. `run`: runs those that ask nothing."""
 
     async def run_stage(command: AnyCommand, parameters: Any, invocation: Invocation) -> Outcome:
         if not command.actions:

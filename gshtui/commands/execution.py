@@ -42,11 +42,8 @@ async def run_call(command: AnyCommand, arguments: dict[str, Any], invocation: I
 
 
 async def run_parsed(command: AnyCommand, parameters: Parameters, invocation: Invocation) -> Outcome:
-    """Run a command with validated parameters.
-
-    Raises:
-        UsageError: the caller may not run it, or the parameters do not fit together.
-        CommandError: the command could not do it.
+    """Run a command with validated parameters. Raises `UsageError`: the caller may not run it, or the parameters do not
+    fit together; `CommandError`: the command could not do it.
     """
     if not may_run(command, invocation.caller):
         raise refused(command.name, invocation.caller)
@@ -112,10 +109,8 @@ def stream(registry: Registry, parameters: Returns[Any], invocation: Invocation)
 
 
 def answering(registry: Registry, parameters: Returns[Any], invocation: Invocation) -> Callable[[object], object]:
-    """The function that answers one JSON value after another for these parameters.
-
-    Raises:
-        UsageError: their action answers none.
+    """The function that answers one JSON value after another for these parameters. Raises `UsageError`: their action
+    answers none.
     """
     answers = _allowed(registry, parameters, invocation).answers
     if answers is None:
@@ -131,8 +126,7 @@ def from_shell(parameters: type[P], values: Mapping[str, Any], *, as_json: bool,
         as_json: `--json` was given.
         yes: `--yes` was given.
 
-    Raises:
-        UsageError: the values are not valid.
+    Raises `UsageError`: the values are not valid.
     """
     fields = parameters.model_fields
     always = {name: True for name, field in fields.items() if option_of(field).fixed}

@@ -115,9 +115,8 @@ def parse(registry: Registry, line: str, variables: Variables | None = None) -> 
         line: with or without a leading slash.
         variables: those that it may name.
 
-    Raises:
-        UsageError: empty, not of the language, several commands, unknown command or variable, unknown, doubled,
-            missing or unfit parameter.
+    Raises `UsageError`: empty, not of the language, several commands, unknown command or variable, unknown, doubled,
+    missing or unfit parameter.
     """
     script = read_line(registry, line)
     stage = script.only_stage
@@ -141,8 +140,7 @@ def bind(
         results: of the lines inside its values.
         piped: the result of the command before it.
 
-    Raises:
-        UsageError: with its position; see `parse`.
+    Raises `UsageError`: with its position; see `parse`.
     """
     where = stage.span
     try:
@@ -165,11 +163,8 @@ def bind(
 
 
 def check_stage(registry: Registry, stage: Stage, source: str, caller: Caller, *, is_piped: bool) -> None:
-    """Refuse a command that cannot run, as far as that can be seen without its values.
-
-    Raises:
-        UsageError: with its position; it is unknown, for people only, or takes nothing from a pipe, or its arguments
-            do not fit.
+    """Refuse a command that cannot run, as far as that can be seen without its values. Raises `UsageError`: with its
+    position; it is unknown, for people only, or takes nothing from a pipe, or its arguments do not fit.
     """
     try:
         command = registry.get(stage.name)
@@ -234,10 +229,8 @@ class _MisplacedError(UsageError):
 
 
 def named(signature: Signature, stage: Stage, source: str) -> dict[str, Argument]:
-    """The arguments of a command by the names of their parameters.
-
-    Raises:
-        UsageError: one is given twice, or there is no place for it.
+    """The arguments of a command by the names of their parameters. Raises `UsageError`: one is given twice, or there is
+    no place for it.
     """
     free = list(signature.positions)
     found: dict[str, Argument] = {}
@@ -312,9 +305,7 @@ def _parts(node: Node, source: str) -> list[TextNode | VariableNode | Substituti
 
 def canonical(registry: Registry, script: Script) -> Script:
     """The script with every argument given by name, and commands by their names in place of aliases.
-
-    Raises:
-        UsageError: unknown command, doubled argument, or one without a place.
+    Raises `UsageError`: unknown command, doubled argument, or one without a place.
     """
 
     def stage(one: Stage) -> Stage:
@@ -474,13 +465,8 @@ def lowered(command: AnyCommand, values: dict[str, Any]) -> tuple[dict[str, Any]
 
 
 def validate(command: AnyCommand, values: dict[str, Any], spans: Mapping[str, SourceSpan] | None = None) -> Parameters:
-    """The command's parameters from plain values (a line's, or a model's JSON).
-
-    Args:
-        spans: where in a line the values are.
-
-    Raises:
-        UsageError: one sentence that names each parameter that is wrong, and why.
+    """The command's parameters from plain values (a line's, or a model's JSON). `spans`: where in a line the values
+    are. Raises `UsageError`: one sentence that names each parameter that is wrong, and why.
     """
     try:
         given = command.parameters.model_validate(values)

@@ -108,10 +108,8 @@ class OpenStage:
 
 
 def parse_line(text: str, signatures: Signatures = lambda _: None) -> Script:
-    """The syntax tree of a text.
-
-    Raises:
-        UsageError: with its position; the text is not of the language, or too long or deep.
+    """The syntax tree of a text. Raises `UsageError`: with its position; the text is not of the language, or too long
+    or deep.
     """
     return LineParser(text, signatures).script()
 

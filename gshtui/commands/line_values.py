@@ -119,10 +119,8 @@ def _size(value: LineValue) -> int:
 
 
 def selected(value: LineValue, path: tuple[str | int, ...]) -> LineValue:
-    """A part of a value by fields and indexes; the field `text` of anything is its rendering.
-
-    Raises:
-        VariableError: the data has no such part; the text says where.
+    """A part of a value by fields and indexes; the field `text` of anything is its rendering. Raises `VariableError`:
+    the data has no such part; the text says where.
     """
     data, text = cast("JsonValue", value.data), value.text
     for number, step in enumerate(path):

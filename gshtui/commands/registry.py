@@ -65,10 +65,8 @@ class Registry:
             self.register(command)
 
     def register(self, command: AnyCommand) -> None:
-        """Add a command.
-
-        Raises:
-            ValueError: its name or one of its aliases is taken, or a position names no parameter.
+        """Add a command. Raises `ValueError`: its name or one of its aliases is taken, or a position names no
+        parameter.
         """
         self._claim((command.name, *command.aliases), command.name)
         self._add(command)
@@ -76,9 +74,7 @@ class Registry:
 
     def add(self, command: AnyCommand) -> None:
         """Add a command of a plugin; it goes again if one of ours is registered under its name later.
-
-        Raises:
-            ValueError: its name or one of its aliases is taken, or a position names no parameter.
+        Raises `ValueError`: its name or one of its aliases is taken, or a position names no parameter.
         """
         if taken := next((name for name in (command.name, *command.aliases) if name in self._names), ""):
             raise ValueError(f"there is a command {taken!r} already")
@@ -92,10 +88,8 @@ class Registry:
         self._actions = {key: one for key, one in self._actions.items() if one not in command.actions}
 
     def put(self, group: str, commands: Iterable[AnyCommand]) -> None:
-        """Replace the commands of a group that can change while the hub runs; a taken name is left out.
-
-        Args:
-            group: whose they are; they are not to be part of another one.
+        """Replace the commands of a group that can change while the hub runs; a taken name is left out. `group`: whose
+        they are; they are not to be part of another one.
         """
         for name in self._groups.pop(group, ()):
             del self._places[name], self._commands[name], self._names[name]
@@ -114,8 +108,7 @@ class Registry:
             names: the names and aliases of all of them, in their order.
             make: makes them.
 
-        Raises:
-            ValueError: a name is taken.
+        Raises `ValueError`: a name is taken.
         """
         offer = _Offer(tuple(names), make)
         self._claim(offer.names, offer)
@@ -179,11 +172,7 @@ class Registry:
         return self.get(other) if other else command
 
     def get(self, name: str) -> AnyCommand:
-        """The command of this name or alias.
-
-        Raises:
-            UnknownCommand: there is none; the text names the nearest ones.
-        """
+        """The command of this name or alias. Raises `UnknownCommand`: there is none; the text names the nearest."""
         owner = self._names.get(name)
         if isinstance(owner, _Offer):
             self._make(owner)

@@ -23,10 +23,8 @@ class ToolParameters(Parameters):
 
 
 def renamed(old: str, new: str, data: object) -> object:
-    """The arguments with one name for what has two: what people write as `old` is the field `new`.
-
-    Raises:
-        ValueError: both are given.
+    """The arguments with one name for what has two: what people write as `old` is the field `new`. Raises `ValueError`:
+    both are given.
     """
     if not isinstance(data, dict):
         return data
@@ -66,10 +64,7 @@ def lean_schema(command: AnyCommand, *, rare: bool = False) -> dict[str, Any]:
     """The schema as sent with every request, without the parts that cost tokens and tell a model nothing.
 
     The omitted rules still apply when a call arrives: bounds that no call comes near, and the refusal of unknown
-    parameters. The descriptions explain empty defaults.
-
-    Args:
-        rare: with the parameters that few calls need.
+    parameters. The descriptions explain empty defaults. `rare`: with the parameters that few calls need.
     """
     return _lean_fields(tool_schema(command), {"for_people"} if rare else {"for_people", "rare"})
 

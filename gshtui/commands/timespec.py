@@ -18,9 +18,7 @@ FORMS = "as 30m, 2h, 7d, today, yesterday, 14:30, 2026-11-21 or 2026-11-21T14:30
 
 def parse_time(text: str, now: float) -> float | None:
     """The moment that the text names, in seconds since the epoch; it is read as local time. `None` for an empty text.
-
-    Raises:
-        UsageError: it names no moment.
+    Raises `UsageError`: it names no moment.
     """
     said = text.strip().lower()
     if not said:

@@ -69,9 +69,7 @@ def found_tools(registry: Registry, messages: Iterable[Message]) -> list[str]:
 
 def index_of(tools: Iterable[ListedTool], most: int = _INDEX) -> str:
     """The names of tools by family, on one line. Of the largest families, if all names are too long, only a few.
-
-    Args:
-        most: characters that all names may have.
+    `most`: characters that all names may have.
     """
     families: dict[str, list[str]] = {}
     for tool in tools:

@@ -156,10 +156,8 @@ class ContextEngine:
         """The model that writes summaries; `None`: the agent's own."""
 
     def converse(self, session: str, settle: Callable[[], Awaitable[None]] = _nothing_owed) -> None:
-        """Switch to a conversation; it is read when first needed.
-
-        Args:
-            settle: has everything that was said in it recorded; nothing is sent before that. Raises `StoreError`.
+        """Switch to a conversation; it is read when first needed. `settle`: has everything that was said in it
+        recorded; nothing is sent before that. Raises `StoreError`.
         """
         self._settle = settle
         if session != self.session:
@@ -255,11 +253,8 @@ class ContextEngine:
         return capture_bytes(draft.provider.capabilities(draft.model).window, settings.output_bytes)
 
     async def prepare(self, messages: Sequence[Message], draft: ContextDraft) -> Prepared:
-        """Prepare a request; when this returns, the request is stored and published.
-
-        Raises:
-            ContextError: `full`: it does not fit, whatever is cut.
-            StoreError: the record failed.
+        """Prepare a request; when this returns, the request is stored and published. Raises `ContextError`: `full`: it
+        does not fit, whatever is cut; `StoreError`: the record failed.
         """
         async with self._lock:
             await self._settle()

@@ -135,8 +135,7 @@ def new_person(
         others: who is there already.
         taken: names that somebody else has here.
 
-    Raises:
-        PeopleError: the key or the name cannot be used.
+    Raises `PeopleError`: the key or the name cannot be used.
     """
     words = key.split()
     if len(words) < 2 or words[0] not in KEY_TYPES:

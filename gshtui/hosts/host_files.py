@@ -84,8 +84,7 @@ async def run_remote_command(link: HostLink, command: str, folder: str, *, deadl
         folder: where; empty: the home folder.
         most: bytes of output that are kept; one that prints more is ended.
 
-    Raises:
-        HostError: no connection, no such folder, or no end in time.
+    Raises `HostError`: no connection, no such folder, or no end in time.
     """
     reply = await link.run(_RUN, folder, command, deadline=deadline, most=most, tied=True)
     if reply.status == NO_FOLDER and not reply.output:
@@ -94,13 +93,8 @@ async def run_remote_command(link: HostLink, command: str, folder: str, *, deadl
 
 
 async def read_remote_file(link: HostLink, path: str, most: int = MOST, *, plain: bool = False) -> tuple[bytes, bool]:
-    """The content of a file, or the listing of a folder, and whether it is one.
-
-    Args:
-        plain: refuse a path that leads elsewhere, through a link or `..`.
-
-    Raises:
-        HostError: it cannot be read.
+    """The content of a file, or the listing of a folder, and whether it is one. `plain`: refuse a path that leads
+    elsewhere, through a link or `..`. Raises `HostError`: it cannot be read.
     """
     words = (path, str(most), "plain" if plain else "")
     reply = await link.run(_READ, *words, deadline=_COPY_WITHIN, most=most + 1)
@@ -115,9 +109,7 @@ async def read_remote_file(link: HostLink, path: str, most: int = MOST, *, plain
 
 async def write_remote_file(link: HostLink, path: str, content: bytes, *, plain: bool = False) -> None:
     """Write a file whole; a new one is readable by others, an old one keeps its mode. `plain`: as for reading.
-
-    Raises:
-        HostError: it cannot be written.
+    Raises `HostError`: it cannot be written.
     """
     if len(content) > MOST:
         raise HostError("failed", f"That is {len(content):,} bytes; {MOST:,} are written.", "Use scp for it.")

@@ -265,8 +265,7 @@ class HostLink:
             most: bytes of its output that are kept; one that prints more is ended.
             tied: leave its standard input open until it ends, so that it finds out there when we are gone.
 
-        Raises:
-            HostError: no connection, or no answer in time; a script that fails has its status in the reply.
+        Raises `HostError`: no connection, or no answer in time; a script that fails has its status in the reply.
         """
         try:
             async with time_limit(deadline):

@@ -25,13 +25,8 @@ def new_mark() -> bytes:
 
 
 def remote_line(script: str, arguments: Sequence[str], mark: bytes, *, shows_mark: bool = True) -> str:
-    """The one argument for `ssh` that runs a POSIX script with these arguments (`$1` …) behind the mark.
-
-    Args:
-        shows_mark: print the mark; not in a person's own terminal.
-
-    Raises:
-        ValueError: it is too long, or has a NUL character.
+    """The one argument for `ssh` that runs a POSIX script with these arguments (`$1` …) behind the mark. `shows_mark`:
+    print the mark; not in a person's own terminal. Raises `ValueError`: it is too long, or has a NUL character.
     """
     if any("\0" in text for text in (script, *arguments)):
         raise ValueError("A command for another machine contains a NUL character.")
@@ -47,10 +42,8 @@ def remote_line(script: str, arguments: Sequence[str], mark: bytes, *, shows_mar
 
 
 def path_line(folders: Sequence[str]) -> str:
-    """A script's beginning that makes the usual places of programs known, since `sshd` gives a short PATH.
-
-    Args:
-        folders: places that come before these.
+    """A script's beginning that makes the usual places of programs known, since `sshd` gives a short PATH. `folders`:
+    places that come before these.
     """
     first = "".join(f"{shlex.quote(folder)}:" for folder in folders)
     return f'PATH={first}"$PATH:$HOME/.local/bin:/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin"; export PATH\n'

@@ -61,11 +61,7 @@ class _Parts:
 
 
 def call_outcome(result: mcp_types.CallToolResult, folder: Path) -> Outcome:
-    """The outcome of a call. Blocks while it writes files.
-
-    Args:
-        folder: where pictures and files are kept.
-    """
+    """The outcome of a call. Blocks while it writes files. `folder`: where pictures and files are kept."""
     parts = _Parts(folder)
     for block in result.content:
         _add(parts, block)

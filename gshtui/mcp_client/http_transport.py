@@ -82,8 +82,7 @@ async def http_streams(
         waits: called with the seconds that a person may take now.
         note_left_out: called with each item of a result that was left out, as a phrase.
 
-    Raises:
-        McpError: the environment keeps requests from the address.
+    Raises `McpError`: the environment keeps requests from the address.
     """
     routed = RoutedTransport()
     try:

@@ -34,9 +34,7 @@ def found_servers(
     source: str, home: Path, project: Path, may_read: Callable[[Path], bool] = lambda _: True
 ) -> tuple[list[FoundServer], list[str]]:
     """The servers of a program, or of all, and why others are left out, a sentence each. Blocks for a moment.
-
-    Args:
-        may_read: whether what is in a file counts.
+    `may_read`: whether what is in a file counts.
     """
     found: dict[str, FoundServer] = {}
     skipped: list[str] = []

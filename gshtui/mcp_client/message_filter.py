@@ -34,10 +34,8 @@ later answer is not lost: such a server refuses the handshake that follows, and 
 
 
 def filtered(read: Any, write: Any, note_left_out: Callable[[str], None]) -> TransportStreams:
-    """The streams of a transport as the SDK gets them.
-
-    Args:
-        note_left_out: called with each item of a result that was left out, as a phrase.
+    """The streams of a transport as the SDK gets them. `note_left_out`: called with each item of a result that was left
+    out, as a phrase.
     """
     stream = FilteredStream(read, note_left_out)
     return stream, _NotingStream(write, stream)

@@ -21,10 +21,8 @@ _CALL_FIELDS = frozenset({"content", "structuredContent", "isError", "resultType
 
 
 def repair_result(result: Item, note: Callable[[str], None]) -> None:
-    """Repair a result in place. What it answers is told by its fields.
-
-    Args:
-        note: called with each item that was left out, as a phrase.
+    """Repair a result in place. What it answers is told by its fields. `note`: called with each item that was left out,
+    as a phrase.
     """
     for field, named, repair in _LISTS:
         if isinstance(items := result.get(field), list):

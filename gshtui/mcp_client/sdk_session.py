@@ -174,11 +174,9 @@ class SdkSession:
     ) -> mcp_types.CallToolResult:
         """Call a tool; its time is limited by the caller. Cancelling tells the server so.
 
-        A tool that needs the person to open a page first is called again once they have agreed.
-
-        Raises:
-            McpError: the person does not open a page that it needs.
-            HandshakeNeeded: the tool asks something in the manner of earlier versions of MCP.
+        A tool that needs the person to open a page first is called again once they have agreed. Raises `McpError`: the
+        person does not open a page that it needs; `HandshakeNeeded`: the tool asks something in the manner of earlier
+        versions of MCP.
         """
 
         async def note(progress: float, total: float | None, message: str | None) -> None:
@@ -226,11 +224,8 @@ class SdkSession:
         return self.process.end
 
     async def translated(self, work: Awaitable[T], events: SessionEvents) -> T:
-        """Await work of the SDK.
-
-        Raises:
-            HandshakeNeeded: the server asks something in the manner of earlier versions of MCP.
-            McpError: the server refused it, or is lost.
+        """Await work of the SDK. Raises `HandshakeNeeded`: the server asks something in the manner of earlier versions
+        of MCP; `McpError`: the server refused it, or is lost.
         """
         try:
             return await work
@@ -302,8 +297,7 @@ async def open_session(
         memory: where tokens are, until this process ends.
         legacy: it is known to need the handshake of earlier versions.
 
-    Raises:
-        McpError: it cannot be started or reached.
+    Raises `McpError`: it cannot be started or reached.
     """
     answers = _Answers(definition, host, events)
     state = StdioState()

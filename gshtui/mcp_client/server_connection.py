@@ -137,13 +137,8 @@ class ServerConnection:
         return self._session
 
     async def ready(self, within: float | None = None) -> SdkSession:
-        """Start it, unless it is started, and wait until it can be used.
-
-        Args:
-            within: seconds; by default, those that a start may take.
-
-        Raises:
-            McpError: it cannot be used; the message says why.
+        """Start it, unless it is started, and wait until it can be used. `within`: seconds; by default, those that a
+        start may take. Raises `McpError`: it cannot be used; the message says why.
         """
         if (session := self._usable()) is not None:
             return session
@@ -172,13 +167,8 @@ class ServerConnection:
         return None if lost else self._session
 
     async def run(self, do: Callable[[SdkSession], Awaitable[T]], caller: ToolCaller, seconds: float) -> T:
-        """Do something with the server, on behalf of an agent.
-
-        Args:
-            seconds: how long it may take, without what its questions to people take.
-
-        Raises:
-            McpError: it failed, the server is lost, or it did not answer in time.
+        """Do something with the server, on behalf of an agent. `seconds`: how long it may take, without what its
+        questions to people take. Raises `McpError`: it failed, the server is lost, or it did not answer in time.
         """
         return await self.run_watched(do, caller, CallWatch(seconds))
 

@@ -119,11 +119,7 @@ class ServerDefinition:
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     def resolved(self, environ: Mapping[str, str]) -> ResolvedServer:
-        """Put the variables in.
-
-        Raises:
-            McpError: one of them is not set, or the server is not configured whole.
-        """
+        """Put the variables in. Raises `McpError`: one of them is not set, or the server is not configured whole."""
         if self.mistake:
             raise McpError(self.mistake, "Give it one of them in [mcp.servers.…].")
         settings = self.settings

@@ -204,10 +204,8 @@ class ServerPool:
             )
 
     async def allow(self, name: str, agent: str, *, agreed: bool = False) -> None:
-        """See to it that a project's server may run. Raises `McpError`: the person has not agreed to it.
-
-        Args:
-            agreed: the person has agreed just now.
+        """See to it that a project's server may run. Raises `McpError`: the person has not agreed to it. `agreed`: the
+        person has agreed just now.
         """
         definition = self.connection(name).definition
         if not definition.brought:

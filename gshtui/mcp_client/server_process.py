@@ -42,11 +42,7 @@ def scratch_folder(name: str) -> Path:
 async def start_server(
     definition: ServerDefinition, resolved: ResolvedServer, environ: Mapping[str, str], find_sandbox: FindSandbox | None
 ) -> ServerProcess:
-    """Start a server's program.
-
-    Raises:
-        McpError: it cannot be started.
-    """
+    """Start a server's program. Raises `McpError`: it cannot be started."""
     own = {**agent_environment(environ), **resolved.env}
     sandbox = await _sandbox(definition, find_sandbox)
     if isinstance(sandbox, ProjectSandbox):

@@ -128,10 +128,8 @@ def forget_pins(server: str) -> None:
 
 
 def received(before: ServerPins, now: ServerPins) -> ServerPins:
-    """What is known after a server has listed its tools: its first list counts, a later one is only offered.
-
-    Args:
-        now: what it lists, all of it as accepted.
+    """What is known after a server has listed its tools: its first list counts, a later one is only offered. `now`:
+    what it lists, all of it as accepted.
     """
     distinct = tuple({pin.name: pin for pin in now.accepted}.values())
     first = msgspec.structs.replace(now, accepted=distinct)

@@ -218,10 +218,7 @@ class ServedCommands:
     async def run(
         self, client: str, name: str, arguments: Mapping[str, Any], output: Callable[[str], None]
     ) -> tuple[str, dict[str, Any] | None, bool]:
-        """Run one for a program.
-
-        Args:
-            client: what the program calls itself.
+        """Run one for a program. `client`: what the program calls itself.
 
         Returns:
             Its text; its data, as `output_schema` says, `None` where it has none; and whether it failed.

@@ -64,8 +64,7 @@ def attach(path: Path, name: str = "") -> Medium:
         path: the file.
         name: what it is called to people and models; by default the file's own name.
 
-    Raises:
-        AttachmentError: it cannot be read, or no model could take it.
+    Raises `AttachmentError`: it cannot be read, or no model could take it.
     """
     name = one_line(name or path.name, 120)
     size = _size(path, name)

@@ -64,9 +64,8 @@ def clipboard_program(
 def save_clipboard_picture(environ: Mapping[str, str]) -> Path | None:
     """Write the picture on the clipboard into a private file, which lasts as long as the login; `None`: there is none.
 
-    Raises:
-        NoClipboardError: no program here reads the clipboard.
-        ExpectedError: the picture is too large or cannot be kept.
+    Raises `NoClipboardError`: no program here reads the clipboard; `ExpectedError`: the picture is too large or cannot
+    be kept.
     """
     program = clipboard_program(environ)
     if program is None:
@@ -87,9 +86,7 @@ def save_clipboard_picture(environ: Mapping[str, str]) -> Path | None:
 
 def keep_picture(data: bytes) -> Path | None:
     """Write what was on a clipboard into a private file, which lasts as long as the login; `None`: it is no picture.
-
-    Raises:
-        ExpectedError: it cannot be kept.
+    Raises `ExpectedError`: it cannot be kept.
     """
     kind = media_type(data[:HEAD])
     if kind not in PICTURES:

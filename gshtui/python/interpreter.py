@@ -248,8 +248,7 @@ class Interpreter:
         Returns:
             its report, and what was taken out of the project as after a block.
 
-        Raises:
-            OSError: what it makes cannot be noted, so nothing was done.
+        Raises `OSError`: what it makes cannot be noted, so nothing was done.
         """
         moved: list[str] = []
         async with self.turn, self._looked_after(moved):
@@ -494,13 +493,8 @@ def _taken_out(sandbox: ProjectSandbox | None, absent: ObeyedFiles | None) -> tu
 
 
 async def start_interpreter(options: InterpreterOptions, answer: Answer) -> Interpreter:
-    """Start one, and wait until it takes blocks.
-
-    Args:
-        answer: answers what its blocks ask the hub.
-
-    Raises:
-        InterpreterError: it does not start; the text says why.
+    """Start one, and wait until it takes blocks. `answer`: answers what its blocks ask the hub.
+    Raises `InterpreterError`: it does not start; the text says why.
     """
     mark = new_id()
     environ = {**options.environ, environment.MARK: mark, "PWD": str(options.folder), "MPLBACKEND": "Agg"}

@@ -119,13 +119,8 @@ class Interpreters:
         return self._entry(owner).rule
 
     async def get(self, owner: InterpreterOwner, folder: Path, sandbox: ProjectSandbox | None) -> Interpreter:
-        """The owner's interpreter, started if there is none. `news` says what that changed.
-
-        Args:
-            sandbox: where it must run; `None`: outside.
-
-        Raises:
-            InterpreterError: it does not start.
+        """The owner's interpreter, started if there is none. `news` says what that changed. `sandbox`: where it must
+        run; `None`: outside. Raises `InterpreterError`: it does not start.
         """
         kept = self._entry(owner)
         self._kept.move_to_end(owner)

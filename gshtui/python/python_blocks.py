@@ -38,11 +38,7 @@ kept between blocks. Available helpers:
 
 
 def block_calls(text: str, message: str) -> tuple[ToolCall, ...]:
-    """The blocks of an answer as calls of the tool `python`.
-
-    Args:
-        message: the answer's id, which makes theirs.
-    """
+    """The blocks of an answer as calls of the tool `python`. `message`: the answer's id, which makes theirs."""
     blocks = python_blocks(text)[:MOST]
     return tuple(ToolCall(f"{_ID}{message}-{number}", TOOL, {"code": code}) for number, code in enumerate(blocks, 1))
 

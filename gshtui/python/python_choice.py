@@ -32,10 +32,8 @@ class PythonChoice:
 
 
 def choose_python(settings: PythonSettings, environ: Mapping[str, str]) -> PythonChoice:
-    """The Python that the settings mean. Blocks for a moment.
-
-    Raises:
-        InterpreterError: the one that they name does not exist.
+    """The Python that the settings mean. Blocks for a moment. Raises `InterpreterError`: the one that they name does
+    not exist.
     """
     if wanted := settings.interpreter:
         found = shutil.which(os.path.expanduser(wanted), path=environ.get("PATH"))  # noqa: PTH111 - a name or a path

@@ -51,9 +51,7 @@ class InstallPlan:
 
 def install_plan(settings: PythonSettings, packages: Sequence[str], environ: Mapping[str, str]) -> InstallPlan:
     """How the packages, or those of `pre_install`, get into the environment. Blocks for a moment.
-
-    Raises:
-        InterpreterError: a word is no package.
+    Raises `InterpreterError`: a word is no package.
     """
     wanted = tuple(packages) or tuple(settings.pre_install)
     for word in wanted:
@@ -73,13 +71,8 @@ def install_plan(settings: PythonSettings, packages: Sequence[str], environ: Map
 
 
 async def install(plan: InstallPlan, environ: Mapping[str, str], tell: Callable[[str], None]) -> None:
-    """Run the commands.
-
-    Args:
-        tell: called with each command and its output, sanitised, as they come.
-
-    Raises:
-        InterpreterError: one of them failed; the text ends with what it said last.
+    """Run the commands. `tell`: called with each command and its output, sanitised, as they come.
+    Raises `InterpreterError`: one of them failed; the text ends with what it said last.
     """
     for command, line in zip(plan.commands, plan.lines, strict=True):
         tell(f"$ {line}\n")

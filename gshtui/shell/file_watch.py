@@ -103,11 +103,7 @@ class WatchedFolders:
 
 
 def find_folders(root: Path, most: int = MOST_FOLDERS) -> WatchedFolders:
-    """The folders of a project as they are now.
-
-    Raises:
-        OSError: the project's folder cannot be read.
-    """
+    """The folders of a project as they are now. Raises `OSError`: the project's folder cannot be read."""
     real = os.path.realpath(root)
     os.listdir(real)  # noqa: PTH208 - for its error
     found = WatchedFolders(real)
@@ -304,10 +300,8 @@ _HINT = "On Linux, raise `sysctl fs.inotify.max_user_watches` and `max_user_inst
 
 
 def sifted(folders: WatchedFolders, changes: Iterable[tuple[int, str]]) -> tuple[list[FileChange], bool]:
-    """The changes worth reporting, by path; and whether the folders have to be scanned again.
-
-    Args:
-        changes: (1 added, 2 modified, 3 deleted; path), in no order, several of one path.
+    """The changes worth reporting, by path; and whether the folders have to be scanned again. `changes`: (1 added, 2
+    modified, 3 deleted; path), in no order, several of one path.
     """
     kinds: dict[str, set[int]] = {}
     for kind, path in changes:

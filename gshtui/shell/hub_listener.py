@@ -349,10 +349,8 @@ class HubListener:
         self._most = _most()
 
     async def start(self, entry: Callable[[Path], HubEntry]) -> None:
-        """Listen, and register. `entry` makes the hub's entry from the socket's path.
-
-        Raises:
-            PlaceError: the socket is not available.
+        """Listen, and register. `entry` makes the hub's entry from the socket's path. Raises `PlaceError`: the socket
+        is not available.
         """
         await self.listen(await asyncio.to_thread(self._claim), self.path)
         try:

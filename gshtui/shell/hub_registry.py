@@ -79,11 +79,8 @@ def own_name(number: int = 0) -> str:
 
 
 def claim(path: Path) -> socket.socket:
-    """Create a listening socket at this path, 0600. Blocks for a moment.
-
-    Raises:
-        InUse: another process is listening there.
-        PlaceError: something else is in its place, or it cannot be created.
+    """Create a listening socket at this path, 0600. Blocks for a moment. Raises `InUse`: another process is listening
+    there; `PlaceError`: something else is in its place, or it cannot be created.
     """
     if len(os.fsencode(path)) >= _PATH_LIMIT:
         hint = "Set XDG_RUNTIME_DIR to a folder with a short path."

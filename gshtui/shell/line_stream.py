@@ -34,11 +34,8 @@ class LineStream:
         self._skipping = False
 
     async def more(self) -> bool:
-        """Wait for input; returns false at the end. Then get the complete lines from `whole`.
-
-        Raises:
-            TimeoutError: a started line was not complete in time.
-            OSError: the connection broke.
+        """Wait for input; returns false at the end. Then get the complete lines from `whole`. Raises `TimeoutError`: a
+        started line was not complete in time; `OSError`: the connection broke.
         """
         try:
             if self._rest or self._skipping:
@@ -80,11 +77,7 @@ def to_line(fields: dict[str, Any]) -> bytes:
 
 
 def of_line(line: bytes) -> dict[str, Any]:
-    """Parse a line into fields.
-
-    Raises:
-        BadLine: it is not a JSON object.
-    """
+    """Parse a line into fields. Raises `BadLine`: it is not a JSON object."""
     try:
         return wire.fields_of(line)
     except wire.WireError as error:
@@ -97,10 +90,8 @@ def numbered(event_line: bytes, number: int) -> bytes:
 
 
 def number_of(fields: dict[str, Any]) -> int:
-    """Remove the position in the stream from an event's fields and return it; 0 if there is none.
-
-    Raises:
-        BadLine: it is not a valid position.
+    """Remove the position in the stream from an event's fields and return it; 0 if there is none. Raises `BadLine`: it
+    is not a valid position.
     """
     number = fields.pop("seq", 0)
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**53:

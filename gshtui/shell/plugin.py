@@ -31,10 +31,8 @@ def text(shell: str, command: str = "") -> str:
 
 
 def line(shell: str, *, in_tmux: bool = False) -> str:
-    """The line for the start-up file, which does nothing if the plugin's file no longer exists.
-
-    Args:
-        in_tmux: a shell outside tmux goes on in one of its own.
+    """The line for the start-up file, which does nothing if the plugin's file no longer exists. `in_tmux`: a shell
+    outside tmux goes on in one of its own.
     """
     file = quoted(path(shell), shell)
     if shell == "fish":

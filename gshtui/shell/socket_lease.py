@@ -33,19 +33,15 @@ class SocketLease:
 
     def try_lock(self) -> bool:
         """Take the right without the socket, so that no hub has it meanwhile; false if a hub does. Blocks for a moment.
-
-        Raises:
-            HubRegistryError: no hub can have it.
+        Raises `HubRegistryError`: no hub can have it.
         """
         if self._lock is None:
             self._lock = self._locked()
         return self._lock is not None
 
     def try_acquire(self) -> socket.socket | None:
-        """The listening socket, or `None` if another hub has the lease. Blocks for a moment.
-
-        Raises:
-            PlaceError: no hub can have it: others can access the folder, or something else is in the socket's place.
+        """The listening socket, or `None` if another hub has the lease. Blocks for a moment. Raises `PlaceError`: no
+        hub can have it: others can access the folder, or something else is in the socket's place.
         """
         if not self.try_lock():
             return None

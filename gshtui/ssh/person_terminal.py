@@ -183,10 +183,8 @@ class PersonTerminal:
             await self._process.stdout.drain()
 
     def interject(self, text: CleanText, prompt: CleanText | None = None) -> None:
-        """Print whole lines above the prompt; they wait while a program has the screen.
-
-        Args:
-            prompt: the prompt from now on; `None`: as it is.
+        """Print whole lines above the prompt; they wait while a program has the screen. `prompt`: the prompt from now
+        on; `None`: as it is.
         """
         if self._program is not None:
             self._held.append(text)

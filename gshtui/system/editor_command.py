@@ -26,9 +26,7 @@ class NoEditorError(EditorError):
 
 def editor_argv(environ: Mapping[str, str]) -> list[str]:
     """The person's editor: `$VISUAL`, `$EDITOR`, else the first installed one of the usual ones.
-
-    Raises:
-        NoEditorError: there is none, or the variable cannot be read as a command.
+    Raises `NoEditorError`: there is none, or the variable cannot be read as a command.
     """
     path = environ.get("PATH")
     for name in _VARIABLES:

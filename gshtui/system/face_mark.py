@@ -35,9 +35,7 @@ def face_in_terminal(pid: int) -> int:
     """The marked process that has the terminal of this process, or was started below it; 0: there is none.
 
     A face in a terminal within the terminal (`script`, a debugger) is one below it. Blocks for some milliseconds.
-
-    Args:
-        pid: a process, such as a pane's.
+    `pid`: a process, such as a pane's.
     """
     parents: dict[int, int] = {}
     terminals: dict[int, int] = {}

@@ -91,9 +91,7 @@ def diff_path(diff: str) -> str:
 
 def compact_rows(diff: str, most: int) -> tuple[list[DiffRow], int]:
     """The first rows of a diff of one file: each change with one line around it; and how many changed ones are left.
-
-    Args:
-        most: rows; what would leave out a single changed row is shown whole.
+    `most`: rows; what would leave out a single changed row is shown whole.
     """
     rows = [row for row in diff_rows(diff) if row.kind != "file"]
     found: list[DiffRow] = []

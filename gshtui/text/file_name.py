@@ -21,10 +21,8 @@ _STEP = re.compile(rf"(?:(?<=/)|^){QUOTED}(?=/|$)")
 
 
 def written_name(path: str) -> str:
-    """A path as it is said: itself, or quoted where it could not be read back from what is seen.
-
-    Args:
-        path: as Python has it, with undecodable bytes as surrogates.
+    """A path as it is said: itself, or quoted where it could not be read back from what is seen. `path`: as Python has
+    it, with undecodable bytes as surrogates.
     """
     usual = path == path.strip() and "  " not in path and path[:1] != "~" and "$'" not in path
     if usual and path.isascii() and path.isprintable():

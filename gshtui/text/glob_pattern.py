@@ -37,8 +37,7 @@ def compile_glob(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
         pattern: the glob.
         anywhere: a pattern without a slash matches file names in any folder, as in `.gitignore`.
 
-    Raises:
-        PatternError: a range in brackets is invalid, the pattern is too long or has too many choices.
+    Raises `PatternError`: a range in brackets is invalid, the pattern is too long or has too many choices.
     """
     if len(pattern) > _LONGEST:
         raise PatternError(f"the pattern has {len(pattern):,} characters, more than {_LONGEST:,}")

@@ -58,10 +58,8 @@ class HostRule:
 
 
 def target(text: str, port: int = 0) -> NetworkTarget:
-    """What `host:port` or, with `port` as the default, `host` names.
-
-    Raises:
-        ValueError: it is none, or could be read in two ways; the message says why.
+    """What `host:port` or, with `port` as the default, `host` names. Raises `ValueError`: it is none, or could be read
+    in two ways; the message says why.
     """
     host, given = _without_port(text)
     number = _port(given) if given else port
@@ -73,9 +71,7 @@ def target(text: str, port: int = 0) -> NetworkTarget:
 
 def host_rule(text: str) -> HostRule:
     """The rule written as `pypi.org`, `*.github.com`, `registry.example:8443`, `10.1.2.3` or `10.0.0.0/8`.
-
-    Raises:
-        ValueError: it is none; the message says why.
+    Raises `ValueError`: it is none; the message says why.
     """
     network = _network(text)
     if network is not None:

@@ -86,11 +86,7 @@ class Linear:
 
 @functools.lru_cache(maxsize=256)
 def compile_linear(pattern: str) -> Linear:
-    """Compile the pattern.
-
-    Raises:
-        LinearError: it is not a regular expression, needs backtracking, or is too large.
-    """
+    """Compile it. Raises `LinearError`: it is not a regular expression, needs backtracking, or is too large."""
     if len(pattern) > LONGEST:
         raise LinearError(f"it has {len(pattern):,} characters, more than {LONGEST:,}")
     import regex  # only callers with such a pattern pay for it

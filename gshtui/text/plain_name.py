@@ -24,13 +24,8 @@ class NameRefused(ExpectedError):
 
 
 def plain_name(name: str, what: str = "name") -> str:
-    """The name, as it is.
-
-    Args:
-        what: what it names, for the message.
-
-    Raises:
-        NameRefused: it is empty, too long, a path, or shows something else than it is.
+    """The name, as it is. `what`: what it names, for the message. Raises `NameRefused`: it is empty, too long, a path,
+    or shows something else than it is.
     """
     if (why := _fault(name)) is not None:
         raise NameRefused(f"The {what} {_quoted(name)} cannot be used: {why}.", "Use letters, digits, - _ and dots.")

@@ -6,11 +6,7 @@ from collections.abc import Iterable
 
 
 def similar_names(word: str, names: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """At most so many of the names, the most similar one first.
-
-    Args:
-        cutoff: from 0, anything, to 1, only the word itself.
-    """
+    """The most similar names first, at most so many. `cutoff`: from 0, anything, to 1, only the word itself."""
     import difflib
 
     return difflib.get_close_matches(word, list(names), n=most, cutoff=cutoff)
@@ -18,9 +14,7 @@ def similar_names(word: str, names: Iterable[str], *, most: int = 1, cutoff: flo
 
 def known_names(kind: str, names: Iterable[str]) -> str:
     """The sentence after "There is no account 'x'.": `Known accounts: work.`; without names, that there are none.
-
-    Args:
-        kind: what they name, in the plural.
+    `kind`: what they name, in the plural.
     """
     known = ", ".join(names)
     return f"Known {kind}: {known}." if known else f"There are no {kind}."

@@ -77,9 +77,7 @@ _QUIT_WITHIN = 2.0
 
 async def client_here(server: TmuxServer, environ: Mapping[str, str]) -> str:
     """The name of the client through which a person sees this process; empty unless it runs inside this very server.
-
-    Raises:
-        TmuxError: the server did not answer.
+    Raises `TmuxError`: the server did not answer.
     """
     here = environ.get("TMUX", "")
     if here.count(",") < 2 or not await server.running():
@@ -104,10 +102,8 @@ async def switch(server: TmuxServer, client: str, session: str) -> None:
 
 
 async def attach(server: TmuxServer, session: str) -> None:
-    """Show a session in this process's terminal until the person detaches.
-
-    Raises:
-        TmuxError: it could not attach (no such session, no tmux, no terminal).
+    """Show a session in this process's terminal until the person detaches. Raises `TmuxError`: it could not attach (no
+    such session, no tmux, no terminal).
     """
     modern = await server.version() >= (3, 2)
     lasting = ["-d", str(_SHOWN_MS)] if modern else []

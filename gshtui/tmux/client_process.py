@@ -47,13 +47,8 @@ class ClientProcess(asyncio.SubprocessProtocol):
     async def start(
         cls, arguments: Sequence[str], on_data: OnData, *, cwd: str | None = None, link: HostLink | None = None
     ) -> ClientProcess:
-        """Start tmux with these arguments; `on_data` takes (1 or 2, bytes).
-
-        Args:
-            link: the machine to start it on; `None`: this one.
-
-        Raises:
-            TmuxError: missing, refused, unreachable.
+        """Start tmux with these arguments; `on_data` takes (1 or 2, bytes). `link`: the machine to start it on; `None`:
+        this one. Raises `TmuxError`: missing, refused, unreachable.
         """
         remote = None
         if link is None:

@@ -79,9 +79,7 @@ class ControlClient:
         cls, address: Sequence[str], note: Callable[[bytes], None], link: HostLink | None = None
     ) -> ControlClient:
         """Start a client on a running server. Raises `TmuxError` (missing, gone, timeout, refused, unreachable).
-
-        Args:
-            link: the machine that the server is on; `None`: this one.
+        `link`: the machine that the server is on; `None`: this one.
         """
         session = f"{HIDDEN}{os.getpid()}-{secrets.token_hex(3)}"
         control = cls(address, session, note, link)
@@ -117,11 +115,8 @@ class ControlClient:
     ) -> list[Reply]:
         """Run command lines in one batch; returns a reply for each, in order.
 
-        Args:
-            at_once: do not wait for what else may be sent in this step of the event loop.
-
-        Raises:
-            TmuxError: gone, if the client ended; timeout, after which the client is given up.
+        `at_once`: do not wait for what else may be sent in this step of the event loop. Raises `TmuxError`: gone, if
+        the client ended; timeout, after which the client is given up.
         """
         loop = asyncio.get_running_loop()
         futures: list[asyncio.Future[Reply]] = []

@@ -77,9 +77,7 @@ class OneShotTransport:
 
     async def ask(self, questions: Sequence[str | TmuxQuestion], *, deadline: float = DEADLINE) -> list[Reply]:
         """Run command lines, as many per client as its arguments can hold; a failing one does not stop the next.
-
-        Raises:
-            TmuxError: missing, gone, timeout; or refused, if tmux could not parse any of it.
+        Raises `TmuxError`: missing, gone, timeout; or refused, if tmux could not parse any of it.
         """
         replies: list[Reply] = []
         asked = [TmuxQuestion(question) if isinstance(question, str) else question for question in questions]
@@ -118,12 +116,9 @@ class OneShotTransport:
     ) -> tuple[bytes, bytes, int]:
         """Run one client with arguments that we made ourselves; returns (stdout, stderr, exit status).
 
-        Args:
-            patient: leave the client running after the deadline instead of ending it: a server that was stopped while
-                reading from a client can crash on continuing if that client is gone.
-
-        Raises:
-            TmuxError: missing, timeout or unreachable.
+        `patient`: leave the client running after the deadline instead of ending it: a server that was stopped while
+        reading from a client can crash on continuing if that client is gone. Raises `TmuxError`: missing, timeout or
+        unreachable.
         """
         if self.link is not None:
             deadline = max(deadline, REMOTE_DEADLINE)

@@ -61,9 +61,7 @@ _PREFIX = re.compile(r"(c|ctrl|control|m|alt|meta|option|s|shift)[-+](?=.)", re.
 
 def tmux_key(key: str) -> str:
     """tmux's name for a key: `Ctrl+C` and `^C` are `C-c`, `PageUp` is `PPage`, a single character is itself.
-
-    Raises:
-        TmuxError: refused, if there is no such key; type long text instead of sending it as keys.
+    Raises `TmuxError`: refused, if there is no such key; type long text instead of sending it as keys.
     """
     rest, modifiers = key, set[str]()
     if len(key) == 2 and key[0] == "^" and key[1] > " ":
@@ -190,9 +188,7 @@ class PaneKeyboard:
 
     async def _left_mode(self, pane: str, look: str) -> bool:
         """Leave copy mode, which swallows keys, if a pane that looks like this is in it; whether it was.
-
-        Raises:
-            TmuxError: no_such_pane; refused, if its program has ended.
+        Raises `TmuxError`: no_such_pane; refused, if its program has ended.
         """
         found, dead, mode = [*look.split(" "), "", ""][:3]
         if found != pane:

@@ -96,10 +96,8 @@ _LINE = f"#[bg=yellow,fg=black] waiting for you:{_LIST} #[default]"
 
 
 def waiting_notes(session: str, name: str) -> list[str]:
-    """The commands that note at a session who waits for the person there, and show the list of all of them.
-
-    Args:
-        name: of letters, digits and `-`; empty: nobody waits there now.
+    """The commands that note at a session who waits for the person there, and show the list of all of them. `name`: of
+    letters, digits and `-`; empty: nobody waits there now.
     """
     note = (
         ("set-option", "-t", f"={session}:", _WAITS, name)

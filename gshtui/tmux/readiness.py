@@ -63,8 +63,7 @@ async def wait_ready(
         since: ignore everything before this marker. On the alternate screen, where a prompt may stay in place, the
             whole screen is searched once it has changed.
 
-    Raises:
-        TmuxError: refused, for a bad pattern; no_such_pane, if the pane does not exist at the start.
+    Raises `TmuxError`: refused, for a bad pattern; no_such_pane, if the pane does not exist at the start.
     """
     expression = _compiled(pattern)
     wait = _Wait(server, await markers.take_marker(server, pane), expression, since)

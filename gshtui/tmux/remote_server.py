@@ -203,9 +203,7 @@ class RemoteServer:
 
     async def signal_below(self, pane: str, leader: int, *, stop: bool) -> None:
         """Stop what a pane's first program (`leader`) has started, or let it go on; the program itself is left alone.
-
-        Raises:
-            TmuxError: no_such_pane, when the pane has another program now; unreachable, timeout.
+        Raises `TmuxError`: no_such_pane, when the pane has another program now; unreachable, timeout.
         """
         reply = await self._run(_SIGNAL, str(leader), pane, "STOP" if stop else "CONT")
         if reply.status == 65:

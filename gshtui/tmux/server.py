@@ -297,10 +297,8 @@ class TmuxServer:
         return list(reply.text())
 
     async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
-        """A pane and the styled lines of its screen, both of the same moment.
-
-        Raises:
-            TmuxError: no_such_pane, gone, timeout.
+        """A pane and the styled lines of its screen, both of the same moment. Raises `TmuxError`: no_such_pane, gone,
+        timeout.
         """
         check(pane)
         known = self.watcher.info(pane) or await self.pane(pane)
@@ -331,11 +329,8 @@ class TmuxServer:
     async def kill_pane(self, pane: str, *, grace: float = 3.0) -> None:
         """End a pane and every process that it started, also those that detached themselves.
 
-        Args:
-            grace: seconds between the hang-up and SIGKILL.
-
-        Raises:
-            TmuxError: no_such_pane; refused when a process could not be ended (it is named).
+        `grace`: seconds between the hang-up and SIGKILL. Raises `TmuxError`: no_such_pane; refused when a process could
+        not be ended (it is named).
         """
         info = await self.pane(pane)
         if self.link is not None:

@@ -78,11 +78,8 @@ class TmuxConnection:
     ) -> list[Reply]:
         """Run command lines; returns a reply for each.
 
-        Args:
-            once: never retry, since they may have run although no answer arrived. These are sent at once.
-
-        Raises:
-            TmuxError: gone, timeout, missing. A command that fails reports that in its own reply.
+        `once`: never retry, since they may have run although no answer arrived. These are sent at once.
+        Raises `TmuxError`: gone, timeout, missing. A command that fails reports that in its own reply.
         """
         began = time.perf_counter()
         if self.link is not None:
@@ -320,10 +317,8 @@ class TmuxConnection:
 
 
 def orphaned_clients(listed: Iterable[str]) -> list[psutil.Process]:
-    """Control clients whose hub is gone.
-
-    Args:
-        listed: lines of a client's pid and its session, whose name has the pid of the hub that started the client.
+    """Control clients whose hub is gone. `listed`: lines of a client's pid and its session, whose name has the pid of
+    the hub that started the client.
     """
     import psutil  # not needed for the first screen
 

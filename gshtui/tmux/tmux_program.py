@@ -54,10 +54,8 @@ def missing_on(host: str, program: str) -> TmuxError:
 
 
 def parsed(answer: str, host: str = "") -> tuple[int, int]:
-    """The version in what `tmux -V` says: `tmux 3.3a`, `tmux next-3.5`, `tmux master`. Raises `TmuxError`.
-
-    Args:
-        host: the other machine that said so; empty: this one.
+    """The version in what `tmux -V` says: `tmux 3.3a`, `tmux next-3.5`, `tmux master`. Raises `TmuxError`. `host`: the
+    other machine that said so; empty: this one.
     """
     if re.search(r"\b(?:master|openbsd)", answer):
         return _NEWEST

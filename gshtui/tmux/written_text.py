@@ -74,11 +74,7 @@ class WrittenText:
         return text if self._current else ""
 
     def captured(self, row: str, info: PaneInfo, asked: int) -> None:
-        """Take a capture: the row with the cursor.
-
-        Args:
-            asked: what `heard` was when it was asked for.
-        """
+        """Take a capture: the row with the cursor. `asked`: what `heard` was when it was asked for."""
         self._current = self.heard == asked
         if self._current and _ends_at_cursor(row, info, self._last):
             self._styled = True

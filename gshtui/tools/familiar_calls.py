@@ -116,10 +116,8 @@ def our_tool(name: str) -> str:
 
 
 def our_call(call: ToolCall, is_tool: Callable[[str], bool]) -> ToolCall:
-    """The call under our names; itself where it is none that is known here.
-
-    Args:
-        is_tool: whether the agent has a tool of this name; none that it has is taken for another.
+    """The call under our names; itself where it is none that is known here. `is_tool`: whether the agent has a tool of
+    this name; none that it has is taken for another.
     """
     if call.broken:
         return call

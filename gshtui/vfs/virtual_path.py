@@ -61,10 +61,8 @@ ROOT = VirtualPath()
 
 
 def virtual_path(text: str, mounts: Collection[str]) -> VirtualPath | None:
-    """The virtual path that an absolute path is; `None`: it is a real one.
-
-    Raises:
-        PathRefused: it begins with a mount, but is no path that can be used.
+    """The virtual path that an absolute path is; `None`: it is a real one. Raises `PathRefused`: it begins with a
+    mount, but is no path that can be used.
     """
     if not text.startswith("/"):
         return None
@@ -80,9 +78,7 @@ def virtual_path(text: str, mounts: Collection[str]) -> VirtualPath | None:
 
 def joined(folder: VirtualPath, text: str) -> VirtualPath:
     """A relative path from a virtual folder; `..` counts only at its beginning, and stays at the root.
-
-    Raises:
-        PathRefused: it is no path that can be used.
+    Raises `PathRefused`: it is no path that can be used.
     """
     if len(text) > _LONGEST:
         raise PathRefused(f"The path is longer than {_LONGEST:,} characters.")

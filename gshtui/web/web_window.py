@@ -122,9 +122,7 @@ class WebWindow:
 
     async def open_to(self, browser: Browser, size: tuple[int, int]) -> None:
         """Let this browser type; another one that did is let go. Starts the window where there is none.
-
-        Raises:
-            OSError: it cannot be started.
+        Raises `OSError`: it cannot be started.
         """
         async with self._lock:
             await cancel_and_wait(self._forgetting)

@@ -69,9 +69,7 @@ def option(name: str) -> str:
 
 def given_words(workflow: Workflow, words: Sequence[str]) -> dict[str, Value]:
     """The values in words: `--amend`, `--no-push`, `--level high`, `--level=high`, `level=high`.
-
-    Raises:
-        WorkflowError: a word is none of these.
+    Raises `WorkflowError`: a word is none of these.
     """
     options = {option(name): name for name in workflow.parameters}
     options |= {name: name for name in workflow.parameters}

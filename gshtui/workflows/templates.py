@@ -164,10 +164,8 @@ _MARK = "gsh_value_{}_of_workflow"
 
 
 def shell_script(template: Template, values: Mapping[str, object]) -> tuple[str, dict[str, str]]:
-    """The script, and the variables that it names where values were interpolated.
-
-    Raises:
-        TemplateError: it is not valid, or a value stands where a shell puts no variable in its place.
+    """The script, and the variables that it names where values were interpolated. Raises `TemplateError`: it is not
+    valid, or a value stands where a shell puts no variable in its place.
     """
     parsed = _parsed(template)
     pieces: list[str] = []

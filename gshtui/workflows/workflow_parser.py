@@ -147,10 +147,8 @@ class _Reader:
 
 
 def read_table(file: Path, name: str, table: object, line: int, source: WorkflowSource = "yours") -> Workflow:
-    """A workflow of a configuration in TOML, `[workflows.NAME]`; it is kept as YAML. Raises `WorkflowError`.
-
-    Args:
-        line: where the table begins, which every fault names.
+    """A workflow of a configuration in TOML, `[workflows.NAME]`; it is kept as YAML. Raises `WorkflowError`. `line`:
+    where the table begins, which every fault names.
     """
     try:
         text = yaml.dump({"workflows": {name: table}}, Dumper=_Plain, sort_keys=False, allow_unicode=True)
@@ -167,10 +165,8 @@ class _Plain(yaml.SafeDumper):
 
 
 def read_workflows(file: Path, raw: bytes, source: WorkflowSource = "yours", line: int = 0) -> dict[str, Workflow]:
-    """The workflows of a file, by name. Raises `WorkflowError`.
-
-    Args:
-        line: of every fault, where `raw` is not as it is in the file.
+    """The workflows of a file, by name. Raises `WorkflowError`. `line`: of every fault, where `raw` is not as it is in
+    the file.
     """
     reader = _Reader(file, line)
     if len(raw) > MOST_BYTES:

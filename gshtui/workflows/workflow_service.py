@@ -78,10 +78,8 @@ class WorkflowService:
     async def start(
         self, name: str, given: Mapping[str, Value] | Sequence[str], lend: LendTerminal | None = None
     ) -> tuple[WorkflowRun, asyncio.Task[RunEnd]]:
-        """Check a workflow and its values, and begin a run.
-
-        Raises:
-            WorkflowError: it cannot be begun; its `code` is the exit code.
+        """Check a workflow and its values, and begin a run. Raises `WorkflowError`: it cannot be begun; its `code` is
+        the exit code.
         """
         workflow = (await self.library()).get(name)
         words = given if isinstance(given, Mapping) else given_words(workflow, given)
@@ -112,12 +110,8 @@ class WorkflowService:
     ) -> tuple[WorkflowRun, asyncio.Task[RunEnd]]:
         """Go on with a run where it stopped; no finished step runs again.
 
-        Args:
-            again: a step that had begun when its process died may run again.
-
-        Raises:
-            WorkflowError: it is done, is still running, or has such a step (exit code 4) and `again` is false.
-            StoreError: there is no such run.
+        `again`: a step that had begun when its process died may run again. Raises `WorkflowError`: it is done, is still
+        running, or has such a step (exit code 4) and `again` is false; `StoreError`: there is no such run.
         """
         recorded = await self._table.find(word)
         row, steps = await self.find(row_id := recorded.id)

@@ -123,10 +123,8 @@ def capture_bytes(window: int, setting: int) -> int:
 
 
 def strategy_of(text: str) -> tuple[str, int]:
-    """(`summarise`, 0), (`last`, messages) or (`budget`, tokens).
-
-    Raises:
-        ValueError: it is not one of these; the text lists them.
+    """(`summarise`, 0), (`last`, messages) or (`budget`, tokens). Raises `ValueError`: it is not one of these; the text
+    lists them.
     """
     words = text.strip().lower().replace("_", " ").split()
     if words in (["summarise"], ["summarize"]):

@@ -53,9 +53,7 @@ def system_sections(
     name: str, cwd: Path, branch: str, today: date, skills: str = "", mode: str = "", system: str = ""
 ) -> tuple[str, ...]:
     """Return the system blocks in order: the stable one, then skills and mode if there are any, then the facts.
-
-    Args:
-        system: the platform, and on which machine that is; empty: this one's.
+    `system`: the platform, and on which machine that is; empty: this one's.
     """
     facts = [
         "Environment",

@@ -19,9 +19,7 @@ _SHOWN = 5
 
 def iteration(agent: str, iterations: Sequence[Iteration], name: str) -> FoundRequest:
     """Find the iteration with this number (from 1; -1: the last one sent) or id; `next` or nothing: the next request.
-
-    Raises:
-        UsageError: there is none.
+    Raises `UsageError`: there is none.
     """
     wanted = name.strip()
     if wanted in ("", "next"):
@@ -40,10 +38,8 @@ def iteration(agent: str, iterations: Sequence[Iteration], name: str) -> FoundRe
 
 
 def compared_requests(words: str) -> tuple[RequestName, RequestName]:
-    """Both sides of a comparison: `3 7`, `3` (with the next), `main helper`, `helper:4 main:last`.
-
-    Raises:
-        UsageError: these are not two requests.
+    """Both sides of a comparison: `3 7`, `3` (with the next), `main helper`, `helper:4 main:last`. Raises `UsageError`:
+    these are not two requests.
     """
     parts = words.replace("..", " ").replace(",", " ").split()
     if not 1 <= len(parts) <= 2:
@@ -78,10 +74,7 @@ def _is_id(word: str) -> bool:
 def block(view: ContextView, name: str) -> tuple[int, Block]:
     """Find the block with this number, id or id prefix, file or source, and its number.
 
-    A call and its result have the same source; the result is meant.
-
-    Raises:
-        UsageError: there is none, or several.
+    A call and its result have the same source; the result is meant. Raises `UsageError`: there is none, or several.
     """
     numbered = list(enumerate(view.blocks, 1))
     wanted = name.strip().removeprefix("#")
@@ -112,9 +105,7 @@ def _ends_with(block: Block, wanted: str) -> bool:
 
 def removed(receipts: Sequence[Receipt], name: str) -> str:
     """Find the id of a block that a cut removed or shortened, by id, file or source; empty if there is none.
-
-    Raises:
-        UsageError: there are several.
+    Raises `UsageError`: there are several.
     """
     items = [item for receipt in receipts if not receipt.undone for item in receipt.items if item.fate != "kept"]
     wanted = name.strip()
@@ -126,10 +117,8 @@ def removed(receipts: Sequence[Receipt], name: str) -> str:
 
 
 def cut(receipts: Sequence[Receipt], name: str) -> Receipt:
-    """Find the cut with this id or id prefix; without a name the newest that is not undone.
-
-    Raises:
-        UsageError: there is none, or several.
+    """Find the cut with this id or id prefix; without a name the newest that is not undone. Raises `UsageError`: there
+    is none, or several.
     """
     wanted = name.strip()
     if not wanted:

@@ -140,10 +140,8 @@ def last_messages(log: ConversationLog, plan: ContextPlan, count: int) -> CutSpa
 def words(log: ConversationLog, plan: ContextPlan, end: int, budget: int) -> dict[str, int]:
     """People's words before the entry `end` that are carried: block → bytes to keep of it, 0 for all.
 
-    The newest come first; the first that does not fit is shortened, and older ones are left to the summary.
-
-    Args:
-        budget: tokens for all of them.
+    The newest come first; the first that does not fit is shortened, and older ones are left to the summary. `budget`:
+    tokens for all of them.
     """
     left = budget * 4
     found: dict[str, int] = {}

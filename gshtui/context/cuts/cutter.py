@@ -75,11 +75,8 @@ class Cutter:
         return self._correction.expected(terms.key, tokens)
 
     async def cut(self, terms: RequestInputs, kind: CutKind, order: CutRequest) -> Receipt | None:
-        """Make a cut; returns `None` if an automatic one has nothing to do.
-
-        Raises:
-            ContextError: it is not possible; what is sent stays unchanged.
-            StoreError: it could not be written.
+        """Make a cut; returns `None` if an automatic one has nothing to do. Raises `ContextError`: it is not possible;
+        what is sent stays unchanged. Raises `StoreError`: it could not be written.
         """
         self.assemble(terms)
         match kind:

@@ -148,8 +148,7 @@ def suppose(view: ContextView, target: WhatIfTarget, without: Sequence[str] = ()
         target: the model to send it to; may be the current one.
         without: what is left out: a section, a tool or a pattern of tools (`git_*`), a file, or a block's id.
 
-    Raises:
-        ContextError: `unknown`: the request contains nothing of that name.
+    Raises `ContextError`: `unknown`: the request contains nothing of that name.
     """
     kept = list(view.blocks)
     for name in without:

@@ -119,10 +119,8 @@ def _block_of_call(messages: Sequence[Message], answer: str, call: str) -> str:
 async def found_receipt(
     context_store: ContextStore, load: Callable[[str], Awaitable[Sequence[Message]]], id: str
 ) -> Receipt | None:
-    """The receipt of a cut, or of a truncation (its id is its block's, or answer/call); `None`: there is none.
-
-    Args:
-        load: the log of a conversation.
+    """The receipt of a cut, or of a truncation (its id is its block's, or answer/call); `None`: there is none. `load`:
+    the log of a conversation.
     """
     answer = id.rpartition("/")[0].removesuffix("-results")
     session = await context_store.home(answer or id)

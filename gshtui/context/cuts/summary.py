@@ -171,10 +171,8 @@ class ModelSummary:
 
 
 async def request_summary(provider: Provider, request: Request, wish: SummaryRequest) -> ModelSummary:
-    """Return the model's summary of a request's conversation.
-
-    Raises:
-        NoSummary: the model fails, takes too long, or gives two unusable answers.
+    """Return the model's summary of a request's conversation. Raises `NoSummary`: the model fails, takes too long, or
+    gives two unusable answers.
     """
     asking = _Asking(provider, wish)
     try:
@@ -255,9 +253,7 @@ def _message(id: str, role: str, text: str) -> Message:
 
 def without_oldest(request: Request, tokens: int = 0) -> Request | None:
     """The request without its oldest calls and their results and, once those are gone, without its oldest messages.
-
-    Args:
-        tokens: how many to free; 0: a third of all messages.
+    `tokens`: how many to free; 0: a third of all messages.
 
     Returns:
         `None` when there is nothing left to drop: the last two messages stay.

@@ -43,10 +43,8 @@ class ConversationLog:
         self._calls: dict[int, dict[str, ToolCall]] = {}
 
     def update(self, messages: Sequence[Message], most: int | None = None) -> bool:
-        """Load the whole log; only new messages are processed. A different log starts over.
-
-        Args:
-            most: of the new messages that are processed now.
+        """Load the whole log; only new messages are processed. A different log starts over. `most`: of the new messages
+        that are processed now.
 
         Returns:
             Whether that was all.

@@ -47,10 +47,8 @@ def tasks_text(tasks: Iterable[Task]) -> str:
 def carried(
     log: ConversationLog, plan: ContextPlan, base: Base, before: int, outputs: Mapping[str, str]
 ) -> CarriedBlock:
-    """Return the message that replaces the first `before` entries of the log.
-
-    Args:
-        outputs: whole texts of shortened outputs, by their key in the store.
+    """Return the message that replaces the first `before` entries of the log. `outputs`: whole texts of shortened
+    outputs, by their key in the store.
     """
     parts: list[Part] = []
     blocks: list[Block] = []

@@ -56,11 +56,7 @@ _SHARE = 3
 
 
 def offered(tools: Sequence[ToolSpec], room: int) -> tuple[ToolSpec, ...]:
-    """Return the tools to offer, in their own order.
-
-    Args:
-        room: tokens that a request may have.
-    """
+    """Return the tools to offer, in their own order. `room`: tokens that a request may have."""
     sizes = {tool.name: text_tokens(tool_text(tool)) for tool in tools}
     left = room // _SHARE
     if sum(sizes.values()) <= left:

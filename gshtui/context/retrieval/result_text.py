@@ -29,10 +29,8 @@ def when(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
 
 
 def history_for_agents(found: Sequence[ShellRecord | ShellNote], printed: Mapping[int, str] = _NOTHING) -> str:
-    """`$ command (in folder) → exit N (time)`, a line each; notes as `note_line` has them.
-
-    Args:
-        printed: a line of the output of some commands, by their ids, which is shown below them.
+    """`$ command (in folder) → exit N (time)`, a line each; notes as `note_line` has them. `printed`: a line of the
+    output of some commands, by their ids, which is shown below them.
     """
     lines: list[str] = []
     for row in found:

@@ -190,13 +190,8 @@ def plan_text(plan: Plan) -> str:
 
 
 def read_plan(text: str, before: Iterable[Task] = ()) -> list[tuple[str, str, State]]:
-    """The steps (id, text, state) of edited lines; a line without a box is one to do.
-
-    Args:
-        before: the steps as they were: a line may begin with the id of one of them, or with any number.
-
-    Raises:
-        TaskError: a line has no text.
+    """The steps (id, text, state) of edited lines; a line without a box is one to do. `before`: the steps as they were:
+    a line may begin with the id of one of them, or with any number. Raises `TaskError`: a line has no text.
     """
     known = {task.id for task in before}
     steps: list[tuple[str, str, State]] = []

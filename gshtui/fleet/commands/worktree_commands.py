@@ -222,11 +222,7 @@ class _Finisher:
         return await plan_finish(tree, base=wanted.into, how=wanted.how, message=wanted.message, commit=wanted.commit)
 
     async def _found(self, invocation: Invocation, name: str) -> tuple[Worktree, list[AgentRow]]:
-        """The worktree that is meant, and the agents that work in it.
-
-        Raises:
-            CommandError: there is none.
-        """
+        """The worktree that is meant, and the agents that work in it. Raises `CommandError`: there is none."""
         if not name:
             raise CommandError("Which worktree is to be finished?", hint="Name an agent, a branch or its folder.")
         try:

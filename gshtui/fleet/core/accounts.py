@@ -42,9 +42,7 @@ class Accounts:
 
     def completed(self, request: SpawnRequest) -> SpawnRequest:
         """The request with the account of its group, and with the plain variables of both; its own ones win.
-
-        Raises:
-            FleetError: there is no such account or group.
+        Raises `FleetError`: there is no such account or group.
         """
         group = self._group(request.group) if request.group else GroupSettings()
         account = request.account or group.account
@@ -65,10 +63,8 @@ class Accounts:
         return msgspec.structs.replace(request, account=account, env=(*kept, *request.env))
 
     async def secrets(self, row: AgentRow) -> dict[str, str]:
-        """The secret variables of the agent's account, fetched now.
-
-        Raises:
-            FleetError: its account is not configured any more, or one of them cannot be fetched.
+        """The secret variables of the agent's account, fetched now. Raises `FleetError`: its account is not configured
+        any more, or one of them cannot be fetched.
         """
         if not row.account:
             return {}

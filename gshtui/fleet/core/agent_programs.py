@@ -118,10 +118,8 @@ class Programs:
         return found
 
     async def version(self, row: AgentRow, *, at_once: bool = False) -> dict[str, str]:
-        """The fields of the row about its program's version; empty where nothing tells that, or it has none.
-
-        Args:
-            at_once: only what takes no longer than to read a file.
+        """The fields of the row about its program's version; empty where nothing tells that, or it has none. `at_once`:
+        only what takes no longer than to read a file.
         """
         profile = await self.profile(row)
         if row.kind != "cli" or row.host or not profile.ai:
@@ -249,8 +247,7 @@ class Programs:
             limit: the widest, where an agent starts it, or it is a copy; empty: a person starts it.
             start: where none is asked for.
 
-        Raises:
-            FleetError: it has no mode like the one that is asked for, or cannot be held to the limit.
+        Raises `FleetError`: it has no mode like the one that is asked for, or cannot be held to the limit.
         """
         from gshtui.guard.modes import strictest
         from gshtui.programs.profiles import program_modes
@@ -468,10 +465,8 @@ class Programs:
         return True
 
     async def conversation(self, server: TmuxServer, row: AgentRow, others: Sequence[AgentRow]) -> str:
-        """The id of the conversation that the agent's running program is in; empty where that cannot be told.
-
-        Args:
-            others: the other agents, whose conversations are not this one's.
+        """The id of the conversation that the agent's running program is in; empty where that cannot be told. `others`:
+        the other agents, whose conversations are not this one's.
         """
         from gshtui.programs.transcripts import conversation_binding
 

@@ -198,11 +198,8 @@ class AgentRows:
                     raise
 
     async def wait(self, id: str, matches: Callable[[AgentRow], bool], timeout: float) -> AgentRow:
-        """Wait until the row matches; returns it.
-
-        Raises:
-            TimeoutError: it did not match within `timeout` seconds.
-            KeyError: it is not on the roster, or was removed from it.
+        """Wait until the row matches; returns it. Raises `TimeoutError`: it did not match within `timeout` seconds;
+        `KeyError`: it is not on the roster, or was removed from it.
         """
         async with time_limit(timeout):
             while not matches(row := self._rows[id]):
@@ -263,10 +260,8 @@ class FleetContext:
         return self.make_transport()
 
     async def row(self, wanted: str) -> AgentRow:
-        """The agent of this id (leading zeros may be missing) or name.
-
-        Raises:
-            FleetError: there is none (`unknown`), or the record cannot be read (`store`).
+        """The agent of this id (leading zeros may be missing) or name. Raises `FleetError`: there is none (`unknown`),
+        or the record cannot be read (`store`).
         """
         try:
             found = await self.store.agents.find(wanted)

@@ -178,9 +178,7 @@ class Launcher(Protocol):
 
     async def plan(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """What `restart` would make of its conversation, with nothing to run; the id is of one that would go on.
-
-        Raises:
-            FleetError: it could not be started.
+        Raises `FleetError`: it could not be started.
         """
         ...
 

@@ -76,11 +76,7 @@ class KeeperState(msgspec.Struct, frozen=True):
 
 
 def running_keeper(data: Path) -> KeeperState | None:
-    """The keeper of this record, if it runs or starts. Blocks for a moment.
-
-    Args:
-        data: folder of the record.
-    """
+    """The keeper of this record, if it runs or starts. Blocks for a moment. `data`: folder of the record."""
     for file in (_STATE, LOCK):  # the second is written by who starts it
         state = _last_state(data / file)
         if state is None or not is_alive(state.process):
@@ -169,11 +165,7 @@ class KeeperClaim:
         return ["--lock", str(self._descriptor)]
 
     def release(self, *, logged_out: bool = False) -> None:
-        """Let another process be it.
-
-        Args:
-            logged_out: a logout ends this one, which the next start says.
-        """
+        """Let another process be it. `logged_out`: a logout ends this one, which the next start says."""
         if self._descriptor is not None:
             with contextlib.suppress(OSError):
                 if self.is_in_place() and logged_out:
@@ -309,10 +301,8 @@ def is_current(running: KeeperState) -> bool:
 async def stop_keeper(data: Path, running: KeeperState | None = None) -> bool:
     """Stop the keeper, if it runs, and wait until it has ended. Returns whether it did.
 
-    One that does not end by itself is killed: what it accepted is in the record.
-
-    Args:
-        running: the one to stop, if it runs; by default whichever does.
+    One that does not end by itself is killed: what it accepted is in the record. `running`: the one to stop, if it
+    runs; by default whichever does.
     """
     running = running or await asyncio.to_thread(running_keeper, data)
     if running is None:

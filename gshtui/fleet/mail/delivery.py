@@ -127,9 +127,8 @@ class Delivery:
     async def out(self, id: str, timeout: float) -> Letter:
         """Deliver this message now, for a process that then exits; returns the message's new state.
 
-        Raises:
-            TimeoutError: it could not be delivered in time, or not until somebody frees the terminal; it stays queued.
-            StoreError: the record failed.
+        Raises `TimeoutError`: it could not be delivered in time, or not until somebody frees the terminal; it stays
+        queued. Raises `StoreError`: the record failed.
         """
         blocked = 0.0
         async with time_limit(timeout):

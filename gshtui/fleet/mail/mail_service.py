@@ -159,11 +159,8 @@ class MailService:
     async def deliver(self, letter: Letter, *, within: float = OUT_WITHIN) -> None:
         """By a visitor: deliver a posted message now, where no other process does, and notice its answer.
 
-        Args:
-            within: seconds for the agent to be ready.
-
-        Raises:
-            CommandError: it was not delivered; it stays queued, and nobody waits for its answer.
+        `within`: seconds for the agent to be ready. Raises `CommandError`: it was not delivered; it stays queued, and
+        nobody waits for its answer.
         """
         if not self.visiting:
             return

@@ -43,8 +43,7 @@ def check_limits(letter: Letter, sent: Sequence[Letter], waiting: int) -> None:
         sent: what its sender has sent within `WITHIN` seconds.
         waiting: messages that wait for its recipient.
 
-    Raises:
-        CommandError: one sentence, and what to do instead.
+    Raises `CommandError`: one sentence, and what to do instead.
     """
     if letter.depth > DEEPEST:
         raise CommandError(
@@ -131,13 +130,8 @@ class Addresses:
         """Starts an agent that the settings name; `None`: nothing here can. Raises `CommandError`."""
 
     async def find(self, wanted: str, sender: str, *, starts: bool = False) -> Address:
-        """The recipient of this id or name.
-
-        Args:
-            starts: one that the settings name is started if it does not run.
-
-        Raises:
-            CommandError: there is none, it has ended, or it could not be started.
+        """The recipient of this id or name. `starts`: one that the settings name is started if it does not run.
+        Raises `CommandError`: there is none, it has ended, or it could not be started.
         """
         name = wanted.strip()
         if name == PARENT:
@@ -247,8 +241,7 @@ class MailOutbox:
             sender: id of an agent, or `person`.
             defer: it waits until the agent is idle.
 
-        Raises:
-            CommandError: empty, over a limit, or the record failed.
+        Raises `CommandError`: empty, over a limit, or the record failed.
         """
         if not text.strip():
             raise CommandError("The message is empty.", hint="Add the text of the message.")
@@ -277,10 +270,8 @@ class MailOutbox:
     async def post_in_call(
         self, ask: CallAsk, message: CallMessage, to: Address, text: str, *, mode: GuardMode | Literal[""]
     ) -> Letter:
-        """Hand in what is put to a member of a call; a second time, it changes nothing. Raises `CommandError`.
-
-        Args:
-            mode: of the agent that said it; empty: a person did.
+        """Hand in what is put to a member of a call; a second time, it changes nothing. Raises `CommandError`. `mode`:
+        of the agent that said it; empty: a person did.
         """
         by_agent = message.role != "user"
         try:

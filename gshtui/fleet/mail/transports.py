@@ -213,10 +213,8 @@ class MailTransports:
         return not route.inbox and route.row is not None and (await self._programs.profile(route.row)).shell
 
     async def taken_up(self, letter: Letter, route: Route, since: float, within: float) -> bool:
-        """Whether the program's transcript has the message as a prompt, within so many seconds.
-
-        Args:
-            since: when it was typed, in epoch seconds.
+        """Whether the program's transcript has the message as a prompt, within so many seconds. `since`: when it was
+        typed, in epoch seconds.
         """
         row = route.row
         if row is None or route.inbox or row.profile not in READERS:

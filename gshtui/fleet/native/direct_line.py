@@ -124,13 +124,8 @@ class DirectLine:
 
 @contextlib.asynccontextmanager
 async def direct_line(data: Path, row: AgentRow, within: float = _WITHIN) -> AsyncGenerator[DirectLine]:
-    """A line to this agent, which listens to no window.
-
-    Args:
-        data: folder of the record.
-
-    Raises:
-        FleetError: a window of its folder is open, it does not run, or it does not find the line in time.
+    """A line to this agent, which listens to no window. `data`: folder of the record. Raises `FleetError`: a window of
+    its folder is open, it does not run, or it does not find the line in time.
     """
     try:
         spec = await asyncio.to_thread(read_spec, spec_path(data, row.id))

@@ -271,10 +271,8 @@ class Relay:
 
 
 async def open_relay(bus: Bus, gate: Gate, journal: Journal, cwd: Path, project: Path, *, answers: bool) -> Relay:
-    """A hub's relay, listening; the agents themselves journal the events that it carries.
-
-    Raises:
-        PlaceError: the socket is unavailable.
+    """A hub's relay, listening; the agents themselves journal the events that it carries. Raises `PlaceError`: the
+    socket is unavailable.
     """
     relay = Relay(bus, gate, journal.folder)
     await relay.start(cwd=cwd, project=project, answers=answers)

@@ -78,10 +78,8 @@ class RemoteAgent:
             self.connection.send(b"".join(line for _, line in lines))
 
     def checked(self, event: Event, others: set[str]) -> Event:
-        """The event as it may be published.
-
-        Raises:
-            BadLine: it is in another agent's name, or about another one's conversation.
+        """The event as it may be published. Raises `BadLine`: it is in another agent's name, or about another one's
+        conversation.
         """
         if isinstance(event, Noticed):
             return msgspec.structs.replace(event, about=self.agent)

@@ -120,8 +120,7 @@ def make_spec(
         data: folder of the record; the specs of the parent and of a fork's original are looked for below it.
         hub: socket of the hub that starts it.
 
-    Raises:
-        SpecError: it would be nested too deep.
+    Raises `SpecError`: it would be nested too deep.
     """
     parent, original = _parent(data, request.parent), _parent(data, request.fork)
     asked = _within_limits(request, persona, parent)
@@ -178,10 +177,8 @@ def write_spec(spec: Spec) -> Path:
 
 
 def read_spec(path: Path) -> Spec:
-    """The spec in this file. Blocks for a moment.
-
-    Raises:
-        SpecError: there is none, others can access it, or it is damaged.
+    """The spec in this file. Blocks for a moment. Raises `SpecError`: there is none, others can access it, or it is
+    damaged.
     """
     try:
         descriptor = private_files.open_existing(path)

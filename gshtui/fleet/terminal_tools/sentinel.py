@@ -47,9 +47,8 @@ def prompted(typed: str, shell: str) -> tuple[str, ...]:
 def found(lines: Sequence[str], token: str, prompted: Sequence[str] = ()) -> SentinelMatch | None:
     """The command's end and its output between the typed line and the sentinel; `None` while it has not ended.
 
-    Args:
-        prompted: see there. Where the terminal shows all lines before the shell reads the first, those prompts come
-            behind them, and are no output.
+    `prompted`: see there. Where the terminal shows all lines before the shell reads the first, those prompts come
+    behind them, and are no output.
     """
     expression = re.compile(pattern(token))
     for end in range(len(lines) - 1, -1, -1):

@@ -64,10 +64,8 @@ fi
 
 
 def zsh_environment(environ: dict[str, str]) -> dict[str, str]:
-    """Variables for a zsh with the key; none if the file cannot be written, so that it starts without.
-
-    Args:
-        environ: the shell's other variables.
+    """Variables for a zsh with the key; none if the file cannot be written, so that it starts without. `environ`: the
+    shell's other variables.
     """
     try:
         folder = paths.state_dir() / "zsh"
@@ -88,8 +86,7 @@ async def shared_shell_lock(what: str, doing: str, within: float) -> AsyncGenera
         doing: what for, told to others that wait.
         within: seconds to wait for it.
 
-    Raises:
-        CommandError: another agent's command runs there for longer.
+    Raises `CommandError`: another agent's command runs there for longer.
     """
     name = hashlib.sha256(what.encode()).hexdigest()[:12]
     # Only a failure to get the lock is handled here, not an error raised inside the block.
@@ -181,11 +178,8 @@ class SharedShell:
         return await asyncio.to_thread(front, info)
 
     async def at_prompt(self, pane: str, within: float) -> PaneInfo:
-        """The pane, once its shell waits at its prompt.
-
-        Raises:
-            CommandError: another program is in front for longer than `within` seconds, or the shell has ended.
-            TmuxError: the pane is gone.
+        """The pane, once its shell waits at its prompt. Raises `CommandError`: another program is in front for longer
+        than `within` seconds, or the shell has ended; `TmuxError`: the pane is gone.
         """
         until = asyncio.get_running_loop().time() + within
         while True:

@@ -151,10 +151,8 @@ def _checked(invocation: Invocation, command: str) -> str:
 async def _type(
     reach: TerminalTargets, writer: PaneWriter, info: PaneInfo, command: str, token: str, begun: asyncio.Event
 ) -> Marker:
-    """Type the line with what tells its end, and enter it; return the state before.
-
-    Args:
-        begun: set once the line is typed.
+    """Type the line with what tells its end, and enter it; return the state before. `begun`: set once the line is
+    typed.
     """
     line = sentinel.line(command, token, info.command.removeprefix("-"))
     return (await _write(reach, writer, info, line, told=lambda _: begun.set())).marker

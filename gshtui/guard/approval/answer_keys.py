@@ -58,9 +58,7 @@ _FILL_IN = Offer("1", VALUES, ("fill in the form", "fill in", "fill in", ""))
 
 def offers(request: ApprovalRequested, *, form: bool = False) -> tuple[Offer, ...]:
     """What can be answered: `session` only where the call would be known again, `always` only where there is a rule.
-
-    Args:
-        form: the question asks for values, and this face can show a form.
+    `form`: the question asks for values, and this face can show a form.
     """
     if form:
         return (_FILL_IN, *(offer for offer in ANSWERS if offer.choice in ("deny", "reason")))

@@ -60,10 +60,8 @@ class QuestionLine(NamedTuple):
 
 
 def question_title(request: ApprovalRequested, place: int = 1, count: int = 1, name: str = "") -> str:
-    """Who wants to do what, and which of how many questions this is.
-
-    Args:
-        name: what the agent is called, where it is known by a number.
+    """Who wants to do what, and which of how many questions this is. `name`: what the agent is called, where it is
+    known by a number.
     """
     of = f" · {place} of {count}" if count > 1 else ""
     who, wants, what = _wish(request, name)
@@ -112,10 +110,8 @@ def asked_words(tool: str, subject: str) -> str:
 
 
 def waiting_words(request: ApprovalRequested, name: str = "") -> str:
-    """What an agent waits for that asks this, as its status says it; the subject is not sanitised.
-
-    Args:
-        name: who it is, to be put in front.
+    """What an agent waits for that asks this, as its status says it; the subject is not sanitised. `name`: who it is,
+    to be put in front.
     """
     if request.tool in _SENTENCES:
         return f"{name} asks: {request.subject}" if name else request.subject

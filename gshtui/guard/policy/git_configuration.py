@@ -126,10 +126,7 @@ def _may_have_submodules(own: Path) -> bool:
 
 def _folders(git: Path) -> tuple[Path, Path]:
     """Where the files are of the repository whose `.git` this is, and those that it shares with others.
-
-    Raises:
-        OSError: something cannot be read.
-        _StrangeError: git did not make it so.
+    Raises `OSError`: something cannot be read; `_StrangeError`: git did not make it so.
     """
     own = git
     if not stat.S_ISDIR(git.stat().st_mode):

@@ -157,10 +157,8 @@ def _shipped() -> _Table:
 
 
 def read_table(text: str) -> dict[str, Program]:
-    """The programs of a table in TOML.
-
-    Raises:
-        ValueError: it is not well formed; `msgspec.ValidationError` and `tomllib.TOMLDecodeError` are such.
+    """The programs of a table in TOML. Raises `ValueError`: it is not well formed; `msgspec.ValidationError` and
+    `tomllib.TOMLDecodeError` are such.
     """
     table = msgspec.convert(tomllib.loads(text), learned(_Table))
     found: dict[str, Program] = {}

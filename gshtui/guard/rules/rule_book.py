@@ -297,11 +297,7 @@ class RuleFiles:
 
 
 def read_rules(file: Path, *, tighten: bool = False) -> RuleBook:
-    """The rules of a file; none if there is no file.
-
-    Args:
-        tighten: it is a project's, which may only ask and deny.
-    """
+    """The rules of a file; none if there is no file. `tighten`: it is a project's, which may only ask and deny."""
     try:
         raw = read_bytes(file)
     except OSError as error:

@@ -32,10 +32,8 @@ class CheckedDraft:
 
 
 def draft(tool: str, project: Path, pattern: str, scope: RuleScope | None, machine: str = "") -> str:
-    """The rule as TOML: it allows what the scope names, or exactly the pattern, for one tool in one project.
-
-    Args:
-        machine: the other machine that the project is on.
+    """The rule as TOML: it allows what the scope names, or exactly the pattern, for one tool in one project. `machine`:
+    the other machine that the project is on.
     """
     scope = scope or RuleScope(exactly=pattern)
     lines: list[tuple[str, str | list[str]]] = [("do", "allow"), ("tool", tool)]
@@ -54,10 +52,8 @@ def draft(tool: str, project: Path, pattern: str, scope: RuleScope | None, machi
 
 
 def check(text: str, request: ApprovalRequested) -> CheckedDraft:
-    """The one rule in the text, if it allows the call of this question.
-
-    Raises:
-        DraftError: it is no rule, more than one, or does not allow this call.
+    """The one rule in the text, if it allows the call of this question. Raises `DraftError`: it is no rule, more than
+    one, or does not allow this call.
     """
     book = parse_rules(_FILE, text)
     if book.mistakes:

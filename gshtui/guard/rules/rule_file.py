@@ -33,10 +33,8 @@ def own_file() -> Path:
 
 
 def add_rule(file: Path, text: str) -> GuardRule:
-    """Add one rule; one that is there already is not added twice.
-
-    Raises:
-        RuleFileError: the text is not one rule, the file has a mistake, or it cannot be written.
+    """Add one rule; one that is there already is not added twice. Raises `RuleFileError`: the text is not one rule, the
+    file has a mistake, or it cannot be written.
     """
     with _locked(file):
         before = _text(file)
@@ -58,10 +56,8 @@ def add_rule(file: Path, text: str) -> GuardRule:
 
 
 def remove_rule(file: Path, rule: GuardRule) -> None:
-    """Remove the rule with its lines; comments above it stay.
-
-    Raises:
-        RuleFileError: it is not there any more, or the file cannot be written.
+    """Remove the rule with its lines; comments above it stay. Raises `RuleFileError`: it is not there any more, or the
+    file cannot be written.
     """
     with _locked(file):
         text = _text(file)

@@ -44,10 +44,8 @@ def _plain(pattern: str) -> str:
 
 
 def holds(path: str, patterns: Sequence[str], project: Path, *, any_depth: bool = False) -> bool:
-    """Whether the path is a folder above one that a pattern names.
-
-    Args:
-        any_depth: a pattern that begins with a wildcard may be met in every folder.
+    """Whether the path is a folder above one that a pattern names. `any_depth`: a pattern that begins with a wildcard
+    may be met in every folder.
     """
     written = forms(path, project)
     for pattern in map(_plain, patterns):

@@ -112,10 +112,8 @@ class NestedFiles:
         self._lock = threading.Lock()
 
     def learn(self, since: int = 0) -> None:
-        """Learn what is there, before a command. Blocks: for long only the first time.
-
-        Args:
-            since: when the first of the commands began that still run; 0: there are none.
+        """Learn what is there, before a command. Blocks: for long only the first time. `since`: when the first of the
+        commands began that still run; 0: there are none.
         """
         with self._lock:
             if not self._folders:
@@ -198,10 +196,8 @@ class NestedFiles:
         return {_identity(path) for path in paths if path not in self._left}
 
     def kept(self) -> list[Path]:
-        """What was there at the last look, nearest first, and must stay as it is.
-
-        Raises:
-            OSError: it is too much to be kept.
+        """What was there at the last look, nearest first, and must stay as it is. Raises `OSError`: it is too much to
+        be kept.
         """
         with self._lock:
             if not self._folders:
@@ -240,10 +236,8 @@ class NestedFiles:
         return [Path(path) for path in same if _identity(path) in wanted]
 
     def left_since(self, began: int) -> list[Path]:
-        """What a command has left that must not stay. Blocks for a moment.
-
-        Args:
-            began: when it was started, in nanoseconds since the epoch.
+        """What a command has left that must not stay. Blocks for a moment. `began`: when it was started, in nanoseconds
+        since the epoch.
         """
         with self._lock:
             since = began - _SLACK

@@ -15,13 +15,7 @@ class NetworkCount:
     """Of one network namespace."""
 
     def __init__(self, process: int) -> None:
-        """
-        Args:
-            process: one that is in it.
-
-        Raises:
-            OSError: it has ended.
-        """
+        """`process`: one that is in it. Raises `OSError`: it has ended."""
         self._last = 0
         self._files: list[int] = []
         try:

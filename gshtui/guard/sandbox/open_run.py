@@ -210,9 +210,7 @@ class CutOffRun:
 
 def clean_cut_off_runs(state: Path) -> list[str]:
     """Take out what runs have left whose process is gone; returns a sentence each. Blocks: mostly for one look.
-
-    Args:
-        state: the folder with the notes, and with what is taken out.
+    `state`: the folder with the notes, and with what is taken out.
     """
     try:
         names = sorted(os.listdir(state / NOTES))  # noqa: PTH208 - mostly empty
@@ -223,10 +221,8 @@ def clean_cut_off_runs(state: Path) -> list[str]:
 
 
 def untold(state: Path, told: Sequence[str] = ()) -> list[str]:
-    """What was cleaned where no person looked on, for the next who does, and forget it. Blocks for a moment.
-
-    Args:
-        told: keep these instead, and return nothing.
+    """What was cleaned where no person looked on, for the next who does, and forget it. Blocks for a moment. `told`:
+    keep these instead, and return nothing.
     """
     file = state / NOTES / "untold"
     try:
@@ -352,8 +348,7 @@ def move_out(
         runs: a command that could exchange folders for links still runs: then what is not moved in one step stays,
             and this is told of each move before it is made.
 
-    Raises:
-        OSError: it could not be moved.
+    Raises `OSError`: it could not be moved.
     """
     if not found:
         return []

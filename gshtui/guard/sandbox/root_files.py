@@ -22,9 +22,7 @@ _MOST = 400
 
 def root_files(user: int) -> tuple[Path, ...]:
     """Files and folders that only root may read, where this user is root; of a folder, what is in it is not named.
-
-    Args:
-        user: an effective user id.
+    `user`: an effective user id.
     """
     return _files_of_root(int(time.monotonic() / _KEPT_FOR)) if user == 0 else ()
 

@@ -189,8 +189,7 @@ class ProjectSandbox:
             status: a descriptor to which bubblewrap writes what becomes of it, as JSON; not needed, if negative.
             begins: one to which it writes the id of the first process, and one that this process waits to be told on.
 
-        Raises:
-            OSError: too many descriptors are open.
+        Raises `OSError`: too many descriptors are open.
         """
         free = free_space(self.project)
         limits = f'{self.limits.shell_words(free[0] - floor_of(free)[0])}; exec "$@"'
@@ -272,9 +271,7 @@ class ProjectSandbox:
 
     def secrets(self) -> list[Path]:
         """Files and folders of the project that may hold keys or passwords, and are not read. Blocks for a moment.
-
-        Raises:
-            OSError: there are too many.
+        Raises `OSError`: there are too many.
         """
         found: dict[Path, None] = {}
         for nested in self.read:
@@ -354,9 +351,7 @@ class ProjectSandbox:
 
     def absent(self) -> ObeyedFiles:
         """What other programs would obey and could be put there. Close it by `take_out`. Blocks for a moment.
-
-        Raises:
-            OSError: it cannot be noted on disk.
+        Raises `OSError`: it cannot be noted on disk.
         """
         paths = self._obeyed()
         since = 0 if self.runs.is_alone else self.runs.earliest(time.time_ns())
@@ -397,13 +392,8 @@ class ProjectSandbox:
         return [to for _, to in moved], frozenset(path for _, path in found if path not in gone)
 
     def take_out(self, before: ObeyedFiles) -> list[Path]:
-        """Move what appeared of it out of the project; returns where each is now. Blocks for a moment.
-
-        Args:
-            before: how it was before the command.
-
-        Raises:
-            OSError: it could not be moved.
+        """Move what appeared of it out of the project; returns where each is now. Blocks for a moment. `before`: how it
+        was before the command. Raises `OSError`: it could not be moved.
         """
         done = False
         swept: list[Path] = []

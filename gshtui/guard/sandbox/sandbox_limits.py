@@ -33,9 +33,7 @@ class SandboxLimits:
 
         It counts no processes of root: those, and the memory of several together, are watched from outside. Before
         Linux 5.14 it counted all processes of a user, in every namespace, so there it is told nothing about them.
-
-        Args:
-            room: bytes that may be written to the disk altogether, which no file may be larger than.
+        `room`: bytes that may be written to the disk altogether, which no file may be larger than.
         """
         largest = self.file * _MEGABYTE if room is None else min(self.file * _MEGABYTE, max(room, _MEGABYTE))
         blocks, kilobytes = largest // 512, self.memory * 1024

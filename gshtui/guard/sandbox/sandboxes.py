@@ -47,9 +47,7 @@ class Sandboxes:
 
     def grant_host(self, session: str, host: str) -> None:
         """Let the commands of a conversation reach a host, as `[sandbox] hosts` would, until this process ends.
-
-        Raises:
-            ValueError: it is no host; the message says why.
+        Raises `ValueError`: it is no host; the message says why.
         """
         self._granted[session] = self._granted.get(session, HostRules()) | HostRules.parse([host])
 

@@ -75,10 +75,8 @@ class ServerProcess:
         return f"{how} ({'; '.join(told)})" if told else how
 
     async def close(self, within: float = _CLOSES_WITHIN) -> None:
-        """End it and everything that it started. May be called again.
-
-        Args:
-            within: seconds that it has to end by itself once its input is closed.
+        """End it and everything that it started. May be called again. `within`: seconds that it has to end by itself
+        once its input is closed.
         """
         process = self.process
         if process.stdin is not None:
@@ -106,9 +104,7 @@ async def start_server_process(
         sandbox: where it runs, or why there is none, as the end of a sentence.
         about: the server in a person's words.
 
-    Raises:
-        OSError: it cannot be started.
-        ValueError: an argument cannot be passed on.
+    Raises `OSError`: it cannot be started; `ValueError`: an argument cannot be passed on.
     """
     mark = new_id()
     own = {**environ, environment.MARK: mark}

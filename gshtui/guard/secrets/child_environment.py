@@ -102,10 +102,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 def named_variables(words: Iterable[str]) -> dict[str, str]:
-    """The variables in words such as `NAME=VALUE`.
-
-    Raises:
-        ValueError: a word is none, or would put a secret where it is kept and shown; the message says so without it.
+    """The variables in words such as `NAME=VALUE`. Raises `ValueError`: a word is none, or would put a secret where it
+    is kept and shown; the message says so without it.
     """
     found: dict[str, str] = {}
     for word in words:

@@ -113,9 +113,7 @@ async def _read(intake: ShellIntake, *, empty: bool) -> None:
 
 async def _ask_owner(path: Path) -> bool | None:
     """Whether the hub at this socket has stored all that was in the spool; `None` if it is one that does not do that.
-
-    Raises:
-        OSError: it cannot be asked.
+    Raises `OSError`: it cannot be asked.
     """
     reader, writer = await asyncio.open_unix_connection(str(path))
     try:

@@ -152,9 +152,7 @@ class UserCommandRunner:
 
     async def run(self, parsed: Parsed, invocation: Invocation) -> Outcome:
         """Run it, and keep that it ran. A person's command has an hour, unless the line says otherwise.
-
-        Raises:
-            CommandError: it cannot be run.
+        Raises `CommandError`: it cannot be run.
         """
         parameters = parsed.parameters
         given = parameters.model_dump()
@@ -311,8 +309,7 @@ class UserCommandHistory:
             session: the conversation.
             after: seconds since the epoch, `before` too; infinite ones as well.
 
-        Raises:
-            StoreError: the record cannot be read.
+        Raises `StoreError`: the record cannot be read.
         """
         found = await self._store.shells.find_all(
             HistoryQuery(shell=shell_of(session), after=_finite(after), before=_finite(before)), limit=limit

@@ -440,9 +440,8 @@ def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[str] = M
     Returns:
         The backup, if one was made.
 
-    Raises:
-        StoreError: the file comes from a newer version (`newer`).
-        sqlite3.Error: a step failed; it left nothing behind, and the earlier steps remain.
+    Raises `StoreError`: the file comes from a newer version (`newer`). sqlite3.Error: a step failed; it left nothing
+    behind, and the earlier steps remain.
     """
     version = version_of(connection)
     if version > len(steps):

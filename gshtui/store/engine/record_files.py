@@ -33,11 +33,8 @@ def with_companions(path: Path) -> tuple[Path, Path, Path]:
 
 def prepare_folder(path: Path) -> None:
     """Create the record's folder, for this user only. The default folder (`gsh/gsh.db`) is narrowed to 0700 if it
-    exists.
-
-    Raises:
-        StoreError: it is not a folder, or belongs to someone else (`unsafe`).
-        OSError: it cannot be created.
+    exists. Raises `StoreError`: it is not a folder, or belongs to someone else (`unsafe`); `OSError`: it cannot be
+    created.
     """
     folder = path.parent
     private_files.make_folder(folder)
@@ -53,11 +50,9 @@ def prepare_folder(path: Path) -> None:
 def check_files(path: Path) -> bool:
     """Whether the record exists; narrows it and its companions to 0600.
 
-    Works by name and never opens a file: closing one would drop the locks that this process holds on it through
-    SQLite. No one else can swap a name in a folder of ours that is 0700.
-
-    Raises:
-        StoreError: one of them is a link, a folder or another user's file (`unsafe`).
+    Works by name and never opens a file: closing one would drop the locks that this process holds on it through SQLite.
+    No one else can swap a name in a folder of ours that is 0700. Raises `StoreError`: one of them is a link, a folder
+    or another user's file (`unsafe`).
     """
     for file in (*with_companions(path), beside(path, ".lock")):
         try:

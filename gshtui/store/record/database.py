@@ -53,10 +53,8 @@ def identity_of(path: Path) -> tuple[int, int] | None:
 
 
 def open_file(path: Path, synchronous: Synchronous, opened: OpenedFile) -> sqlite3.Connection:
-    """Open, check, recover and migrate the record; without write access, open it for reading.
-
-    Raises:
-        StoreError: it cannot be opened at all; the text says why.
+    """Open, check, recover and migrate the record; without write access, open it for reading. Raises `StoreError`: it
+    cannot be opened at all; the text says why.
     """
     try:
         record_files.prepare_folder(path)
@@ -216,10 +214,8 @@ class Database(aiosqlite.Connection):
         return not self.opened.readonly
 
     async def run(self, work: Work[T]) -> T:
-        """Run `work` with the connection, on its thread, between two batches of the writer.
-
-        Raises:
-            StoreError: for any failure of SQLite; `closed` after the end.
+        """Run `work` with the connection, on its thread, between two batches of the writer. Raises `StoreError`: for
+        any failure of SQLite; `closed` after the end.
         """
         if self._is_closed() or not self._running:
             raise closed()
@@ -279,9 +275,7 @@ class Database(aiosqlite.Connection):
 
     def _open_connection(self) -> sqlite3.Connection:
         """The connection, asked for once: the loop takes it away at any moment while this thread works.
-
-        Raises:
-            StoreError: `closed`.
+        Raises `StoreError`: `closed`.
         """
         connection = self._connection
         if connection is None:

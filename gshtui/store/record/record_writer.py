@@ -64,9 +64,7 @@ class RecordWriter:
         """Run `work` in a transaction; return once it is committed.
 
         If the caller is cancelled meanwhile, the operation stays in the queue: it is committed or not, as a whole.
-
-        Raises:
-            StoreError: it could not be committed.
+        Raises `StoreError`: it could not be committed.
         """
         if self._closing:
             raise closed()

@@ -77,8 +77,7 @@ class Store:
             synchronous: how durable a commit is, see the module's docstring.
             retry_every: seconds between attempts to write what a full disk refused.
 
-        Raises:
-            StoreError: it cannot be opened, not even for reading.
+        Raises `StoreError`: it cannot be opened, not even for reading.
         """
         database = Database(path, synchronous, on_notice)
         await database.ready()

@@ -48,13 +48,11 @@ async def lines(
 ) -> AsyncIterator[str]:
     """The conversation in pieces that end with a newline, all texts as `redact` gives them.
 
-    As JSON lines: first `{"v": 1, "type": "session", …}`, then each `message` with its position in the log, each
-    answer that was cut off as `partial`, each full output as `output`, each picture of a call as `picture`, each
-    `overlay`, each `text` that was sent, and each `iteration`: its mark and its blocks, where `[2, 7]` stands for the
-    blocks 2 to 6 of the iteration `base`. As JSON: an array of these lines.
-
-    Raises:
-        StoreError: there is no such conversation, or it cannot be read.
+    As JSON lines: first `{"v": 1, "type": "session", …}`, then each `message` with its position in the log, each answer
+    that was cut off as `partial`, each full output as `output`, each picture of a call as `picture`, each `overlay`,
+    each `text` that was sent, and each `iteration`: its mark and its blocks, where `[2, 7]` stands for the blocks 2 to
+    6 of the iteration `base`. As JSON: an array of these lines. Raises `StoreError`: there is no such conversation, or
+    it cannot be read.
     """
     info = await store.sessions.find(session)
     if form == "html":

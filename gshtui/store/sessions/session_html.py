@@ -76,8 +76,7 @@ async def html_pieces(
         find_picture: gives pictures that calls drew.
         redact: takes secrets out of texts; pictures stay as they are.
 
-    Raises:
-        StoreError: it cannot be read.
+    Raises `StoreError`: it cannot be read.
     """
     clean = redact or str
     title = escape(visible(clean(info.title)) or "Conversation")

@@ -37,9 +37,7 @@ async def summarised(
         words: the most words of the summary.
         redact: takes secrets out of what the model is sent.
 
-    Raises:
-        ExpectedError: the model did not answer.
-        StoreError: the conversation cannot be read.
+    Raises `ExpectedError`: the model did not answer; `StoreError`: the conversation cannot be read.
     """
     summary, waiting, number = "", list[str](), 0
 

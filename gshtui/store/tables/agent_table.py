@@ -76,10 +76,8 @@ def _free_name(connection: sqlite3.Connection, wished: str, people: Collection[s
 def update_agent(
     connection: sqlite3.Connection, id: str, changes: dict[str, Any], people: Collection[str] = ()
 ) -> AgentRow:
-    """Set fields of a row and keep all others as they are on disk. `people`: as in `add_agent`.
-
-    Raises:
-        StoreError: there is no such agent (`unknown`), or a field has the wrong type (`invalid`).
+    """Set fields of a row and keep all others as they are on disk. `people`: as in `add_agent`. Raises `StoreError`:
+    there is no such agent (`unknown`), or a field has the wrong type (`invalid`).
     """
     if wrong := set(changes) - _FIELDS:
         raise StoreError("invalid", f"An agent's row has no field {', '.join(sorted(wrong))}.")
@@ -154,10 +152,8 @@ def revision(connection: sqlite3.Connection) -> int:
 
 
 def adopt(connection: sqlite3.Connection, home: str | None, over: Process | None = None) -> list[str]:
-    """Take over every agent of a folder (all, for `None`) that no living hub is responsible for.
-
-    Args:
-        over: a hub that gives way, whose agents are taken over too.
+    """Take over every agent of a folder (all, for `None`) that no living hub is responsible for. `over`: a hub that
+    gives way, whose agents are taken over too.
 
     Returns:
         The ids of those taken over by this call.
@@ -237,10 +233,8 @@ class AgentTable(Table):
         return await self._write(lambda connection: add_agent(connection, row, request, people))
 
     async def update(self, id: str, *, people: Collection[str] = (), **changes: Any) -> AgentRow:
-        """Change fields of an agent's row; return the whole row. Raises `StoreError` (`unknown`, `invalid`).
-
-        Args:
-            people: a new name is made unlike theirs.
+        """Change fields of an agent's row; return the whole row. Raises `StoreError` (`unknown`, `invalid`). `people`:
+        a new name is made unlike theirs.
         """
         return await self._write(lambda connection: update_agent(connection, id, changes, people))
 

@@ -57,9 +57,7 @@ def add_call(connection: sqlite3.Connection, call: CallInfo) -> CallInfo:
 
 def branch_call(connection: sqlite3.Connection, call: CallInfo, origin: str, upto: int) -> CallInfo:
     """Create a call with what was said, pinned and set in another one up to a message, its agents included.
-
-    Raises:
-        StoreError: the name is taken (`invalid`), or there is no such origin (`unknown`).
+    Raises `StoreError`: the name is taken (`invalid`), or there is no such origin (`unknown`).
     """
     source = get_call(connection, origin)
     mine = {one.member for one in call.members}
@@ -214,9 +212,7 @@ def current_call(connection: sqlite3.Connection, member: str) -> str:
 
 def add_message(connection: sqlite3.Connection, message: CallMessage) -> CallMessage:
     """Add a message with the next number; one of the same id that is there already is returned as it is.
-
-    Raises:
-        StoreError: there is no such call (`unknown`).
+    Raises `StoreError`: there is no such call (`unknown`).
     """
     found = connection.execute(f"SELECT {_COLUMNS} FROM call_messages WHERE message = ?", (message.id,)).fetchone()
     if found is not None:
@@ -313,11 +309,8 @@ def unsaid_answers(connection: sqlite3.Connection, since: float) -> list[Letter]
 def put_pin(connection: sqlite3.Connection, pin: Pin, change: Change | None = None) -> None:
     """Pin a document, replacing one of the same name.
 
-    Args:
-        change: makes its text of the present one (empty: none); `None`: it is the document's.
-
-    Raises:
-        StoreError: there is no such call (`unknown`), or it is too large (`invalid`).
+    `change`: makes its text of the present one (empty: none); `None`: it is the document's. Raises `StoreError`: there
+    is no such call (`unknown`), or it is too large (`invalid`).
     """
     call = get_call(connection, pin.call)
     if change is not None:
@@ -533,13 +526,8 @@ class CallTable(Table):
         return await self._read(lambda connection: unsaid_answers(connection, since))
 
     async def put_pin(self, pin: Pin, change: Change | None = None) -> None:
-        """Pin a document, replacing one of the same name.
-
-        Args:
-            change: makes its text of the present one (empty: none); `None`: it is the document's.
-
-        Raises:
-            StoreError: unknown, invalid.
+        """Pin a document, replacing one of the same name. `change`: makes its text of the present one (empty: none);
+        `None`: it is the document's. Raises `StoreError`: unknown, invalid.
         """
         await self._write(lambda connection: put_pin(connection, pin, change))
 

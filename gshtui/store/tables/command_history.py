@@ -315,10 +315,8 @@ PRINTED_ROWS = 20_000
 def find_printed(
     connection: sqlite3.Connection, wanted: HistoryQuery, limit: int, known: Collection[int] = ()
 ) -> list[tuple[ShellRecord, str]]:
-    """The newest `limit` matching rows whose kept output has all words of the query, and the best line of it.
-
-    Args:
-        known: ids of rows that are left out.
+    """The newest `limit` matching rows whose kept output has all words of the query, and the best line of it. `known`:
+    ids of rows that are left out.
     """
     words = [word.lower() for word in wanted.query.split()]
     _, where = _conditions(msgspec.structs.replace(wanted, query=""))

@@ -134,10 +134,8 @@ def base_of(number: int) -> int:
 
 
 def stored_blocks(blocks: Sequence[Block], known: tuple[Block, ...] = ()) -> tuple[Block, ...]:
-    """The blocks as stored: without their cache state, which changes by itself and is computed when read.
-
-    Args:
-        known: blocks as stored before; leading blocks that are identical are not examined again.
+    """The blocks as stored: without their cache state, which changes by itself and is computed when read. `known`:
+    blocks as stored before; leading blocks that are identical are not examined again.
     """
     grown = len(known) <= len(blocks) and tuple(blocks[: len(known)]) == known  # in one go: the usual case
     same = len(known) if grown else next(compress(count(), map(is_not, blocks, known)), min(len(blocks), len(known)))
@@ -427,10 +425,8 @@ class ContextTables(Table):
         """Keep a model request with its blocks and the texts of new blocks, all or nothing.
 
         Only differences from the agent's earlier requests take space. Blocks' `cache` is not kept: see
-        `context.prompt_cache`.
-
-        Args:
-            new_texts: those that the conversation has not kept yet; `None`: it may use texts that others have kept.
+        `context.prompt_cache`. `new_texts`: those that the conversation has not kept yet; `None`: it may use texts that
+        others have kept.
 
         Returns:
             Its number among the agent's in this conversation, from 1.

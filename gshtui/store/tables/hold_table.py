@@ -34,9 +34,8 @@ def acquire_hold(connection: sqlite3.Connection, session: str, place: str) -> st
     Returns:
         A token for giving it back.
 
-    Raises:
-        SessionHeld: a living process has it, possibly this one.
-        StoreError: there is no such conversation (`unknown`).
+    Raises `SessionHeld`: a living process has it, possibly this one; `StoreError`: there is no such conversation
+    (`unknown`).
     """
     if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
         raise missing(session)
@@ -87,10 +86,8 @@ class HoldTable(Table):
         self._held: set[str] = set()
 
     async def acquire(self, session: str, where: str) -> SessionHold:
-        """Take the conversation for writing; `where` says in a person's words where it is open.
-
-        Raises:
-            SessionHeld: a living process has it.
+        """Take the conversation for writing; `where` says in a person's words where it is open. Raises `SessionHeld`: a
+        living process has it.
         """
         token = await self._write(lambda connection: acquire_hold(connection, session, where))
         self._held.add(token)

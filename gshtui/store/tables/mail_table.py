@@ -85,13 +85,8 @@ def letters_of_calls(connection: sqlite3.Connection, since: float) -> list[Lette
 def change_letter(
     connection: sqlite3.Connection, id: str, changes: dict[str, Any], within: Sequence[str] = ()
 ) -> Letter:
-    """Set fields of a message.
-
-    Args:
-        within: only in one of these states, and only while no one is delivering it.
-
-    Raises:
-        StoreError: unknown; invalid, for an unknown field; busy, if it is in another state or being delivered.
+    """Set fields of a message. `within`: only in one of these states, and only while no one is delivering it.
+    Raises `StoreError`: unknown; invalid, for an unknown field; busy, if it is in another state or being delivered.
     """
     if wrong := set(changes) - _FIELDS:
         raise StoreError("invalid", f"A message has no field {', '.join(sorted(wrong))}.")

@@ -40,16 +40,13 @@ class MemoryNote(msgspec.Struct, frozen=True):
 def put_note(
     connection: sqlite3.Connection, name: NoteName, author: str, change: Callable[[str], str]
 ) -> tuple[MemoryNote, MemoryNote | None]:
-    """Write a note; an existing one keeps its place in the order.
-
-    Args:
-        change: makes the new value of the old one, which is empty if there was none.
+    """Write a note; an existing one keeps its place in the order. `change`: makes the new value of the old one, which
+    is empty if there was none.
 
     Returns:
         The note as it is now, and as it was before.
 
-    Raises:
-        StoreError: `invalid`: a name that cannot be used, or too much text.
+    Raises `StoreError`: `invalid`: a name that cannot be used, or too much text.
     """
     checked = name.checked()
     before = get_note(connection, checked)

@@ -40,8 +40,7 @@ def append_message(connection: sqlite3.Connection, session: str, message: Messag
     Returns:
         Its position in the log.
 
-    Raises:
-        StoreError: there is no such conversation (`unknown`).
+    Raises `StoreError`: there is no such conversation (`unknown`).
     """
     if known := position_of(connection, session, message.id):
         return known

@@ -23,9 +23,7 @@ WAITS = "EXISTS (SELECT 1 FROM queued_prompts WHERE session = sessions.id)"
 
 def put_prompt(connection: sqlite3.Connection, session: str, prompt: InboxPrompt) -> None:
     """Keep a waiting prompt, or its new text or conversation in the same place; one that was sent does not wait.
-
-    Raises:
-        StoreError: there is no such conversation (`unknown`).
+    Raises `StoreError`: there is no such conversation (`unknown`).
     """
     if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
         raise missing(session)

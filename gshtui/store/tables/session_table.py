@@ -126,8 +126,7 @@ def fork_session(
         upto: the position of the last message that it takes over; `None`: all that there are now.
         rewound: it is made by a rewind.
 
-    Raises:
-        StoreError: there is no such conversation (`unknown`).
+    Raises `StoreError`: there is no such conversation (`unknown`).
     """
     old = find_session(connection, session)
     new = create_session(
@@ -201,10 +200,8 @@ def _hand_down(connection: sqlite3.Connection, session: str) -> None:
 
 
 def find_session(connection: sqlite3.Connection, name: str) -> SessionInfo:
-    """Find the conversation by id, or by a unique beginning or end of its id.
-
-    Raises:
-        StoreError: there is none (`unknown`), or there are several (`ambiguous`).
+    """Find the conversation by id, or by a unique beginning or end of its id. Raises `StoreError`: there is none
+    (`unknown`), or there are several (`ambiguous`).
     """
     name = clean_text(name).strip()
     for condition, value in (
@@ -298,9 +295,7 @@ def update_session(connection: sqlite3.Connection, session: str, changes: dict[s
 
 def delete_session(connection: sqlite3.Connection, session: str) -> None:
     """Delete a conversation: messages, what was sent, outputs and texts that no other one uses, journal.
-
-    Raises:
-        StoreError: there is none (`unknown`), or it is open for writing somewhere (`held`).
+    Raises `StoreError`: there is none (`unknown`), or it is open for writing somewhere (`held`).
     """
     from gshtui.store.tables import (
         output_table,  # late import: most uses of conversations remove none
@@ -411,8 +406,7 @@ class SessionTable(Table):
             cwd: the folder in whose list a small number is looked up, and whose most recently used one is `latest`;
                 empty: both are parts of ids.
 
-        Raises:
-            StoreError: `unknown` or `ambiguous`.
+        Raises `StoreError`: `unknown` or `ambiguous`.
         """
         if cwd and name.isdecimal() and len(name) <= _DIGITS and int(name):
             return await self._read(lambda connection: numbered_session(connection, cwd, int(name)))

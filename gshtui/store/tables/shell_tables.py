@@ -26,10 +26,8 @@ _SHELLS_KEPT = 1_000
 
 
 def add_note(connection: sqlite3.Connection, note: ShellNote, seq: int = 0) -> ShellNote | None:
-    """Keep a note; return it with its id, or `None` if this line of its shell was kept before.
-
-    Args:
-        seq: the line's number in its shell's life; 0: it does not come from a shell.
+    """Keep a note; return it with its id, or `None` if this line of its shell was kept before. `seq`: the line's number
+    in its shell's life; 0: it does not come from a shell.
     """
     row = connection.execute(
         "INSERT INTO shell_notes (kind, text, at, shell, cwd, seq) VALUES (?, ?, ?, ?, ?, ?)"

@@ -63,9 +63,7 @@ async def file_lock(
         every: seconds between attempts.
         keep: leave the file for the next owner; otherwise remove it with the lock.
 
-    Raises:
-        LockHeld: another process has it for longer.
-        OSError: the file cannot be opened or locked.
+    Raises `LockHeld`: another process has it for longer; `OSError`: the file cannot be opened or locked.
     """
     import asyncio  # the settings and the command line use the other two functions, and start faster without it
 

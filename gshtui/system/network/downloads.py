@@ -15,10 +15,8 @@ class DownloadError(ExpectedError):
 
 
 async def download(address: str, *, largest: int, within: float, shown: str) -> bytes:
-    """The bytes at this address. Raises `DownloadError`.
-
-    Args:
-        shown: the address for people, without what could harm a terminal.
+    """The bytes at this address. Raises `DownloadError`. `shown`: the address for people, without what could harm a
+    terminal.
     """
     import httpx2  # nothing is fetched unasked
 

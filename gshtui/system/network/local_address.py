@@ -31,10 +31,8 @@ class LocalAddress:
         return frozenset({self.authority, f"localhost:{self.port}"})
 
     def is_ours(self, headers: Mapping[str, str], *, needs_origin: bool = False) -> bool:
-        """Whether a request names this server, and comes from no page of another one.
-
-        Args:
-            needs_origin: it must say where it comes from, as browsers do for a websocket.
+        """Whether a request names this server, and comes from no page of another one. `needs_origin`: it must say where
+        it comes from, as browsers do for a websocket.
         """
         host = headers.get("Host", "")
         if host not in self.hosts:

@@ -46,11 +46,7 @@ def sees_the_same(peer: Peer) -> bool:
 
 
 def peer_of(connected: socket.socket) -> Peer:
-    """Who connected, or who listens.
-
-    Raises:
-        OSError: the system does not tell; the connection must not be used.
-    """
+    """Who connected, or who listens. Raises `OSError`: the system does not tell; the connection must not be used."""
     if sys.platform.startswith("linux"):
         size = struct.calcsize("3i")
         pid, uid, _ = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))

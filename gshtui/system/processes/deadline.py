@@ -23,10 +23,8 @@ class DeadlinePassed(Exception):
 
 @contextmanager
 def deadline(seconds: float) -> Generator[None]:
-    """End the block with `DeadlinePassed` after so many seconds of the process's own time.
-
-    Raises:
-        RuntimeError: not in the main thread.
+    """End the block with `DeadlinePassed` after so many seconds of the process's own time. Raises `RuntimeError`: not
+    in the main thread.
     """
     if threading.current_thread() is not threading.main_thread():
         raise RuntimeError("only the main thread can be interrupted")

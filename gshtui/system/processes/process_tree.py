@@ -45,10 +45,8 @@ def above(pid: int) -> list[Identity]:
 def is_of_agent(pid: int, itself: str = "") -> bool:
     """Whether a process is an agent's, or a command's of one, or below this process; true where that cannot be told.
 
-    A process that has left its parents and its variables behind is not recognised.
-
-    Args:
-        itself: an agent in whose own terminal the process may be.
+    A process that has left its parents and its variables behind is not recognised. `itself`: an agent in whose own
+    terminal the process may be.
     """
     import psutil
 

@@ -45,12 +45,8 @@ async def start_child(
 ) -> asyncio.subprocess.Process:
     """Start a program as `asyncio.create_subprocess_exec` does; cancelled, it ends what it has started, and soon.
 
-    Args:
-        limit: bytes that a reader of its pipes keeps.
-
-    Raises:
-        ProgramMissing: there is no such program; it is an `OSError`, as all others are that keep it from starting.
-        ValueError: an argument cannot be passed on.
+    `limit`: bytes that a reader of its pipes keeps. Raises `ProgramMissing`: there is no such program; it is an
+    `OSError`, as all others are that keep it from starting. Raises `ValueError`: an argument cannot be passed on.
     """
     _await_ends_without_threads()
     start = asyncio.create_subprocess_exec(
@@ -93,9 +89,7 @@ async def finish_start(start: Awaitable[T], end: Callable[[T], Awaitable[None]])
     """Await the start of a process. Cancelled, let the start finish, end what it started, and pass the cancellation on.
 
     CPython 3.11 itself then waits until nobody holds the process's pipes any more; what it left running may for ever.
-
-    Args:
-        end: ends what was started; has a deadline of its own.
+    `end`: ends what was started; has a deadline of its own.
     """
     starting = asyncio.ensure_future(start)
     try:
@@ -113,10 +107,8 @@ async def _undo(starting: asyncio.Future[T], end: Callable[[T], Awaitable[None]]
 async def kill_child(process: asyncio.subprocess.Process, within: float = _WITHIN) -> None:
     """Kill the child, unless it has ended, and wait until it and its pipes are gone.
 
-    Nothing else may be reading its pipes.
-
-    Args:
-        within: seconds to wait. A child left behind after that is dead; another process holds its pipes.
+    Nothing else may be reading its pipes. `within`: seconds to wait. A child left behind after that is dead; another
+    process holds its pipes.
     """
     with contextlib.suppress(ProcessLookupError):
         process.kill()
@@ -186,10 +178,8 @@ def _last_pid() -> int:
 
 
 def _candidates(leader: int | None, call: str, *, is_young: bool) -> Iterator[psutil.Process]:
-    """Every process that may belong to the call: where `/proc` tells at once, those that do; else all.
-
-    Args:
-        is_young: its pids are between its shell's and the one that was given last, where that is greater.
+    """Every process that may belong to the call: where `/proc` tells at once, those that do; else all. `is_young`: its
+    pids are between its shell's and the one that was given last, where that is greater.
     """
     import psutil  # not needed for the first screen
 

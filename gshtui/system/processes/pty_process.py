@@ -52,10 +52,8 @@ class PtyProcess:
         env: Mapping[str, str],
         size: tuple[int, int],
     ) -> PtyProcess:
-        """Start a program, named by its absolute path, on a terminal of this many columns and rows.
-
-        Raises:
-            OSError: it cannot be started.
+        """Start a program, named by its absolute path, on a terminal of this many columns and rows. Raises `OSError`:
+        it cannot be started.
         """
         ours, theirs = os.openpty()
         try:

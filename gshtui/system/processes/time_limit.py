@@ -13,10 +13,8 @@ from contextlib import asynccontextmanager
 
 @asynccontextmanager
 async def time_limit(seconds: float | None) -> AsyncGenerator[asyncio.Timeout]:
-    """A block that ends with `TimeoutError` after so many seconds; `None`: it has no limit.
-
-    Raises:
-        TimeoutError: the block was not done in time.
+    """A block that ends with `TimeoutError` after so many seconds; `None`: it has no limit. Raises `TimeoutError`: the
+    block was not done in time.
     """
     task = asyncio.current_task()
     assert task is not None

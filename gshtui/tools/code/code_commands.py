@@ -223,11 +223,7 @@ def _bound(given: CodeParameters) -> Parameters:
 
 
 def commands(paths: FilePaths, servers: Callable[[], LanguageServers]) -> list[AnyCommand]:
-    """The family.
-
-    Args:
-        servers: those of the hub, made when they are first needed.
-    """
+    """The family. `servers`: those of the hub, made when they are first needed."""
     handlers = _CodeHandlers(paths, servers)
 
     def guarded(run: Callable[[Invocation, Any], Any]) -> Any:

@@ -104,8 +104,7 @@ class PythonTool:
             seconds: its time limit; 0: the settings'.
             restart: begin with a new interpreter.
 
-        Raises:
-            CommandError: it was not run.
+        Raises `CommandError`: it was not run.
         """
         owner = owner_of(invocation)
         if len(code) > _LONGEST:

@@ -29,9 +29,7 @@ def parent_of(real: Path, *, create: bool = False) -> Generator[int]:
         real: an absolute path that contained no links when it was resolved.
         create: create missing folders.
 
-    Raises:
-        CommandError: a folder on the way is now a link or a file.
-        OSError: any other system error.
+    Raises `CommandError`: a folder on the way is now a link or a file; `OSError`: any other system error.
     """
     here = os.open("/", _STEP)
     try:
@@ -63,11 +61,8 @@ def _step(name: str, here: int, *, create: bool) -> int:
 
 
 def open_regular(real: Path) -> int:
-    """Open an ordinary file for reading and return its descriptor.
-
-    Raises:
-        CommandError: it is now a link, or not an ordinary file (a device would never end, a pipe never begin).
-        OSError: any other system error.
+    """Open an ordinary file for reading and return its descriptor. Raises `CommandError`: it is now a link, or not an
+    ordinary file (a device would never end, a pipe never begin); `OSError`: any other system error.
     """
     with parent_of(real) as folder:
         try:
@@ -86,10 +81,8 @@ def open_regular(real: Path) -> int:
 
 
 def read_whole(real: Path, limit: int) -> tuple[bytes, os.stat_result]:
-    """Return the file's content and state.
-
-    Raises:
-        CommandError: see `open_regular`; or the file is larger than `limit` bytes.
+    """Return the file's content and state. Raises `CommandError`: see `open_regular`; or the file is larger than
+    `limit` bytes.
     """
     with open_reader(open_regular(real)) as file:
         state = os.fstat(file.fileno())
@@ -103,11 +96,8 @@ def read_whole(real: Path, limit: int) -> tuple[bytes, os.stat_result]:
 def replace(real: Path, content: bytes) -> os.stat_result:
     """Replace the file's content atomically: readers see the old or the new content, never a mix.
 
-    Creates missing folders and keeps an existing file's mode.
-
-    Raises:
-        CommandError: a link was put in the way, or it is not an ordinary file.
-        OSError: any other system error (read-only, full, not permitted).
+    Creates missing folders and keeps an existing file's mode. Raises `CommandError`: a link was put in the way, or it
+    is not an ordinary file; `OSError`: any other system error (read-only, full, not permitted).
     """
     with parent_of(real, create=True) as folder:
         before = _state_before(real, folder)
@@ -140,9 +130,8 @@ def append_lines(real: Path, content: bytes) -> bool:
     Returns:
         Whether the file is new.
 
-    Raises:
-        CommandError: a link was put in the way, it is not an ordinary file, or it has another name.
-        OSError: any other system error.
+    Raises `CommandError`: a link was put in the way, it is not an ordinary file, or it has another name; `OSError`: any
+    other system error.
     """
     with parent_of(real, create=True) as folder:
         before = _state_before(real, folder)

@@ -59,10 +59,8 @@ class FilePaths:
         self._folders: OrderedDict[tuple[str, str], VirtualPath] = OrderedDict()
 
     def resolve(self, invocation: Invocation, asked: str) -> VirtualPath | RealPath:
-        """What a path means for this caller.
-
-        Raises:
-            CommandError: it is no path that can be used, or none that this agent may reach.
+        """What a path means for this caller. Raises `CommandError`: it is no path that can be used, or none that this
+        agent may reach.
         """
         found = self._resolved(invocation, asked)
         if self._allowed and invocation.caller.is_agent:

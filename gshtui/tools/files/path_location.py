@@ -51,11 +51,8 @@ class Location:
 
 
 def locate(invocation: Invocation, asked: str) -> Location:
-    """Resolve a path for this run.
-
-    Raises:
-        CommandError: the path is empty, too long or contains a NUL; its links form a loop, or lead out of the folder
-            that it must be in.
+    """Resolve a path for this run. Raises `CommandError`: the path is empty, too long or contains a NUL; its links form
+    a loop, or lead out of the folder that it must be in.
     """
     if not asked.strip():
         raise CommandError("The path is empty.", hint="Name a file or folder.")
@@ -97,10 +94,8 @@ def _named(real: Path, project: Path) -> str:
 
 
 def confirm_unchanged(workspace: Workspace, invocation: Invocation, place: Location) -> None:
-    """Refuse if the path leads somewhere else than the person saw when they approved.
-
-    Raises:
-        CommandError: a link was put in its way since.
+    """Refuse if the path leads somewhere else than the person saw when they approved. Raises `CommandError`: a link was
+    put in its way since.
     """
     told = workspace.approved_path(invocation, place.asked)
     if told and told != str(place.real):

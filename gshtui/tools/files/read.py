@@ -54,8 +54,7 @@ def excerpt(file: BinaryIO, kind: FileType, start: int, end: int, most: int, lim
         start: counts from 1; negative counts from the end.
         end: inclusive; 0: no end.
 
-    Raises:
-        CommandError: a file of wide characters is too large.
+    Raises `CommandError`: a file of wide characters is too large.
     """
     size = os.fstat(file.fileno()).st_size
     if kind.encoding.startswith(("utf-16", "utf-32")):

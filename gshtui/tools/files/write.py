@@ -59,10 +59,8 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: WritePar
 
 
 def writable(invocation: Invocation, asked: str) -> Location:
-    """Return the location to write to.
-
-    Raises:
-        CommandError: it is a folder, off limits for tools, or a link leads out of the project.
+    """Return the location to write to. Raises `CommandError`: it is a folder, off limits for tools, or a link leads out
+    of the project.
     """
     place = path_location.locate(invocation, asked)
     if why := sensitive_paths.guarded(place.real) or sensitive_paths.guarded(place.path):
@@ -103,9 +101,7 @@ def writing(place: Location, tool: str, change: str, *arguments: str) -> Assessm
 
 def keep_secrets(invocation: Invocation, place: Location, before: str, after: str) -> None:
     """Refuse an agent's change that would put what it was shown in place of a secret where the secret is.
-
-    Raises:
-        CommandError: it would.
+    Raises `CommandError`: it would.
     """
     if invocation.caller.is_agent and HIDDEN in after and HIDDEN not in before:
         raise CommandError(
@@ -116,9 +112,7 @@ def keep_secrets(invocation: Invocation, place: Location, before: str, after: st
 
 def unchanged_since(workspace: Workspace, invocation: Invocation, place: Location, now: Fingerprint) -> None:
     """Refuse if the file changed since the caller last saw it; do nothing if the caller never read it.
-
-    Raises:
-        CommandError: it changed.
+    Raises `CommandError`: it changed.
     """
     known = workspace.last_read(invocation, place.real)
     if known is not None and not known.same_content(now):

@@ -63,8 +63,7 @@ async def git(
         index: an index to use instead of the working tree's own.
         env: further variables.
 
-    Raises:
-        CommandError: git is not installed, or did not end within `timeout` seconds.
+    Raises `CommandError`: git is not installed, or did not end within `timeout` seconds.
     """
     programs = await _no_programs(folder, timeout, elsewhere=arguments[:2] == ("worktree", "add"))
     more = {**programs, **(env or {})} | ({} if index is None else {"GIT_INDEX_FILE": str(index)})
@@ -94,9 +93,7 @@ async def _no_programs(folder: Path, timeout: float, *, elsewhere: bool) -> dict
     """Variables that disable the filters, merge drivers and hooks that the configuration names (hooks since git 2.54).
 
     Not as options of git, in which a name with `=` would stand for another setting. A person's own filters stay.
-
-    Args:
-        elsewhere: git will work in another working tree than this, in which other conditions may hold.
+    `elsewhere`: git will work in another working tree than this, in which other conditions may hold.
     """
     question = ("config", "--includes", "--show-scope", "--name-only", "-z", "--get-regexp", _PROGRAMS)
     answer = await _git(folder, (*_SAFE, *question), timeout, _numbered({_KNOWN: "true"}))

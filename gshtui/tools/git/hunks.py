@@ -112,8 +112,7 @@ async def find_hunk(tree: Worktree, path: str, number: int, mark: str = "", limi
         path: of the file, from the top of the worktree, as it is or as it is shown.
         mark: of the text that was seen; empty: any text.
 
-    Raises:
-        CommandError: there is no such change, or it is another one by now.
+    Raises `CommandError`: there is no such change, or it is another one by now.
     """
     changes = await changes_of(tree, limit=limit)
     file = _file(changes, path)
@@ -142,9 +141,7 @@ def _file(changes: WorktreeChanges, path: str) -> FilePatch:
 
 async def stage_hunk(tree: Worktree, hunk: Hunk, limit: float = LIMIT) -> ChangedHunk:
     """Put a hunk into the index, and nothing else: a file that is new, gone or renamed as a whole.
-
-    Raises:
-        CommandError: it is there already, or git refuses.
+    Raises `CommandError`: it is there already, or git refuses.
     """
     folder, file = Path(tree.path), hunk.file
     pathspec = f":(top,literal){file.path}"
@@ -175,9 +172,7 @@ def _within(part: Hunk, hunk: Hunk) -> bool:
 
 async def discard_hunk(tree: Worktree, hunk: Hunk, limit: float = LIMIT) -> ChangedHunk:
     """Give the lines of the file the text that they have in the base. What is staged stays staged.
-
-    Raises:
-        CommandError: the file has changed meanwhile, or git refuses; nothing was changed.
+    Raises `CommandError`: the file has changed meanwhile, or git refuses; nothing was changed.
     """
     folder, file = Path(tree.path), hunk.file
     if hunk.whole:
@@ -217,9 +212,7 @@ def _named_before(file: FilePatch) -> str:
 
 async def rewrite_hunk(tree: Worktree, hunk: Hunk, text: str, limit: float = LIMIT) -> ChangedHunk:
     """Write other lines in place of those that the file has there now, with the ends of lines that it uses.
-
-    Raises:
-        CommandError: it is no regular file, its text cannot be shown as it is, or it has changed meanwhile.
+    Raises `CommandError`: it is no regular file, its text cannot be shown as it is, or it has changed meanwhile.
     """
     folder, file = Path(tree.path), hunk.file
     must_be_editable(hunk)

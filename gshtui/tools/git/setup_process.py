@@ -61,8 +61,7 @@ async def run_process(
         within: seconds until it is ended.
         sandboxes: gives the sandbox; where none works, it runs without.
 
-    Raises:
-        OSError: it cannot be started.
+    Raises `OSError`: it cannot be started.
     """
     if sandboxes is None:
         return await _ended(argv, folder, command_environment(caller_environ()), within)

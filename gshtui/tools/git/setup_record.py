@@ -35,11 +35,7 @@ class SetupRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write(folder: Path, worktree: Path, record: SetupRecord) -> None:
-    """Keep it, in place of an earlier one of this worktree. Raises `OSError`.
-
-    Args:
-        folder: where outputs and records are.
-    """
+    """Keep it in place of the worktree's earlier one. Raises `OSError`. `folder`: where outputs and records are."""
     private_files.make_folder(folder)
     private_files.write_whole(_file(folder, worktree), msgspec.json.encode(record))
 

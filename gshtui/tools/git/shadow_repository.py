@@ -119,11 +119,8 @@ class ShadowRepository:
     async def record_files(self, heard: Callable[[int, int], None] = lambda done, total: None) -> str:
         """The tree of the files as they are now. Many new ones are taken in by parts, which stay if this is cancelled.
 
-        Args:
-            heard: called with how many of how many new files are there by then.
-
-        Raises:
-            ShadowError: git is missing, too much is new, or the folder cannot be read.
+        `heard`: called with how many of how many new files are there by then. Raises `ShadowError`: git is missing, too
+        much is new, or the folder cannot be read.
         """
         async with self._turn():
             gone, there, staged = await self._look()
@@ -257,11 +254,8 @@ class ShadowRepository:
     async def restore(self, tree: str, now: str, changes: Sequence[FileRestore]) -> list[str]:
         """Make these files as they are in the tree. Returns a sentence for each that was left alone.
 
-        Args:
-            now: the tree of the files as they are; what is there but not in it, nothing could bring back.
-
-        Raises:
-            ShadowError: some were not written; others may have been.
+        `now`: the tree of the files as they are; what is there but not in it, nothing could bring back.
+        Raises `ShadowError`: some were not written; others may have been.
         """
         left: list[str] = []
         async with self._turn():

@@ -37,9 +37,7 @@ async def seed(shadow: Path, folder: Path, run: RunGit, most_bytes: int) -> bool
         run: runs git in the shadow.
         most_bytes: of a file; larger ones are left out.
 
-    Raises:
-        ExpectedError: git failed.
-        OSError: the folder's own repository is not readable, or on another disk.
+    Raises `ExpectedError`: git failed; `OSError`: the folder's own repository is not readable, or on another disk.
     """
     words = ("--path-format=absolute", "--show-object-format", "--git-path", "index", "--git-path", "objects")
     asked = await git(folder, "rev-parse", *words)

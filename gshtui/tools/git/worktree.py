@@ -48,10 +48,8 @@ class Worktree:
 
 
 async def list_worktrees(folder: Path, limit: float = LIMIT) -> list[Worktree]:
-    """List all worktrees of the folder's repository, the main one first.
-
-    Raises:
-        CommandError: the folder is not in a repository.
+    """List all worktrees of the folder's repository, the main one first. Raises `CommandError`: the folder is not in a
+    repository.
     """
     answer = await git(folder, "worktree", "list", "--porcelain", "-z", timeout=limit)
     require_success(answer, "git cannot list the worktrees")
@@ -87,9 +85,7 @@ def _tree(block: str, *, first: bool) -> Worktree:
 
 async def find_worktree(folder: Path, *, path: Path | None = None, branch: str = "", limit: float = LIMIT) -> Worktree:
     """Find the worktree at a path, on a branch or, with neither, the one that contains the folder.
-
-    Raises:
-        CommandError: none matches.
+    Raises `CommandError`: none matches.
     """
     trees = await list_worktrees(folder, limit)
     if path is None and not branch:
@@ -134,10 +130,8 @@ async def copied_index(folder: Path, limit: float = LIMIT) -> AsyncGenerator[Pat
 
 
 async def delete_branch(folder: Path, branch: str, commit: str = "", limit: float = LIMIT) -> bool:
-    """Delete a branch that no worktree has checked out, and what is configured for it.
-
-    Args:
-        commit: only if its tip is still this commit.
+    """Delete a branch that no worktree has checked out, and what is configured for it. `commit`: only if its tip is
+    still this commit.
 
     Returns:
         Whether it was deleted.
@@ -154,10 +148,8 @@ async def discard_worktree(
 ) -> None:
     """Take a worktree back that was never used: its folder, and its branch unless that has moved on from `commit`.
 
-    Never raises: it runs where something else has failed, and that is what is reported.
-
-    Args:
-        branch: empty: it was there before, and stays.
+    Never raises: it runs where something else has failed, and that is what is reported. `branch`: empty: it was there
+    before, and stays.
     """
     with contextlib.suppress(CommandError):
         await git(project, "worktree", "remove", "--force", "--force", "--", str(place), timeout=limit)
@@ -176,9 +168,7 @@ async def checked_out(folder: Path, limit: float = LIMIT) -> str:
 
 async def base_of(tree: Worktree, asked: str = "", limit: float = LIMIT) -> str:
     """Return what to compare a worktree with: the branch asked for, the one it was made from, or the main worktree's.
-
-    Raises:
-        CommandError: no such branch or commit, or nothing to choose.
+    Raises `CommandError`: no such branch or commit, or nothing to choose.
     """
     folder = Path(tree.path)
     for name in (asked,) if asked else await _bases(tree, limit):

@@ -83,10 +83,8 @@ class WorktreeChanges:
 async def changes_of(tree: Worktree, base: str = "", limit: float = LIMIT) -> WorktreeChanges:
     """Return what the worktree has now that its base did not have where they diverged.
 
-    With no base asked for and none known, it is compared with its last commit.
-
-    Raises:
-        CommandError: there is no such base, or git cannot compare.
+    With no base asked for and none known, it is compared with its last commit. Raises `CommandError`: there is no such
+    base, or git cannot compare.
     """
     folder = Path(tree.path)
     try:
@@ -170,11 +168,7 @@ class MergeResult:
 
 
 async def merge_target(tree: Worktree, base: str = "", limit: float = LIMIT) -> Worktree:
-    """Return the worktree to merge into: the one that has the base checked out.
-
-    Raises:
-        CommandError: none has.
-    """
+    """Return the worktree to merge into: the one that has the base checked out. Raises `CommandError`: none has."""
     against = await base_of(tree, base, limit)
     for other in await list_worktrees(Path(tree.path), limit):
         if other.branch == against and not other.gone:
@@ -184,11 +178,8 @@ async def merge_target(tree: Worktree, base: str = "", limit: float = LIMIT) -> 
 
 
 async def merge_worktree(tree: Worktree, base: str = "", limit: float = LIMIT) -> MergeResult:
-    """Merge the worktree's branch into its base, where that is checked out.
-
-    Raises:
-        CommandError: either side has uncommitted changes, there is nothing to merge, or it conflicts; both sides are
-            then unchanged.
+    """Merge the worktree's branch into its base, where that is checked out. Raises `CommandError`: either side has
+    uncommitted changes, there is nothing to merge, or it conflicts; both sides are then unchanged.
     """
     if not tree.branch:
         raise CommandError(f"{tree.shown} is not on a branch; create one there first.")
@@ -258,8 +249,7 @@ async def write_patch(tree: Worktree, file: Path, base: str = "", limit: float =
     Returns:
         The size in bytes.
 
-    Raises:
-        CommandError: there is nothing to write, the file exists, or it cannot be written.
+    Raises `CommandError`: there is nothing to write, the file exists, or it cannot be written.
     """
     against = await base_of(tree, base, limit)
     commit = await merge_base(tree, against, limit)

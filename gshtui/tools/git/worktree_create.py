@@ -138,10 +138,8 @@ INSIDE = Path(".gsh") / "worktrees"
 
 
 def place_for(cwd: Path, branch: str, *, inside: bool = False, at: Path | None = None) -> Path:
-    """Return the real folder for a branch's worktree. Looks at the disk.
-
-    Raises:
-        CommandError: there is no repository, the branch name is invalid, or the folder is in use or not writable.
+    """Return the real folder for a branch's worktree. Looks at the disk. Raises `CommandError`: there is no repository,
+    the branch name is invalid, or the folder is in use or not writable.
     """
     if not branch:
         raise CommandError("create needs a branch.", hint="Give the name of a new or an existing branch.")
@@ -199,8 +197,7 @@ async def create_worktree(
         sandboxes: gives the sandbox that the command runs in.
         limit: seconds for one git call.
 
-    Raises:
-        CommandError: it cannot be created; nothing of it is left behind.
+    Raises `CommandError`: it cannot be created; nothing of it is left behind.
     """
     place = await asyncio.to_thread(place_for, project, branch, inside=inside, at=at)
     trees = await all_of(project, limit)

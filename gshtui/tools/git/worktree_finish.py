@@ -106,8 +106,7 @@ async def plan_finish(
         message: of the commit that is made: of the uncommitted files, of the merge, of the squashed commits.
         commit: uncommitted files are to be committed first.
 
-    Raises:
-        CommandError: it cannot be finished, and why: uncommitted files, conflicts, files in the way.
+    Raises `CommandError`: it cannot be finished, and why: uncommitted files, conflicts, files in the way.
     """
     if tree.main or tree.gone:
         what = "is the repository's main working tree" if tree.main else "no longer exists"
@@ -169,8 +168,7 @@ async def finish_worktree(
         output: folder that keeps the command's output.
         sandboxes: gives the sandbox that the command runs in; where none works it runs without.
 
-    Raises:
-        CommandError: something has changed since, or a step failed. The message says what was done before.
+    Raises `CommandError`: something has changed since, or a step failed. The message says what was done before.
     """
     tree, folder = plan.tree, Path(plan.tree.path)
     main = Path((await list_worktrees(folder, limit))[0].path)
@@ -285,10 +283,8 @@ async def _paper_merge(folder: Path, ours: str, theirs: str, branch: str, base: 
 
 
 async def _rebased(folder: Path, start: str, tip: str, merged: str, branch: str, base: str, limit: float) -> str:
-    """The branch's commits on top of the base, one after the other, with their authors and words.
-
-    Args:
-        merged: the files as a merge has them, which are also what must come out of this.
+    """The branch's commits on top of the base, one after the other, with their authors and words. `merged`: the files
+    as a merge has them, which are also what must come out of this.
     """
     listed = await git(folder, "rev-list", "--reverse", "--topo-order", "--no-merges", f"{start}..{tip}", timeout=limit)
     require_success(listed, f"git cannot list the commits of {branch}")

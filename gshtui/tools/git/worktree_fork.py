@@ -42,10 +42,8 @@ _UNDER_WAY = {
 
 
 async def free_branch(folder: Path, wished: str, limit: float = LIMIT) -> str:
-    """The wished name, or the first of `wished-2`, `wished-3` … that no branch has.
-
-    Raises:
-        CommandError: the folder is not in a repository, or the name is invalid.
+    """The wished name, or the first of `wished-2`, `wished-3` … that no branch has. Raises `CommandError`: the folder
+    is not in a repository, or the name is invalid.
     """
     if not is_branch_name(wished):
         raise CommandError(f"{wished[:80]!r} is not a valid branch name.", hint="Use letters, digits and - _ . / only.")
@@ -73,8 +71,7 @@ async def fork_worktree(source: Path, branch: str, *, inside: bool = False, limi
         inside: under `.gsh/worktrees` of the repository, instead of beside it.
         limit: seconds for one git call.
 
-    Raises:
-        CommandError: it cannot be made; nothing of it is left behind.
+    Raises `CommandError`: it cannot be made; nothing of it is left behind.
     """
     tree = await find_worktree(source, limit=limit)
     top = Path(tree.path)

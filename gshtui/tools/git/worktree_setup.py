@@ -111,10 +111,8 @@ async def run_teardown(
     output: Path | None = None,
     sandboxes: Sandboxes | None = None,
 ) -> SetupResult:
-    """Run the tear-down command in a worktree that is about to be removed, likewise.
-
-    Args:
-        output: folder that keeps all that it printed, in a file of its own.
+    """Run the tear-down command in a worktree that is about to be removed, likewise. `output`: folder that keeps all
+    that it printed, in a file of its own.
     """
     if not agreed and not await consent(tuple(argv), folder):
         words = one_line(shlex.join(argv), 200)

@@ -164,10 +164,8 @@ async def losses_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
 
 
 async def unsaved_work(folder: Path) -> list[str]:
-    """Uncommitted or unpushed work in the worktree at this folder, one sentence each.
-
-    Raises:
-        CommandError: git cannot tell, which does not mean that there is none.
+    """Uncommitted or unpushed work in the worktree at this folder, one sentence each. Raises `CommandError`: git cannot
+    tell, which does not mean that there is none.
     """
     if not folder.is_dir():
         return []
@@ -197,8 +195,7 @@ async def remove_worktree(tree: Worktree, cwd: Path, *, force: bool = False, lim
         cwd: the caller's folder.
         force: even if something is lost.
 
-    Raises:
-        CommandError: it must not be removed, or git cannot; it is then still there.
+    Raises `CommandError`: it must not be removed, or git cannot; it is then still there.
     """
     if tree.main:
         raise CommandError(f"{tree.shown} is the repository's main working tree and cannot be removed.")

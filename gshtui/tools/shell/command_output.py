@@ -28,11 +28,7 @@ class Spool:
         """Bytes that arrived, kept or not."""
 
     def write(self, data: bytes) -> None:
-        """Append data.
-
-        Raises:
-            OSError: the disk is full.
-        """
+        """Append data. Raises `OSError`: the disk is full."""
         at = self.size
         self.size += len(data)
         if len(data) > self._half * 2:

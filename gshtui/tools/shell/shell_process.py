@@ -179,8 +179,7 @@ async def run_supervised(
         cancelled: once set, it is ended.
         errors: reads its standard error; by default that joins the output.
 
-    Raises:
-        CommandError: it cannot be started.
+    Raises `CommandError`: it cannot be started.
     """
     call = start.mark or new_id()
     environ = {**start.environ, MARK: call, "PWD": str(start.folder)}
