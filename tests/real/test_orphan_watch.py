@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -27,6 +29,25 @@ async def work(folder: str) -> None:
     for line in (detached, LINE):
         start = Start(("sh", "-c", line), place, {"PATH": "/usr/bin:/bin"})
         await run_supervised(start, 600, asyncio.Event(), Capture(Spool(1_000), lambda _: None))
+
+
+BEGINS = """
+import os, signal, subprocess
+from gshtui.system.environment import MARK
+from gshtui.system.processes.orphan_watch import dies_with_us
+with dies_with_us("just-now"):
+    child = subprocess.Popen(["sh", "-c", "sleep 1000; true"], env={MARK: "just-now"}, start_new_session=True)
+    print(child.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+async def test_a_command_that_has_only_just_begun_ends_too() -> None:
+    """Its process was killed before it could tell whom it had started."""
+    run = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", BEGINS], cwd=ROOT, stdout=subprocess.PIPE)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        begun = psutil.Process(int(run.stdout))
+        assert not await asyncio.to_thread(wait_for_end, [begun], 60.0)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT])

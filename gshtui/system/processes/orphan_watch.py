@@ -8,33 +8,55 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
-_WATCH = """
+from gshtui.system.environment import MARK
+
+_WATCH = f"""
 trap '' HUP INT QUIT TERM
 left=
-while read -r what pid; do
-    case $what in
-        +) left="$left $pid" ;;
-        -) still=
-            for each in $left; do [ "$each" = "$pid" ] || still="$still $each"; done
-            left=$still ;;
+while read -r call pid; do
+    still=
+    for each in $left; do [ "${{each%:*}}" = "$call" ] || still="$still $each"; done
+    case $pid in
+        -) left=$still ;;
+        *) left="$still $call:${{pid#?}}" ;;
     esac
 done
-for each in $left; do kill -s KILL -- "-$each"; done
+for each in $left; do
+    pid=${{each#*:}} call=${{each%:*}}
+    if [ "$pid" ]; then
+        kill -s KILL -- "-$pid"
+        continue
+    fi
+    for file in /proc/[0-9]*/environ; do
+        grep -qF "{MARK}=$call" "$file" || continue
+        pid=${{file#/proc/}} pid=${{pid%/environ}}
+        kill -s KILL -- "-$pid" || kill -s KILL "$pid"
+    done
+done
 """
-"""Reads which groups run until nobody can write any more."""
+"""Reads which calls run until nobody can write any more: `CALL +` is about to start, `CALL +PID` leads a group and
+`CALL -` is over. What was about to start is found by its mark, where there is a `/proc`: it has its environment before
+it lets go of this pipe."""
 _watcher: list[subprocess.Popen[bytes]] = []
 
 
 @contextlib.contextmanager
-def dies_with_us(group: int) -> Generator[None]:
-    """Have this process group killed if this process ends within the block without doing so itself."""
-    _tell(f"+ {group}\n")
+def dies_with_us(call: str) -> Generator[Callable[[int], None]]:
+    """Have what is started within the block killed if this process ends there without doing so itself.
+
+    Args:
+        call: the mark in the environment of what is started.
+
+    Yields:
+        Takes the group that the started process leads.
+    """
+    _tell(f"{call} +\n")
     try:
-        yield
+        yield lambda group: _tell(f"{call} +{group}\n")
     finally:
-        _tell(f"- {group}\n")
+        _tell(f"{call} -\n")
 
 
 def _tell(line: str) -> None:
@@ -48,7 +70,7 @@ def _tell(line: str) -> None:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     cwd="/",
-                    env={},
+                    env={"PATH": os.defpath},
                     start_new_session=True,
                 )
             )

@@ -188,6 +188,7 @@ async def run_supervised(
         if sandbox is not None:
             run = await _prepared(surroundings, sandbox, start, environ)
         given = surroundings.enter_context(_input(start.stdin)) if start.stdin else None
+        lead = surroundings.enter_context(dies_with_us(call)) if run is None else None
         try:
             shell = await processes.start_child(
                 *(start.argv if run is None else run.argv),
@@ -207,8 +208,8 @@ async def run_supervised(
             raise
         if run is not None:
             run.started(shell.pid)
-        else:
-            surroundings.enter_context(dies_with_us(shell.pid))
+        elif lead is not None:
+            lead(shell.pid)
         surroundings.enter_context(processes.call_runs(shell.pid, call))
         done = await _ended(shell, cancelled, limit, [capture] if errors is None else [capture, errors], call)
         if run is None or sandbox is None:
