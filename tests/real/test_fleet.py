@@ -337,8 +337,9 @@ async def test_a_kill_is_told_stops_the_work_and_can_be_undone(harness: FleetHar
         output = harness.home / "numbers"
         row = await fleet.spawn(SpawnRequest(cli=(sys.executable, "-c", FORKS, str(output)), profile="steady"))
         await wait_for_text(harness, row, "ready")
-        (told,) = await fleet.unsaved(row.id)
-        assert "is running a command" in told
+        await wait_for_status(fleet, row.id, "idle")
+        (unsaved,) = await fleet.unsaved(row.id)
+        assert "is running a command" in unsaved
         killed = await fleet.kill(row.id)
         assert killed.killed
         (worker,) = psutil.Process(row.pid).children()
