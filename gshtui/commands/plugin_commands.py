@@ -70,7 +70,7 @@ class ApprovePlugin(Parameters, Returns[PluginChange]):
         yes="Approve it without asking.",
         needs_answer="only a person can let code run with their rights, and nobody is there to ask; or add --yes.",
     )
-    name: str = Field(description="Its name, or the folder of a plugin of Claude Code.")
+    name: str = Field(description="Its name, or the folder of a plugin or marketplace of Claude Code.")
 
 
 class RevokePlugin(Parameters, Returns[PluginChange]):
@@ -168,32 +168,42 @@ async def _list(invocation: Invocation, _wanted: ListPlugins) -> PluginListing:
 
 async def _approve(invocation: Invocation, wanted: ApprovePlugin) -> PluginChange:
     key = plugins.plugin_key(wanted.name, invocation.cwd)
-    plugin = await _in_thread(lambda: plugins.approve(key, invocation.project))
+    found = await _in_thread(lambda: plugins.approve(key, invocation.project))
+    return PluginChange("\n\n".join(map(_approved, found)))
+
+
+def _approved(plugin: Plugin) -> str:
     used = "used" if plugin.is_claude else "loaded"
-    name = f"{plugin.name} {plugin.version}".strip()
-    return PluginChange(f"{name} is {used} {_AT_NEXT_START}. It brings:\n\n{_brought(plugin)}")
+    return f"{_named(plugin)} is {used} {_AT_NEXT_START}. It brings:\n\n{_brought(plugin)}"
+
+
+def _named(plugin: Plugin) -> str:
+    return f"{plugin.name} {plugin.version}".strip()
 
 
 async def _ask_approval(invocation: Invocation, wanted: ApprovePlugin) -> Question | None:
     """What it brings, and what it may do then. Raises `CommandError`."""
     key = plugins.plugin_key(wanted.name, invocation.cwd)
-    plugin = await _in_thread(lambda: plugins.named_plugin(key, invocation.project))
-    if plugin.state == "approved":
+    found = await _in_thread(lambda: plugins.named_plugins(key, invocation.project))
+    asked = [one for one in found if one.state != "approved"]
+    if not asked:
         return None
+    plugin = asked[0]
     if plugin.is_claude:
+        several = len(asked) > 1
         return Question(
             wanted,
-            f"Use the plugin {plugin.name}{plugin.version and f' {plugin.version}'}?",
-            f"Agents are given its texts, from {plugin.place}. You are asked before its servers and hooks first run,"
-            " and again about the plugin if any file of it changes. It brings:",
+            f"Use these {len(asked)} plugins?" if several else f"Use the plugin {_named(plugin)}?",
+            "Agents are given these texts. You are asked before servers and hooks first run, and again about a plugin"
+            " if any file of it changes.",
             yes="Use",
-            quoted=_brought(plugin),
+            quoted="\n".join(f"{_named(one)}\n{_brought(one)}" for one in asked),
         )
     source = f" It runs from {plugin.place}, whose changes are not noticed." if plugin.place else ""
     return Question(
         wanted,
-        f"Load the plugin {plugin.name} {plugin.version}?",
-        f"Its code may do whatever you may, and read your keys.{source} It brings:",
+        f"Load the plugin {_named(plugin)}?",
+        f"Its code may do whatever you may, and read your keys.{source}",
         yes="Load",
         quoted=_brought(plugin),
     )

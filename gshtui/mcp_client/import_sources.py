@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.guard.secrets.child_environment import is_secret_variable
-from gshtui.mcp_client.mcp_calls import FoundServer
+from gshtui.mcp_client.mcp_calls import PROGRAMS, FoundServer
+from gshtui.settings.server_files import server_files
 from gshtui.settings.setting_values import looks_secret, server_name
 from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import load_toml, read_bytes
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gshtui.settings.claude_plugins import ClaudePlugin
 
 _UNUSABLE = re.compile(r"[^A-Za-z0-9-]+")
+_OPENCODE = re.compile(r"\{env:(\w{1,80})\}")
 _INPUT = re.compile(r"\$\{input:([^}]{1,80})\}")
 _WORKSPACE = "${workspaceFolder}"
 Entries = Iterator[tuple[str, dict[str, Any], Path]]
@@ -38,10 +39,10 @@ def found_servers(
     """
     found: dict[str, FoundServer] = {}
     skipped: list[str] = []
-    for program, entries in _SOURCES.items():
+    for program in PROGRAMS:
         if source not in ("all", program):
             continue
-        for name, entry, file in entries(home, project):
+        for name, entry, file in _entries(program, home, project):
             if not may_read(file):
                 continue
             made = _server(name, entry, file, project)
@@ -69,49 +70,21 @@ def plugin_servers(plugin: ClaudePlugin, project: Path, taken: Collection[str]) 
     return found
 
 
-def _claude(home: Path, project: Path) -> Entries:
-    data = _json(home / ".claude.json")
-    yield from _named(data.get("mcpServers"), home / ".claude.json")
-    here = _table(_table(data.get("projects")).get(str(project)))
-    yield from _named(here.get("mcpServers"), home / ".claude.json")
-    yield from _named(_json(project / ".mcp.json").get("mcpServers"), project / ".mcp.json")
+def _entries(program: str, home: Path, project: Path) -> Entries:
+    for one, file in server_files(home, project):
+        if one.program == program:
+            data = _toml(file) if file.suffix == ".toml" else _json(file)
+            yield from _named(data.get(one.key), file)
+            if one.path == ".claude.json":
+                here = _table(_table(data.get("projects")).get(str(project)))
+                yield from _named(here.get("mcpServers"), file)
 
 
-def _codex(home: Path, project: Path) -> Entries:
-    for file in (home / ".codex" / "config.toml", project / ".codex" / "config.toml"):
-        try:
-            raw = read_bytes(file)
-            data = load_toml((raw or b"").decode("utf-8"))
-        except (OSError, ValueError):
-            continue
-        yield from _named(data.get("mcp_servers"), file)
-
-
-def _gemini(home: Path, project: Path) -> Entries:
-    for folder in (home, project):
-        file = folder / ".gemini" / "settings.json"
-        yield from _named(_json(file).get("mcpServers"), file)
-
-
-def _vscode(home: Path, project: Path) -> Entries:
-    user = "Library/Application Support/Code/User" if sys.platform == "darwin" else ".config/Code/User"
-    for file in (project / ".vscode" / "mcp.json", home / user / "mcp.json"):
-        yield from _named(_json(file).get("servers"), file)
-
-
-def _cursor(home: Path, project: Path) -> Entries:
-    for folder in (home, project):
-        file = folder / ".cursor" / "mcp.json"
-        yield from _named(_json(file).get("mcpServers"), file)
-
-
-_SOURCES: Mapping[str, Callable[[Path, Path], Entries]] = {
-    "claude": _claude,
-    "codex": _codex,
-    "gemini": _gemini,
-    "vscode": _vscode,
-    "cursor": _cursor,
-}
+def _toml(file: Path) -> dict[str, Any]:
+    try:
+        return load_toml((read_bytes(file) or b"").decode("utf-8"))
+    except (OSError, ValueError):
+        return {}
 
 
 def _named(servers: object, file: Path) -> Entries:
@@ -176,6 +149,7 @@ def _server(name: str, entry: dict[str, Any], file: Path, project: Path) -> Foun
         server_name(usable)
     except ValueError:
         return f"{name[:40]!r} of {file} is left out: it has no name that can be used."
+    entry = _usual(entry)
     notes: list[str] = [] if usable == name else [f"It is called {name[:40]!r} there."]
     values: dict[str, Any] = {}
     secrets: dict[str, str] = {}
@@ -216,6 +190,15 @@ def _server(name: str, entry: dict[str, Any], file: Path, project: Path) -> Foun
     except ValueError as error:
         return f"{usable} of {file} is left out: {str(error).splitlines()[2].strip()[:120]}."
     return FoundServer(usable, values, str(file), tuple(notes), secrets)
+
+
+def _usual(entry: dict[str, Any]) -> dict[str, Any]:
+    """What OpenCode and Zed say in ways of their own, in everybody's."""
+    made = _table(json.loads(_OPENCODE.sub(r"${\1}", json.dumps(entry, default=str))))
+    if isinstance(given := made.get("command"), dict):  # Zed's
+        command = _table(cast("object", given))
+        made |= {"command": command.get("path"), "args": command.get("args"), "env": command.get("env")}
+    return made if "env" in made else {**made, "env": made.get("environment")}
 
 
 def _placed(text: str, project: Path) -> str:

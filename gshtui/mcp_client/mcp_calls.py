@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -24,7 +24,22 @@ A server's tools are called SERVER__TOOL. A server starts when an agent needs it
 names the tool.""",
     synonyms=(("list", "ls"), ("remove", "rm"), ("delete", "rm"), ("get", "show")),
 )
-Source = Literal["all", "claude", "codex", "gemini", "vscode", "cursor"]
+Source = Literal[
+    "all",
+    "claude",
+    "codex",
+    "opencode",
+    "gemini",
+    "qwen",
+    "copilot",
+    "crush",
+    "vscode",
+    "cursor",
+    "windsurf",
+    "zed",
+]
+PROGRAMS: tuple[str, ...] = get_args(Source)[1:]
+"""Whose files are read, the first first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +265,7 @@ class EnableServer(Parameters, Returns[ChangedServer]):
 
 
 class ImportServers(Parameters, Returns[ImportedServers]):
-    """Add the servers that other programs have configured: Claude Code, Codex, Gemini CLI, VS Code, Cursor.
+    """Add the servers that other programs have configured: Claude Code, Codex, OpenCode, Gemini CLI, editors …
 
     Shows them before it writes. A key that stands in a file there is not copied: it becomes the name of a variable.
     """
@@ -283,8 +298,8 @@ class CheckServers(Parameters, Returns[ServerChecks]):
 class AcceptServer(Parameters, Returns[ServerAnswer]):
     """Let a server that the folder brings run, or offer the tools of one that changed them. Shows what it is about.
 
-    Without NAME, it shows all servers that stand in other programs' files (Claude Code, Codex, Gemini CLI, VS Code,
-    Cursor), and asks once whether agents may use them from there.
+    Without NAME, it shows all servers that stand in other programs' files (Claude Code, Codex, OpenCode, VS Code and
+    others), and asks once whether agents may use them from there.
     """
 
     COMMAND: ClassVar[str] = "mcp"

@@ -22,10 +22,13 @@ from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
 
 MANIFEST = Path(".claude-plugin", "plugin.json")
+MARKETPLACE = Path(".claude-plugin", "marketplace.json")
 ROOT_WORD = "${CLAUDE_PLUGIN_ROOT}"
 """Stands for the plugin's folder in its files."""
 _MOST_FILES = 5_000
 _MOST_BYTES = 256 * 1024 * 1024
+_DEEPEST = 4
+"""Folders above a plugin's in which its marketplace may be."""
 _LARGEST = 4 * 1024 * 1024
 """Bytes of one file of JSON."""
 _UNUSABLE = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -163,12 +166,39 @@ class ClaudePlugin:
         return made
 
 
-def claude_plugin(folder: Path, key: str = "") -> ClaudePlugin:
+def claude_plugin(folder: Path) -> ClaudePlugin:
     """The plugin in a folder. Raises `ClaudePluginError`."""
     real = folder.resolve()
-    if not (real / MANIFEST).is_file():
+    about = _told(real)
+    if not about and not (real / MANIFEST).is_file():
         raise ClaudePluginError(f"{real} is no plugin: it has no {MANIFEST}.")
-    return ClaudePlugin(key or str(real), real, _read(real / MANIFEST))
+    return ClaudePlugin(str(real), real, {**about, **_read(real / MANIFEST)})
+
+
+def of_marketplace(folder: Path) -> list[Path]:
+    """The folders of the plugins that are in a marketplace's own folder; none where it is no marketplace."""
+    real = folder.resolve()
+    places = [real / one["source"] for one in _entries(real) if isinstance(one.get("source"), str)]
+    return [place.resolve() for place in places if place.is_dir() and place.resolve().is_relative_to(real)]
+
+
+def _told(folder: Path) -> dict[str, Any]:
+    """What the marketplace in whose folder this is says of the plugin in it: all, where it has no manifest."""
+    for root in folder.parents[:_DEEPEST]:
+        for one in _entries(root):
+            source = one.get("source")
+            if isinstance(source, str) and (root / source).resolve() == folder:
+                return _about(one)
+    return {}
+
+
+def _entries(root: Path) -> list[dict[str, Any]]:
+    listed = _read(root / MARKETPLACE).get("plugins")
+    return [_table(one) for one in cast("list[Any]", listed)] if isinstance(listed, list) else []
+
+
+def _about(entry: dict[str, Any]) -> dict[str, Any]:
+    return {word: value for word, value in entry.items() if word not in ("source", "strict", "category")}
 
 
 def installed_claude_plugins(project: Path | None = None) -> Iterator[ClaudePlugin]:
@@ -188,9 +218,8 @@ def installed_claude_plugins(project: Path | None = None) -> Iterator[ClaudePlug
         live, entry = _of_marketplace(_table(markets.get(market)), name)
         folder = (live or Path(mine["installPath"])).resolve()
         if folder.is_dir() and ((folder / MANIFEST).is_file() or entry):
-            about = {word: value for word, value in entry.items() if word not in ("source", "strict", "category")}
             version = {"version": mine["version"]} if isinstance(mine.get("version"), str) else {}
-            yield ClaudePlugin(one_line(key, 120), folder, {**version, **about, **_read(folder / MANIFEST)})
+            yield ClaudePlugin(one_line(key, 120), folder, {**version, **_about(entry), **_read(folder / MANIFEST)})
 
 
 def chosen_claude_plugins(keys: Collection[str], project: Path | None = None) -> Iterator[ClaudePlugin]:
@@ -199,8 +228,9 @@ def chosen_claude_plugins(keys: Collection[str], project: Path | None = None) ->
         if one.key in keys:
             yield one
     for key in keys:
-        if key.startswith("/") and (Path(key) / MANIFEST).is_file():
-            yield claude_plugin(Path(key))
+        if key.startswith("/"):
+            with contextlib.suppress(ClaudePluginError):
+                yield claude_plugin(Path(key))
 
 
 def _applies(entry: dict[str, Any], project: Path | None) -> bool:
@@ -215,9 +245,7 @@ def _of_marketplace(market: dict[str, Any], name: str) -> tuple[Path | None, dic
     if not isinstance(place, str):
         return None, {}
     root = Path(place)
-    listed = _read(root / ".claude-plugin" / "marketplace.json").get("plugins")
-    entries = [_table(one) for one in cast("list[Any]", listed)] if isinstance(listed, list) else []
-    entry = next((one for one in entries if one.get("name") == name), _table(None))
+    entry = next((one for one in _entries(root) if one.get("name") == name), _table(None))
     source = entry.get("source")
     is_live = _table(market.get("source")).get("source") == "directory" and isinstance(source, str)
     return (root / str(source) if is_live else None), entry

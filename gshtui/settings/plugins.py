@@ -267,12 +267,12 @@ def _brings(folder: Path) -> bool:
     return f"[{PREFIX}".encode() in text
 
 
-def approve(name: str, project: Path | None = None) -> Plugin:
-    """Approve a plugin as it is now. Raises `PluginError`."""
-    plugin = named_plugin(name, project)
+def approve(name: str, project: Path | None = None) -> list[Plugin]:
+    """Approve a plugin, or those of a marketplace's folder, as they are now. Raises `PluginError`."""
+    found = named_plugins(name, project)
     known = read_approvals()
-    _write(replace(known, approved={**known.approved, plugin.name: plugin.fingerprint}))
-    return plugin
+    _write(replace(known, approved={**known.approved, **{one.name: one.fingerprint for one in found}}))
+    return found
 
 
 def announced() -> list[Plugin]:
@@ -358,6 +358,16 @@ def named_plugin(name: str, project: Path | None = None) -> Plugin:
         known = known_names("plugins", (one.name for one in found)) if found else "None is installed."
         raise PluginError(f"There is no plugin {one_line(name, 60)!r}.", known)
     return plugin
+
+
+def named_plugins(name: str, project: Path | None = None) -> list[Plugin]:
+    """The plugin of this name or in this folder, or all that are in this folder of a marketplace. Raises `PluginError`."""
+    if name.startswith("/"):
+        from gshtui.settings.claude_plugins import of_marketplace
+
+        if folders := of_marketplace(Path(name)):
+            return [named_plugin(str(one), project) for one in folders]
+    return [named_plugin(name, project)]
 
 
 def _plugin(distribution: Distribution, approved: dict[str, str]) -> Plugin | None:

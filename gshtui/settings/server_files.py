@@ -2,18 +2,69 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-PROJECT_FILES = (".mcp.json", ".codex/config.toml", ".gemini/settings.json", ".vscode/mcp.json", ".cursor/mcp.json")
-HOME_FILES = (
-    *(".claude.json", ".codex/config.toml", ".gemini/settings.json", ".cursor/mcp.json"),
-    *(".config/Code/User/mcp.json", "Library/Application Support/Code/User/mcp.json"),
+from gshtui.settings import paths
+
+
+class ServerFile(NamedTuple):
+    """A file, and the key of the table of servers in it."""
+
+    program: str
+    path: str
+    """Below the person's home, or the project."""
+    key: str = "mcpServers"
+
+
+IN_PROJECT = (
+    ServerFile("claude", ".mcp.json"),
+    ServerFile("codex", ".codex/config.toml", "mcp_servers"),
+    *(ServerFile("opencode", name, "mcp") for name in ("opencode.json", "opencode.jsonc")),
+    *(ServerFile("opencode", f".opencode/{name}", "mcp") for name in ("opencode.json", "opencode.jsonc")),
+    ServerFile("gemini", ".gemini/settings.json"),
+    ServerFile("qwen", ".qwen/settings.json"),
+    *(ServerFile("crush", name, "mcp") for name in ("crush.json", ".crush.json")),
+    ServerFile("vscode", ".vscode/mcp.json", "servers"),
+    ServerFile("cursor", ".cursor/mcp.json"),
+    ServerFile("zed", ".zed/settings.json", "context_servers"),
 )
-"""Below the person's home."""
+AT_HOME = (
+    ServerFile("claude", ".claude.json"),
+    ServerFile("codex", ".codex/config.toml", "mcp_servers"),
+    *(ServerFile("opencode", f".config/opencode/{name}", "mcp") for name in ("opencode.json", "opencode.jsonc")),
+    ServerFile("gemini", ".gemini/settings.json"),
+    ServerFile("qwen", ".qwen/settings.json"),
+    ServerFile("copilot", ".copilot/mcp-config.json"),
+    ServerFile("crush", ".config/crush/crush.json", "mcp"),
+    ServerFile("vscode", ".config/Code/User/mcp.json", "servers"),
+    ServerFile("vscode", "Library/Application Support/Code/User/mcp.json", "servers"),
+    ServerFile("cursor", ".cursor/mcp.json"),
+    ServerFile("windsurf", ".codeium/windsurf/mcp_config.json"),
+    ServerFile("zed", ".config/zed/settings.json", "context_servers"),
+)
+PROJECT_FILES = tuple(one.path for one in IN_PROJECT)
+_MOVED = ((".config/", "XDG_CONFIG_HOME"), (".codex/", "CODEX_HOME"), ("", "CLAUDE_CONFIG_DIR"))
+"""Folders below the home, and the variables that name another place for what is there."""
+
+
+def server_files(home: Path, project: Path) -> Iterator[tuple[ServerFile, Path]]:
+    """Each file with its place, whether or not it is there: the project's, then the person's."""
+    yield from ((one, project / one.path) for one in IN_PROJECT)
+    yield from ((one, _at_home(one.path, home)) for one in AT_HOME)
 
 
 def has_server_files(home: Path, project: Path) -> bool:
     """Whether there is any of them. Looks at names alone."""
-    return any(
-        (folder / name).exists() for folder, names in ((home, HOME_FILES), (project, PROJECT_FILES)) for name in names
-    )
+    return any(place.exists() for _, place in server_files(home, project))
+
+
+def _at_home(path: str, home: Path) -> Path:
+    for folder, variable in _MOVED if home == paths.home() else ():
+        if (path.startswith(folder) if folder else path == ".claude.json") and (
+            named := os.environ.get(variable, "").strip()
+        ):
+            return Path(named).expanduser() / path.removeprefix(folder)
+    return home / path

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gshtui.mcp_client.import_sources import found_servers, without_comments
+from gshtui.mcp_client.mcp_calls import PROGRAMS
+from gshtui.settings.server_files import AT_HOME, IN_PROJECT, has_server_files
+from tests.kit.home import Home
 
 KEY = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -49,6 +53,101 @@ def test_each_programs_servers_are_found(places: tuple[Path, Path]) -> None:
         "cursor-one": {"command": "d"},
     }
     assert [one.name for one in found_servers("codex", home, project)[0]] == ["docs"]
+
+
+OPENCODE = """{// a comment
+  "mcp": {"local": {"type": "local", "command": ["npx", "-y", "x"], "environment": {"TOKEN": "{env:MINE}"}},
+          "remote": {"type": "remote", "url": "https://o.example",
+                     "headers": {"X": "a {env:MINE}"}, "enabled": false}}}"""
+ALIKE = {"mcpServers": {"one": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}}}
+ONE = {"one": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}}
+FILES: dict[str, tuple[str, bool, object, dict[str, Any]]] = {
+    f"{program}: {path} {number}": (path, at_home, content, ONE if wanted is None else wanted)
+    for number, (program, path, at_home, content, wanted) in enumerate(
+        [
+            *(
+                (
+                    "opencode",
+                    path,
+                    at_home,
+                    OPENCODE,
+                    {
+                        "local": {"command": "npx", "args": ["-y", "x"], "env": {"TOKEN": "${MINE}"}},
+                        "remote": {"url": "https://o.example", "headers": {"X": "a ${MINE}"}, "enabled": False},
+                    },
+                )
+                for at_home, path in [
+                    (True, ".config/opencode/opencode.json"),
+                    (True, ".config/opencode/opencode.jsonc"),
+                    (False, "opencode.json"),
+                    (False, "opencode.jsonc"),
+                    (False, ".opencode/opencode.json"),
+                ]
+            ),
+            *(("qwen", ".qwen/settings.json", at_home, ALIKE, None) for at_home in (True, False)),
+            ("copilot", ".copilot/mcp-config.json", True, ALIKE, None),
+            ("windsurf", ".codeium/windsurf/mcp_config.json", True, ALIKE, None),
+            *(
+                ("crush", path, at_home, {"mcp": {"one": {"type": "stdio", **ALIKE["mcpServers"]["one"]}}}, None)
+                for at_home, path in [(True, ".config/crush/crush.json"), (False, "crush.json"), (False, ".crush.json")]
+            ),
+            *(
+                (
+                    "zed",
+                    path,
+                    at_home,
+                    {"context_servers": {"one": {"source": "custom", "command": command}}},
+                    {"one": {"command": "npx", **more}},
+                )
+                for at_home, path in [(True, ".config/zed/settings.json"), (False, ".zed/settings.json")]
+                for command, more in [
+                    ({"path": "npx", "args": ["-y", "x"], "env": {"A": "1"}}, {"args": ["-y", "x"], "env": {"A": "1"}}),
+                    ("npx", {}),
+                ]
+            ),
+        ]
+    )
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_each_file_of_each_program_is_read_where_it_stands(places: tuple[Path, Path], case: str) -> None:
+    home, project = places
+    path, at_home, content, wanted = FILES[case]
+    file = (home if at_home else project) / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    assert has_server_files(home, project)
+    found, skipped = found_servers(case.partition(":")[0], home, project)
+    assert ({one.name: one.values for one in found}, skipped) == (wanted, [])
+    assert [one.source for one in found_servers("all", home, project)[0]] == [str(file)] * len(wanted)
+
+
+@pytest.mark.parametrize(
+    ("variable", "path"),
+    [
+        ("XDG_CONFIG_HOME", "opencode/opencode.json"),
+        ("CODEX_HOME", "config.toml"),
+        ("CLAUDE_CONFIG_DIR", ".claude.json"),
+    ],
+)
+def test_a_home_that_a_variable_names_is_where_the_file_is(
+    home: Home, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, path: str
+) -> None:
+    monkeypatch.setenv(variable, str(tmp_path / "moved"))
+    file = tmp_path / "moved" / path
+    file.parent.mkdir(parents=True)
+    server = {"command": ["a"]} if "opencode" in path else {"command": "a"}
+    key = "mcp" if "opencode" in path else "mcpServers"
+    file.write_text(
+        '[mcp_servers.one]\ncommand = "a"\n' if path.endswith("toml") else json.dumps({key: {"one": server}})
+    )
+    assert [(one.name, one.source) for one in found_servers("all", home.path, project)[0]] == [("one", str(file))]
+
+
+def test_the_names_that_can_be_asked_for_are_those_whose_files_are_known() -> None:
+    known = {one.program for one in (*IN_PROJECT, *AT_HOME)}
+    assert set(PROGRAMS) == known
 
 
 def test_no_secret_is_copied(places: tuple[Path, Path]) -> None:
