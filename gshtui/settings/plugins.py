@@ -293,11 +293,16 @@ def announced() -> list[Plugin]:
 
 
 def revoke(name: str) -> None:
-    """Load a plugin no more from the next start on. Raises `PluginError`."""
+    """Load a plugin, or those of a marketplace's folder, no more from the next start on. Raises `PluginError`."""
     known = read_approvals()
-    if name not in known.approved:
+    names = {name}
+    if name.startswith("/"):
+        from gshtui.settings.claude_plugins import of_marketplace
+
+        names |= set(map(str, of_marketplace(Path(name))))
+    if names.isdisjoint(known.approved):
         raise PluginError(f"The plugin {one_line(name, 60)!r} is not approved.", "`plugins` lists them.")
-    _write(replace(known, approved={one: found for one, found in known.approved.items() if one != name}))
+    _write(replace(known, approved={one: found for one, found in known.approved.items() if one not in names}))
 
 
 def switch(*, on: bool) -> None:
@@ -361,7 +366,7 @@ def named_plugin(name: str, project: Path | None = None) -> Plugin:
 
 
 def named_plugins(name: str, project: Path | None = None) -> list[Plugin]:
-    """The plugin of this name or in this folder, or all that are in this folder of a marketplace. Raises `PluginError`."""
+    """The plugin of this name or folder, or all that are in a marketplace's folder. Raises `PluginError`."""
     if name.startswith("/"):
         from gshtui.settings.claude_plugins import of_marketplace
 

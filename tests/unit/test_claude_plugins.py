@@ -251,6 +251,36 @@ def test_a_folder_is_approved_by_its_path(project: Path, tmp_path: Path) -> None
         plugins.approve(str(tmp_path))
 
 
+def test_a_marketplaces_folder_is_approved_with_all_that_is_in_it(project: Path, tmp_path: Path) -> None:
+    market = tmp_path / "market"
+    bare = made_plugin(market / "bare")
+    (bare / ".claude-plugin" / "plugin.json").unlink()
+    made_plugin(market / "plugins" / "full", name="full")
+    entries = [
+        {"name": "bare", "source": "./bare", "strict": False, "version": "3", "commands": "./commands/go.md"},
+        {"name": "full", "source": "./plugins/full", "description": "All"},
+        {"name": "elsewhere", "source": {"source": "github", "repo": "a/b"}},
+        {"name": "outside", "source": "../mine"},
+        {"name": "gone", "source": "./gone"},
+    ]
+    made_plugin(tmp_path / "mine")
+    write(market / ".claude-plugin" / "marketplace.json", json.dumps({"name": "acme", "plugins": entries}))
+    key = plugins.plugin_key("../market", project)
+    assert [(one.name, one.version) for one in plugins.named_plugins(key)] == [
+        (str(bare), "3"),
+        (str(market / "plugins" / "full"), "1.2.0"),
+    ]
+    assert brought(project) == ()
+    plugins.approve(key)
+    assert sorted(brought(project)) == ["full:go", "full:ops", "full:ship", "go", "ops", "ship"]
+    write(bare / "commands" / "go.md", "Other")
+    assert brought(project) == ("go", "ops", "ship")
+    plugins.revoke(key)
+    assert brought(project) == ()
+    with pytest.raises(PluginError, match="not approved"):
+        plugins.revoke(key)
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]", "{", '{"plugins": 3}', '{"plugins": {"a@b": [3]}}', '{"plugins": {"a@b": [{"installPath": 1}]}}']
 )
