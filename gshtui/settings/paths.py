@@ -37,6 +37,19 @@ def claude_dir() -> Path:
     return Path(named).expanduser() if named else home() / ".claude"
 
 
+_MOVED = ((".config/", "XDG_CONFIG_HOME"), (".codex/", "CODEX_HOME"), ("", "CLAUDE_CONFIG_DIR"))
+"""Folders of other programs below the home, and the variables that name another place for what is in them."""
+
+
+def program_file(path: str) -> Path:
+    """A file of another program, by its path below the home, where it is in fact. Raises `FolderError`."""
+    for folder, variable in _MOVED:
+        named = os.environ.get(variable, "").strip()
+        if named and (path.startswith(folder) if folder else path == ".claude.json"):
+            return Path(named).expanduser() / path.removeprefix(folder)
+    return home() / path
+
+
 def _xdg(variable: str, *fallback: str) -> Path:
     value = os.environ.get(variable, "")
     # The XDG specification says to ignore relative paths.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -46,25 +45,15 @@ AT_HOME = (
     ServerFile("zed", ".config/zed/settings.json", "context_servers"),
 )
 PROJECT_FILES = tuple(one.path for one in IN_PROJECT)
-_MOVED = ((".config/", "XDG_CONFIG_HOME"), (".codex/", "CODEX_HOME"), ("", "CLAUDE_CONFIG_DIR"))
-"""Folders below the home, and the variables that name another place for what is there."""
 
 
 def server_files(home: Path, project: Path) -> Iterator[tuple[ServerFile, Path]]:
     """Each file with its place, whether or not it is there: the project's, then the person's."""
     yield from ((one, project / one.path) for one in IN_PROJECT)
-    yield from ((one, _at_home(one.path, home)) for one in AT_HOME)
+    is_own = home == paths.home()
+    yield from ((one, paths.program_file(one.path) if is_own else home / one.path) for one in AT_HOME)
 
 
 def has_server_files(home: Path, project: Path) -> bool:
     """Whether there is any of them. Looks at names alone."""
     return any(place.exists() for _, place in server_files(home, project))
-
-
-def _at_home(path: str, home: Path) -> Path:
-    for folder, variable in _MOVED if home == paths.home() else ():
-        if (path.startswith(folder) if folder else path == ".claude.json") and (
-            named := os.environ.get(variable, "").strip()
-        ):
-            return Path(named).expanduser() / path.removeprefix(folder)
-    return home / path
