@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gshtui.text.sanitise import literal, one_line
@@ -117,11 +118,17 @@ class SourcePart:
 
 def can_outline(name: str) -> bool:
     """Whether there is a grammar for files of this name."""
-    return _suffix(name) in _GRAMMARS
+    return _suffix(name) in _GRAMMARS and _has_parser()
 
 
 def _suffix(name: str) -> str:
     return name[name.rfind(".") :].lower() if "." in name else ""
+
+
+@cache
+def _has_parser() -> bool:
+    """tree-sitter has no packages yet for some Pythons."""
+    return find_spec("tree_sitter") is not None
 
 
 @cache
@@ -137,7 +144,7 @@ def outline(name: str, text: str) -> list[SourcePart]:
     file's, which tells the language.
     """
     grammar = _GRAMMARS.get(_suffix(name))
-    if grammar is None:
+    if grammar is None or not _has_parser():
         return []
     raw = text.encode("utf-8", "surrogatepass")
     tree = _parser(grammar).parse(raw)

@@ -20,7 +20,7 @@ from liquid.exceptions import LiquidError
 from liquid.template import BoundTemplate
 from liquid.undefined import StrictDefaultUndefined
 
-from gshtui.guard.policy.shell_line import quoting_at
+from gshtui.guard.policy.shell_line import has_parser, quoting_at
 from gshtui.text.sanitise import one_line
 from gshtui.workflows.definition import Template
 
@@ -180,6 +180,10 @@ def shell_script(template: Template, values: Mapping[str, object]) -> tuple[str,
     script = "".join(pieces)
     for name in variables:
         at = script.index(name)
+        if not has_parser():
+            raise TemplateError(
+                "a value cannot be put into a shell line: tree-sitter, which reads it, is not installed"
+            )
         quoting = quoting_at(script, at)
         if quoting in ("single", "heredoc"):
             where = "single quotes" if quoting == "single" else "a quoted here-document"

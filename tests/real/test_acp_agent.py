@@ -37,6 +37,7 @@ from gshtui.fleet.lifecycle.own_questions import OwnQuestions
 from gshtui.fleet.lifecycle.program_options import ProgramOptions
 from gshtui.fleet.native.direct_line import direct_line
 from gshtui.fleet.native.spec import read_spec, write_spec
+from gshtui.programs.acp import acp_connection
 from gshtui.programs.acp.acp_connection import AcpConnection
 from gshtui.programs.acp.acp_errors import AcpError
 from gshtui.settings import paths
@@ -292,6 +293,18 @@ async def test_a_program_that_is_not_there_is_one_clear_sentence(tmp_path: Path)
     with pytest.raises(AcpError, match="The program no-such-program was not found"):
         await missing.start()
     await missing.close()
+
+
+async def test_where_the_protocols_package_is_missing_one_sentence_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a Python for which it has no version."""
+    monkeypatch.setattr(acp_connection, "find_spec", lambda _: None)
+    asking = AcpConnection(("true",), tmp_path, os.environ, Quiet())
+    with pytest.raises(AcpError, match="needs the Python package agent-client-protocol"):
+        await asking.start()
+    await asking.close()
+    assert not asking.alive
 
 
 async def test_lines_that_are_no_messages_are_skipped_and_told_once(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.commands.declaration import Effect
+from gshtui.guard.policy import shell_line
 from gshtui.guard.policy.program_table import programs
 from gshtui.guard.policy.shell_line import plain_commands, read
 from gshtui.guard.policy.shell_policy import ENVIRONMENT, Judgement, judge
@@ -66,6 +67,19 @@ def some(lines: Sequence[T]) -> list[Sequence[T]]:
 def test_the_verdict(project: Path, cases: Sequence[tuple[str, str]]) -> None:
     judged = [(line, expected, judge(line, project, project)) for expected, line in cases]
     assert [one for one in judged if verdict(one[2]) != one[1] or not (one[2].rule and one[2].why)] == []
+
+
+@pytest.mark.parametrize("cases", some([*ALLOWED, *DENIED]))
+def test_without_a_parser_nothing_is_understood_and_the_worst_is_still_refused(
+    project: Path, cases: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a Python for which tree-sitter has no packages."""
+    monkeypatch.setattr(shell_line, "has_parser", lambda: False)
+    monkeypatch.setattr(shell_line, "_parser", lambda: pytest.fail("there is none"))
+    judged = [(line, judge(line, project, project)) for line in cases]
+    assert [line for line, found in judged if found.verdict == "allow" or found.contained] == []
+    simple = [line for line, _ in judged if line in DENIED and not set(line) & set("<>") and plain_commands(line)]
+    assert [line for line, found in judged if line in simple and found.verdict != "deny"] == []
 
 
 @pytest.mark.parametrize(

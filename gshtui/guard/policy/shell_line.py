@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -108,6 +109,12 @@ _ODD = {
 
 
 @cache
+def has_parser() -> bool:
+    """Whether tree-sitter is installed, which has no packages yet for some Pythons; then no line is understood."""
+    return find_spec("tree_sitter") is not None and find_spec("tree_sitter_bash") is not None
+
+
+@cache
 def _parser() -> Parser:
     import tree_sitter_bash
     from tree_sitter import Language, Parser
@@ -148,6 +155,8 @@ def quoting_at(script: str, at: int) -> Quoting:
 
 def is_bounded(command: str) -> bool:
     """Whether the line is short and simple enough to be understood."""
+    if not has_parser():
+        return False
     brackets = sum(map(command.count, "({`|"))
     return len(command) <= LONGEST and brackets <= _BRACKETS and sum(map(command.count, "&;<>=[$\"'")) <= _SIGNS
 
@@ -155,6 +164,9 @@ def is_bounded(command: str) -> bool:
 def read(command: str) -> ShellLine:
     """Every simple command of the line, up to a limit; a line beyond the limit is odd and not examined."""
     line = ShellLine()
+    if not has_parser():
+        line.odd.append(("size", "tree-sitter, which reads shell lines, is not installed"))
+        return line
     if not is_bounded(command):
         line.odd.append(("size", f"{len(command):,} characters, or brackets nested too deeply, cannot be judged"))
         return line

@@ -10,12 +10,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import claim_for_protocol, complain
+from gshtui.programs.acp.acp_errors import NO_SDK
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
@@ -40,6 +42,9 @@ def serve_acp(options: AcpOptions) -> int:
 
 
 async def _serve(options: AcpOptions, stop: Stop) -> int:
+    if find_spec("acp") is None:
+        complain(NO_SDK, "Run gsh-tui with Python 3.14 or older.")
+        return exits.UNREACHABLE
     try:
         source, sink = claim_for_protocol()
     except OSError as error:

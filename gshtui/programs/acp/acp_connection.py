@@ -15,12 +15,13 @@ import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import gshtui
 from gshtui.programs.acp.acp_commands import program_name
-from gshtui.programs.acp.acp_errors import AcpError
+from gshtui.programs.acp.acp_errors import NO_SDK, AcpError
 from gshtui.programs.acp.acp_transport import LineTransport
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.processes.processes import start_child
@@ -115,6 +116,8 @@ class AcpConnection:
                 f"The program {one_line(self._argv[0])} was not found.",
                 hint="Install it, or name its whole path after --acp.",
             )
+        if find_spec("acp") is None:
+            raise AcpError("missing", NO_SDK, hint="Run gsh-tui with Python 3.14 or older.")
         alive, self._alive = os.pipe()
         try:
             self._process = process = await start_child(

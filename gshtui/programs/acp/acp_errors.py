@@ -9,6 +9,10 @@ from gshtui.system.expected_error import ExpectedError
 AcpKind = Literal["missing", "version", "garbage", "ended", "timeout", "refused", "login"]
 
 
+NO_SDK = "The Agent Client Protocol needs the Python package agent-client-protocol, which is not installed here."
+"""It has no version yet for some Pythons."""
+
+
 class AcpError(ExpectedError):
     """A program that should speak the protocol did not do what was needed."""
 
