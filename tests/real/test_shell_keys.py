@@ -79,6 +79,16 @@ def test_nobody_to_attach_to(shell: Shell) -> None:
     press_keys(shell, "\x18\x01", "No agent is there.")
 
 
+def test_a_suggestion_is_taken_whole_or_by_a_word(shell: Shell) -> None:
+    shell.run("print one two")
+    for key, printed in ((b"\x1b[C", b"\none two\r"), (b"\x05", b"\none two\r"), (b"\x1bf", b"\none\r")):
+        shell.press_keys("print o")
+        shell.wait_for_text(b"ne two")
+        shell.press_keys(key + b"\n")
+        shell.wait_for_prompt()
+        assert printed in shell.output[-400:]
+
+
 def test_keys_of_the_settings(home: Home, program: Path) -> None:
     bind_keys(home, 'invoke_llm = "^Xg"\nlist_agents = ""\n')
     shell = Shell(editor=True, before=f"bindkey -e; PATH={program_folder(home)}")

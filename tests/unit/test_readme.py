@@ -1,8 +1,7 @@
 """What the manual (the README and its guides) says exists: its keys, commands and options, settings, variables, exit
 codes, files and folders.
 
-The manual is read for names of each kind, wherever they stand; a name that nothing here knows fails. What its keys do
-is pressed in `tests/ui/test_readme_keys.py`.
+The manual is read for names of each kind, wherever they stand; a name that nothing here knows fails.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ from gshtui.settings.settings_tables import ProviderSettings
 from gshtui.tools.git import worktree_create
 from gshtui.ui.kit.drawing.theme_files import read_themes
 from gshtui.ui.kit.drawing.themes import OURS
-from gshtui.ui.kit.keys.key_table import KEYS
+from gshtui.ui.kit.keys.key_table import KEYS, SHELL, TRANSCRIPT
 from gshtui.workflows.workflow_library import read_library
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home
-from tests.kit.manual import MANUAL, PAGES, name_of, words
+from tests.kit.manual import MANUAL, PAGES, keys, name_of, words
 from tests.kit.source import ROOT
 
 CODES = sorted({code.strip() for code in re.findall(r"`([^`]+)`", words())})
@@ -85,15 +84,24 @@ def test_every_command_is_one(line: str) -> None:
         command.make_context("gsh-tui", arguments)
 
 
+SIGNS = {"@", "!", "*", "T", "X", "^Xc"}
+"""What is no key of ours: letters of the timeline, `@` of a prompt, what a shell's line needs, a terminal's own key."""
+
+
 def test_every_key_is_in_the_table() -> None:
-    pages = [page.read_text(encoding="utf-8") for page in PAGES if page.name in ("README.md", "keys.md")]
-    tables = [table for page in pages for table in re.findall(r"^\| key \|.*\n\|.*\n((?:\|.*\n)+)", page, re.MULTILINE)]
-    assert len(tables) == 4
-    cells = [row.split("|")[1] for table in tables for row in table.splitlines()]
-    named = {key for cell in cells for key in re.findall(r"`([^`]+)`", cell)}
-    assert len(named) > 20
-    bound = {key for row in KEYS.values() for key in row.keys.split(",")}
-    assert {key if key in bound else name_of(key) for key in named} - bound - {"up"} == set()
+    """What each does is pressed in the tests of its pane, and of the window in `tests/ui/test_window_keys.py`."""
+    bound = {key for row in KEYS.values() for key in row.keys.split(",")} | set(DEFAULT_KEYS.values())
+    named = {key[1] for key in keys(words())}
+    assert len(named) > 80
+    assert {key for key in named - SIGNS if key not in bound and name_of(key) not in bound} == set()
+
+
+@pytest.mark.parametrize("group", [TRANSCRIPT, SHELL])
+def test_every_key_of_a_panes_table_is_the_panes(group: str) -> None:
+    section = MANUAL[MANUAL.index(f"## {group}") :].partition("\n## ")[0]
+    named = {name_of(key[1]) for row in re.findall(r"^\| (`.+?) \|", section, re.MULTILINE) for key in keys(row)}
+    bound = {key for row in KEYS.values() if row.group == group for key in row.keys.split(",")}
+    assert named and named - bound == set()
 
 
 def test_the_configuration_is_right(home: Home) -> None:
