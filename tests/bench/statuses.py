@@ -466,6 +466,11 @@ class Turns:
         last = answer[-1]
         if not self.is_turn(asked):
             return
+        if TRACE:
+            whose = "helper" if self.is_helpers(asked) else "agent"
+            print(
+                f"{time.monotonic():.2f} {self.agent.name}'s {whose} was sent {answer!r:.200}; {self.helpers} helpers"
+            )
         if self.is_helpers(asked):
             if isinstance(last, Say) and self.helpers:
                 self.helpers -= 1

@@ -72,13 +72,24 @@ async def test_two_in_one_folder_keep_their_own_conversations(stage: Stage) -> N
 
 @pytest.mark.programs("claude", "codex", "gemini", "qwen")
 async def test_one_that_began_a_conversation_of_its_own_goes_on_with_that(stage: Stage) -> None:
-    """Its person cleared it, which no message of ours tells of."""
+    await begins_another(stage, "/clear")
+
+
+@pytest.mark.hooked
+@pytest.mark.programs("pi")
+async def test_one_whose_hooks_tell_its_conversation_goes_on_with_that(stage: Stage) -> None:
+    await begins_another(stage, "/new")
+    assert stage.row.status_source == "hook"
+
+
+async def begins_another(stage: Stage, command: str) -> None:
+    """Its person has it begin a conversation, which no message of ours tells of."""
     await stage.status("idle")
     await stage.say("I am the first one")
     await stage.shows(r"I am here\.")
     await stage.status("idle")
     first = await stage.bound()
-    await stage.person(text="/clear")
+    await stage.person(text=command)
     await stage.until(stage.screen, lambda seen: "I am the first one" not in seen)
     await stage.status("idle")
     await stage.say("I am the second one")

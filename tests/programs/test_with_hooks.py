@@ -17,7 +17,7 @@ pytestmark = pytest.mark.hooked
 HELLO = "Hello. I am here."
 
 
-@pytest.mark.programs("claude", "codex", "opencode", "gemini")
+@pytest.mark.programs("claude", "codex", "opencode", "gemini", "qwen")
 @pytest.mark.whole_turn_of("claude", "codex", "opencode", "gemini")
 async def test_a_day_with_hooks(stage: Stage) -> None:
     heard = EventLog(stage.hub.bus)
@@ -45,7 +45,7 @@ async def test_a_day_with_hooks(stage: Stage) -> None:
     await stage.status("idle")
 
 
-@pytest.mark.programs("claude", "codex", "gemini")
+@pytest.mark.programs("claude", "codex", "gemini", "qwen")
 async def test_a_question_that_its_person_denied_is_over_for_all(stage: Stage) -> None:
     """No program's hook tells of that: what asks next is asked about, and a dialog is no question."""
     await at_rest(stage)

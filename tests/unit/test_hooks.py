@@ -68,6 +68,18 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     assert elsewhere.read_text("utf-8") == "mine"
 
 
+def test_qwen_reports_unless_its_system_has_settings_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    qwen, name = LOADED.get("qwen"), "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
+    file, own = tmp_path / "qwen.json", tmp_path / "system-defaults.json"
+    monkeypatch.setattr(hooks, "_QWEN_DEFAULTS", (own,))
+    assert hooks.hook_setup(qwen, file, ("qwen",), {}).environment == {name: str(file)}
+    assert not hooks.hook_setup(qwen, file, ("qwen",), {name: "/theirs.json"}).reports
+    own.touch()
+    assert not hooks.hook_setup(qwen, file, ("qwen",), {}).reports
+
+
 def run_hook(path: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
     """The hook as the program runs it: through a shell."""
     environment = {hook_reports.VARIABLE: path} if path else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -15,10 +14,10 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.screen.screen_reading import ScreenReading
 from gshtui.programs.session.status_watcher import CliStatus
-from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
+from gshtui.programs.status.evidence import Evidence, Rank
 from gshtui.programs.status.status import TYPED, HookEvent
 from tests.kit.storms import examples
-from tests.unit.test_status_watcher import SilentServer
+from tests.unit.test_status_watcher import SilentServer, Told
 
 LOADED = profiles.load(Path("/nonexistent"))
 NAMES = ("claude", "codex", "opencode", "qwen", "gemini")
@@ -32,21 +31,6 @@ STEPS = st.sets(st.sampled_from(RANKS), min_size=1).flatmap(
     )
 )
 """What happens to a program that has some of the sources."""
-
-
-@dataclass
-class Told(LiveSource):
-    """A source that says what it was last seen to say."""
-
-    rank: Rank
-    told: Evidence | None = None
-
-    @property
-    def evidence(self) -> Evidence | None:
-        return self.told
-
-    async def start(self, changed: Callable[[], None]) -> None: ...
-    async def stop(self) -> None: ...
 
 
 @dataclass
@@ -64,7 +48,7 @@ class Life:
     reading: ScreenReading = field(default_factory=lambda: ScreenReading("idle", input=True))
 
     def __post_init__(self) -> None:
-        self.sources = {rank: Told(rank) for rank in RANKS if rank is not Rank.HOOK}
+        self.sources = {rank: Told() for rank in RANKS if rank is not Rank.HOOK}
         row = AgentRow(id="0001", name="it", kind="cli", pane="%0", created=9_000.0)
         profile = LOADED.get(self.name)
         everything = tuple(self.sources.values())

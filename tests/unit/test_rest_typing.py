@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -15,9 +14,9 @@ from hypothesis import strategies as st
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.session.status_watcher import CliStatus
-from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
+from gshtui.programs.status.evidence import Evidence, Rank
 from gshtui.programs.status.status import HookEvent
-from tests.unit.test_status_watcher import DRAFT, IDLE, QUESTION, TOOL, SilentServer
+from tests.unit.test_status_watcher import DRAFT, IDLE, QUESTION, TOOL, SilentServer, Told
 
 CLAUDE = profiles.load(Path("/nonexistent")).get("claude")
 TEXT = "half a thought"
@@ -31,19 +30,6 @@ STEPS: tuple[Step, ...] = (
     *("type here", "type there", "clear", "enter here", "enter there", "paint", "look", "begin", "end"),
 )
 RANKS = (Rank.PROTOCOL, Rank.RECORD, Rank.HOOK)
-
-
-class Told(LiveSource):
-    """A source that is told what to say."""
-
-    told: Evidence | None = None
-
-    @property
-    def evidence(self) -> Evidence | None:
-        return self.told
-
-    async def start(self, changed: Callable[[], None]) -> None: ...
-    async def stop(self) -> None: ...
 
 
 class Desk:

@@ -123,6 +123,17 @@ def test_a_question_that_was_seen_and_is_gone_is_answered_at_once() -> None:
     assert next_one.status == "waiting", "another question, which is still to be painted"
 
 
+def test_a_question_that_is_gone_leaves_the_end_of_its_turn_to_what_tells_of_it() -> None:
+    """A denial, of which no hook tells, and the transcript does."""
+    seen = replace(facts("idle", since=4), asked=NOW - 5, prompted=NOW - 30, worked=NOW - 20)
+    waits = hook_evidence(hook("waiting", 6))
+    rest = Evidence(Rank.TRANSCRIPT, "transcript", "idle", NOW - 4.5, final=True)
+    known = statuses.decide(LOADED.get("qwen"), (*waits, rest), seen, NOW)
+    assert (known.status, known.source, known.sure) == ("idle", "transcript", True)
+    unknown = statuses.decide(LOADED.get("qwen"), waits, seen, NOW)
+    assert (unknown.status, unknown.sure) == ("quiet", False)
+
+
 def test_a_hook_that_says_working_for_hours_is_stale() -> None:
     known = decide(CLAUDE, hook("thinking", 7200), facts("", moved=7000), NOW)
     assert (known.status, known.sure) == ("quiet", False)

@@ -16,6 +16,7 @@ from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.screen.foreground import Foreground
 from gshtui.programs.screen.screen_reading import without_styles
 from gshtui.programs.session.status_watcher import CliStatus
+from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.status.look_pace import Pacer, uneven
 from gshtui.programs.status.status import WORKING, HookEvent, KnownStatus
 from gshtui.tmux.panes import PaneInfo, unknown
@@ -27,6 +28,20 @@ IDLE, DRAFT, BUSY, QUESTION, TOOL = (
     tuple((SCREENS / f"{name}.txt").read_text("utf-8").rstrip("\n").split("\n"))
     for name in ("03-idle", "04-draft", "06-busy", "08-approval", "11-tool")
 )
+
+
+class Told(LiveSource):
+    """A source that says what it was last made to say."""
+
+    def __init__(self, told: Evidence | None = None) -> None:
+        self.told = told
+
+    @property
+    def evidence(self) -> Evidence | None:
+        return self.told
+
+    async def start(self, changed: Callable[[], None]) -> None: ...
+    async def stop(self) -> None: ...
 
 
 class SilentServer:
@@ -400,22 +415,27 @@ async def test_a_question_that_is_reported_is_looked_at_at_once(monkeypatch: pyt
         await status.stop()
 
 
-async def test_the_end_of_a_turn_that_is_reported_early_is_seen_as_soon_as_the_screen_shows_it(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("by", ["hook", "record"])
+async def test_the_end_of_a_turn_that_is_told_early_is_seen_as_soon_as_the_screen_shows_it(
+    monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
-    """OpenCode's server tells of it before its screen does; how far apart other looks are plays no part."""
+    """Its source tells of it before its screen does; how far apart other looks are plays no part."""
     monkeypatch.setattr("gshtui.programs.session.status_watcher._LOOKS_APART", 3600.0)
     monkeypatch.setattr("gshtui.programs.session.status_watcher._CLOSELY", 3600.0)
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
-    server = SilentServer()
+    server, source = SilentServer(), Told()
     claude = profiles.load(Path("/nonexistent")).get("claude")
     early = structs.replace(claude, hooks=structs.replace(claude.hooks, early=True))
-    status = CliStatus(server, row, early, lambda _: None)
+    status = CliStatus(server, row, early, lambda _: None, sources=(source,))
     server.looks, server.shown = 9, TOOL
     await status.start()
     try:
         await eventually(lambda: status_of(status), until=lambda status: status in WORKING)
-        status._on_hook(HookEvent(time.time(), "Stop", "idle"))  # pyright: ignore[reportPrivateUsage]
+        if by == "hook":
+            status._on_hook(HookEvent(time.time(), "Stop", "idle"))  # pyright: ignore[reportPrivateUsage]
+        else:
+            source.told = Evidence(Rank.RECORD, "record", "idle", time.time())
+            status._on_source()  # pyright: ignore[reportPrivateUsage]
         await eventually(lambda: look(server), until=lambda looks: looks > 12)
         assert status.known.status in WORKING, "its screen shows that it works"
         server.shown = IDLE  # tmux tells nothing of that

@@ -21,18 +21,26 @@ from gshtui.system.files.open_descriptor import open_reader
 EXTENSION = "gsh-tui"
 """Name of Gemini's extension."""
 _SECONDS = 5
-_OPENCODE = """\
-// Written by gsh-tui. Reports what OpenCode does to the gsh-tui that started it; elsewhere it does nothing.
+_QWEN_DEFAULTS = (
+    Path("/etc/qwen-code/system-defaults.json"),
+    Path("/Library/Application Support/QwenCode/system-defaults.json"),
+)
+_REPORT = """\
+// Written by gsh-tui. Reports what PROGRAM does to the gsh-tui that started it; elsewhere it does nothing.
 import { appendFileSync } from "node:fs"
 
 const spool = process.env.GSH_HOOK_SPOOL
 const short = (value) => (typeof value === "string" ? value.slice(0, 400) : "")
+const subjects = ["command", "filePath", "path", "pattern", "description"]
+const subjectOf = (given) => short(given?.[subjects.find((name) => given?.[name])])
 const report = (event, more) => {
   if (!spool || !spool.startsWith("/")) return
   try {
-    appendFileSync(spool, JSON.stringify({ at: Date.now() / 1000, program: "opencode", event, ...more }) + "\\n")
+    appendFileSync(spool, JSON.stringify({ at: Date.now() / 1000, program: "PROGRAM", event, ...more }) + "\\n")
   } catch {}
 }
+"""
+_OPENCODE = """\
 const wanted = new Set(WANTED)
 
 export const GshReport = async () => ({
@@ -44,14 +52,35 @@ export const GshReport = async () => ({
     report(name, { conversation, tool: short(about.permission), text: short(about.error?.data?.message) })
   },
   "tool.execute.before": async (input, output) => {
-    const given = output?.args ?? {}
-    const subject = short(given.command ?? given.filePath ?? given.pattern ?? given.description)
-    report("tool.execute.before", { conversation: short(input.sessionID), tool: short(input.tool), subject })
+    const about = { tool: short(input.tool), subject: subjectOf(output?.args) }
+    report("tool.execute.before", { conversation: short(input.sessionID), ...about })
   },
   "tool.execute.after": async (input) => {
     report("tool.execute.after", { conversation: short(input.sessionID), tool: short(input.tool) })
   },
 })
+"""
+_PI = """\
+let answer = ""
+
+export default function (pi) {
+  for (const name of WANTED) {
+    pi.on(name, async (event, context) => {
+      const said = event.messages?.filter((each) => each.role === "assistant").at(-1)?.content ?? []
+      const texts = Array.isArray(said) ? said.filter((part) => part.type === "text").map((part) => part.text) : []
+      answer = name === "before_agent_start" ? "" : texts.join("\\n\\n").slice(0, 8000) || answer
+      report(name, {
+        conversation: short(context.sessionManager.getSessionId()),
+        kind: short(event.reason),
+        tool: short(event.toolName),
+        subject: subjectOf(event.args),
+        text: short(event.title),
+        prompt: short(event.prompt),
+        answer: name === "agent_settled" ? answer : "",
+      })
+    })
+  }
+}
 """
 
 
@@ -73,8 +102,10 @@ def hook_files(profile: Profile) -> dict[str, str]:
     match profile.hooks.kind:
         case "":
             return {}
-        case "opencode":
-            return {"opencode.js": _OPENCODE.replace("WANTED", json.dumps(sorted(profile.hooks.events)))}
+        case "opencode" | "pi" as kind:
+            script = _REPORT.replace("PROGRAM", kind) + (_OPENCODE if kind == "opencode" else _PI)
+            events = dict.fromkeys(event.partition(".")[0] if kind == "pi" else event for event in profile.hooks.events)
+            return {f"{kind}.js": script.replace("WANTED", json.dumps(sorted(events)))}
         case "gemini":
             about = {"name": EXTENSION, "version": "1.0.0", "description": "Reports its status to gsh-tui"}
             manifest = json.dumps(about, indent=2) + "\n"
@@ -90,7 +121,7 @@ def hook_command(profile: Profile) -> str:
 
 
 def _hooks(profile: Profile) -> str:
-    """Hooks in the format that claude, codex and gemini share."""
+    """Hooks in the format that claude, codex, gemini and qwen share."""
     hook: dict[str, Any] = {"type": "command", "command": hook_command(profile), "timeout": _SECONDS}
     group: dict[str, Any] = {"hooks": [hook]}
     if profile.hooks.kind == "gemini":
@@ -115,6 +146,12 @@ def hook_setup(profile: Profile, file: Path, argv: Sequence[str], environ: Mappi
         case "opencode":
             name = "OPENCODE_CONFIG_CONTENT"
             return NOTHING if name in environ else HookSetup((), {name: json.dumps({"plugin": [file.as_uri()]})})
+        case "pi":
+            return HookSetup(("--extension", str(file)))
+        case "qwen":  # as the settings of the system that count least, where there are none
+            name = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
+            taken = name in environ or any(each.exists() for each in _QWEN_DEFAULTS)
+            return NOTHING if taken else HookSetup((), {name: str(file)})
         case _:
             return NOTHING
 

@@ -30,7 +30,7 @@ from gshtui.text.version_order import is_within, newest, oldest
 GENERIC = "repl"
 """The profile for programs without their own."""
 Status = Literal["starting", "thinking", "tool", "waiting", "idle"]
-HookKind = Literal["", "claude", "codex", "gemini", "opencode"]
+HookKind = Literal["", "claude", "codex", "gemini", "opencode", "pi", "qwen"]
 RecordKind = Literal["", "claude", "qwen"]
 STATUS_RECORDS = frozenset({"claude"})
 """The kinds of records that tell a status; others tell only the conversation and the version."""

@@ -510,10 +510,10 @@ class CliStatus:
         return max(_CLOSELY, still / 16, _EACH * len(self._pace.close))
 
     def _is_ending(self) -> bool:
-        """Whether it has just reported the end of a turn that its screen still shows."""
-        hook, known = self._hook, self.known
-        early = hook is not None and hook.status == "idle" and self._now() < hook.at + _STIRRED
-        return early and known.source == "hook" and known.status in WORKING
+        """Whether a source has just told of the end of a turn that its screen still shows."""
+        now = self._now()
+        told = any(each.status == "idle" and now < each.at + _STIRRED for each in self.evidences())
+        return told and self.known.status in WORKING
 
     def _is_entering(self) -> bool:
         """Whether its next output may be what an Enter leads to: at rest, the draft in its input has just changed."""

@@ -232,6 +232,7 @@ def _weighed(
     facts: StatusFacts,
     now: float,
 ) -> KnownStatus:
+    told = [each for each in told if not _is_answered(each, seen, facts)]
     best = _best(told)
     if best is None:
         rests = seen is None or seen.status in ("idle", QUIET)
@@ -244,8 +245,14 @@ def _weighed(
     if best.status == "idle":
         return _against_rest(profile, best, seen, facts, now)
     if best.status == "waiting":
-        return _against_question(profile, best, seen, facts, now)
+        return _against_question(profile, best, seen, now)
     return _against_work(profile, best, seen, facts, now)
+
+
+def _is_answered(told: Evidence, seen: KnownStatus | None, facts: StatusFacts) -> bool:
+    """Whether a question was on the screen, and is gone, which no hook tells of."""
+    gone = seen is not None and seen.status not in ("waiting", "starting")
+    return gone and told.status == "waiting" and told.rank <= Rank.HOOK and facts.asked > told.at
 
 
 _WEIGHT = {"waiting": 2, "thinking": 1, "tool": 1, "starting": 1}
@@ -322,23 +329,17 @@ def _rest_of_this_turn(told: Evidence, facts: StatusFacts, now: float) -> KnownS
     )
 
 
-def _against_question(
-    profile: Profile, told: Evidence, seen: KnownStatus | None, facts: StatusFacts, now: float
-) -> KnownStatus:
-    """A source says that it waits. Only a hook does not tell that its question was answered."""
+def _against_question(profile: Profile, told: Evidence, seen: KnownStatus | None, now: float) -> KnownStatus:
+    """A source says that it waits."""
     if seen is not None and seen.status == "waiting":
         another = told.rank <= Rank.HOOK and seen.at > told.at + profile.timing.veto
         return seen if another else _said(told, doing=seen.doing)
     if told.rank > Rank.HOOK or seen is None or seen.status == "starting":
         return _said(told)
     lasted = now - max(seen.at, told.at)
-    answered = facts.asked > told.at  # its question was on the screen, and is gone
     if seen.status in WORKING or seen.status == "idle":
-        if answered or lasted >= profile.timing.veto:
-            return seen
-        return _said(told, again=profile.timing.veto - lasted)
-    doubted = (seen.status, seen.source) == (QUIET, "screen") and lasted >= profile.timing.veto
-    return seen if answered else _said(told, sure=not doubted)
+        return seen if lasted >= profile.timing.veto else _said(told, again=profile.timing.veto - lasted)
+    return _said(told, sure=(seen.status, seen.source) != (QUIET, "screen") or lasted < profile.timing.veto)
 
 
 def _against_work(
