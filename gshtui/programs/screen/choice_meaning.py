@@ -17,6 +17,13 @@ _REFUSES = re.compile(
 )
 _BUT = re.compile(r"(?i)\b(?:switch|change|set|use|always|but)\b")
 """What makes a refusal more than that."""
+_NO_SUCH = re.compile(r"(?i)^no +(?!thank|not\b|\()\w")
+"""A no that says of what there is none, such as `No restrictions`."""
+_GRANTS = re.compile(
+    r"(?i)\b(?:yes|allow\w*|approv\w*|accept\w*|run|running|proceed\w*|execut\w*|trust\w*|apply|ask\w*|without"
+    r"|(?:un)?sandbox\w*|(?:un)?restrict\w*|(?:un)?limit\w*|confirm\w*|anyway)\b"
+)
+"""What behind a refusal makes it another wish, such as `No, run without sandbox`."""
 _WITH_WORDS = re.compile(
     r"(?i)\b(?:tell|suggest|explain|feedback|instruct\w*|differently|what to (?:change|do)|(?:with|give) a reason)\b"
 )
@@ -33,7 +40,9 @@ _MORE = re.compile(
     r"|^trust\b|\bI trust\b|\btrust this\b|^allow all\b|\ball (?:commands|tools|calls)\b"
 )
 _NO_MORE_QUESTIONS = re.compile(r"(?i)\b(?:don['’]t|do not|never) ask (?:me )?again\b")
-_NEGATES = re.compile(r"(?i)\b(?:don['’]t|do not|never|not|no)\b")
+_NEGATES = re.compile(
+    r"(?i)\b(?:don['’]t|do not|never|not|no|den(?:y|ied)|reject\w*|refuse\w*|decline\w*|disallow|block)\b"
+)
 _OTHER = re.compile(r"(?i)\b(?:switch|default|change|set|edits)\b")
 """Words by which more than a call may be allowed."""
 _ONCE = re.compile(
@@ -63,10 +72,12 @@ def meaning_of(label: str, known: Mapping[Meaning, Sequence[str]] | None = None)
     for meaning, patterns in (known or {}).items():
         if any(compile_linear(pattern).search(words) for pattern in patterns):
             return meaning
-    if _REFUSES.match(words):
+    if (refused := _REFUSES.match(words)) is not None:
         if _BUT.search(words):
             return "mode" if _changes_mode(words) else ""
-        return "words" if _WITH_WORDS.search(words) else "deny"
+        if _WITH_WORDS.search(words):
+            return "words"
+        return "" if _NO_SUCH.match(words) or _GRANTS.search(words, refused.end()) else "deny"
     if not _ALLOWS.match(words):
         return ""
     if _changes_mode(words):
