@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from gshtui.programs.profiles import profile as profiles
-from gshtui.programs.screen.screen_reading import by_title, read_screen, without_styles
+from gshtui.programs.screen.screen_reading import by_title, conversation, read_screen, without_styles
 from gshtui.programs.status.status import WORKING
 from tests.kit.storms import FULL
 
@@ -27,19 +27,19 @@ _NUMBER = re.compile(r"^(\W*?)(\d)\. ")
 _SEQUENCE = re.compile(r"\x1b\[[0-9;:]*m")
 
 
-def shots() -> list[Any]:
-    """Every recorded screen on which something is done or asked."""
+def shots(*statuses: str) -> list[Any]:
+    """Every recorded screen on which that is done, without the dialogs."""
     found: list[Any] = []
     for meta in sorted(SCREENS.rglob("screens.json")):
         data = json.loads(meta.read_text("utf-8"))
         for shot in data["shots"]:
             name = f"{meta.parent.relative_to(SCREENS)}-{shot['file']}".replace("/", "-")
-            if shot["status"] in {*WORKING, "waiting"} and not shot.get("dialog"):
+            if shot["status"] in statuses and not shot.get("dialog"):
                 found.append(pytest.param(data, meta.parent / shot["file"], shot, id=name))
     return found
 
 
-SHOTS = shots()
+SHOTS = shots(*WORKING, "waiting")
 
 
 def swapped(lines: list[str], dice: random.Random) -> list[str]:
@@ -100,3 +100,26 @@ def test_a_later_version_of_a_screen_is_never_taken_for_rest(
         for one in choices:  # words that have changed places mean the same or nothing
             same = [means for label, means in meant.items() if sorted(label.split()) == sorted(one.label.split())]
             assert one.means in ("", *(same or [one.means])), one.label
+
+
+QUOTED = 16
+"""Rows of a question that something has printed."""
+
+
+@pytest.mark.parametrize("program", sorted({each.values[0]["program"] for each in shots("waiting")} - {"aider"}))
+def test_a_question_that_is_quoted_above_the_input_is_none(program: str) -> None:
+    """A model can say, and a command can print, what looks like a question; aider's input is not below all it shows."""
+    asking = [each.values for each in shots("waiting") if each.values[0]["program"] == program]
+    resting = [each.values for each in shots("idle") if each.values[0]["program"] == program]
+    profile, dice = LOADED.get(program), random.Random(program)
+    for data, file, shot in resting:
+        lines = file.read_text("utf-8").split("\n")
+        above = len(conversation(profile, lines))
+        for _, other, _ in dice.sample(asking, min(len(asking), len(asking) if FULL else 4)):
+            rows = [row for line in other.read_text("utf-8").split("\n") if (row := without_styles(line)).strip()]
+            quoted = rows[-QUOTED:]
+            cursor = (shot["cursor"][0], shot["cursor"][1] + len(quoted))
+            shown = [*lines[:above], *quoted, *lines[above:]]
+            read = read_screen(profile, shown, shot["title"], cursor, data.get("width", 0))
+            assert read.status != "waiting" and read.contradicts != "waiting", (file, other)
+            assert read.read is None, (file, other)
