@@ -444,8 +444,8 @@ class Turns:
         return self.program.setup.tool.name in _offered(asked)
 
     def is_helpers(self, asked: Asked) -> bool:
-        """Whether it is a helper's."""
-        return _HELPER[self.program.name] not in _offered(asked)
+        """Whether it is a helper's: Claude says so, and the others offer those no helpers of their own."""
+        return "x-claude-code-agent-id" in asked.headers or _HELPER[self.program.name] not in _offered(asked)
 
     def choose(self, asked: Asked) -> Answer | None:
         """Its next answer."""

@@ -39,6 +39,7 @@ def facts(
         title=title,
         started=NOW - 5000,
         moved=NOW - moved,
+        grew=NOW - moved,
         reading=ScreenReading(status, "", draft, True, ended="Interrupted" if over else ""),
         since=NOW - since,
         ended=NOW - since if over else 0.0,

@@ -395,6 +395,53 @@ async def test_an_answer_counts_until_its_program_has_read_it_whatever_moves_bes
     assert status.known.status == "waiting"
 
 
+async def test_an_answer_counts_until_the_source_of_the_question_has_noticed_it() -> None:
+    """Its screen shows that it is answered; what asked tells of that a moment later. Without an Enter, it is hidden."""
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    server, clock = SilentServer(), [time.time()]
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    asks = Told(Evidence(Rank.PROTOCOL, "protocol", "waiting", clock[0] - 5))
+    status = CliStatus(server, row, claude, lambda _: None, clock=lambda: clock[0], sources=(asks,))
+    server.looks = 9
+    for pressed, expected in ((False, "waiting"), (True, "thinking")):
+        server.shown = QUESTION
+        await status._look()  # pyright: ignore[reportPrivateUsage]
+        if pressed:
+            status._on_keys(True)  # pyright: ignore[reportPrivateUsage]
+        clock[0] += 0.01
+        server.shown = IDLE
+        await status._look()  # pyright: ignore[reportPrivateUsage]
+        assert status.known.status == expected
+    clock[0] += 5
+    await status._look()  # pyright: ignore[reportPrivateUsage]
+    assert status.known.status == "waiting", "it was no answer to that"
+
+
+@pytest.mark.parametrize("changes", ["below", "above"])
+async def test_what_changes_below_the_input_is_no_answer_that_grows(changes: str) -> None:
+    """Such as the mode, or a clock: it never works, and once it has ticked a while, its rest is sure all the time."""
+    folder = SCREENS.parents[1] / "qwen" / "0.24.4" / "ask-80x24"
+    idle = tuple((folder / "01-idle.txt").read_text("utf-8").rstrip("\n").split("\n"))
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    server, clock, seen = SilentServer(), [time.time()], list[KnownStatus]()
+    qwen = profiles.load(Path("/nonexistent")).get("qwen")
+    rests = Told(Evidence(Rank.RECORD, "record", "idle", clock[0] - 5))
+    sources = (rests,) if changes == "below" else ()
+    status = CliStatus(server, row, qwen, seen.append, clock=lambda: clock[0], sources=sources)
+    server.looks, server.shown = 9, idle
+    server.next_output("%0", status._on_output)  # pyright: ignore[reportPrivateUsage]
+    await status._look()  # pyright: ignore[reportPrivateUsage]
+    for tick in range(6):
+        clock[0] += 0.5
+        seen.clear()
+        server.shown = (*idle, f"12:00:0{tick}") if changes == "below" else (f"word{tick}", *idle)
+        status._on_output()  # pyright: ignore[reportPrivateUsage]
+        await status._look()  # pyright: ignore[reportPrivateUsage]
+        assert (status.known.status in WORKING) == (changes == "above")
+    if changes == "below":
+        assert not seen, "nothing to tell of"
+
+
 async def test_a_question_that_is_reported_is_looked_at_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """That it was answered can be seen only after it was seen itself."""
     monkeypatch.setattr("gshtui.programs.session.status_watcher._LOOKS_APART", 3600.0)

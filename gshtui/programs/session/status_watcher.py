@@ -17,7 +17,14 @@ from gshtui.programs.pane.pane_view import unless_loading
 from gshtui.programs.profiles.profile import Profile, takes_code
 from gshtui.programs.screen.foreground import Foreground, front
 from gshtui.programs.screen.screen_news import ScreenNews
-from gshtui.programs.screen.screen_reading import COMMANDS, ScreenReading, is_command, read_screen, was_entered
+from gshtui.programs.screen.screen_reading import (
+    COMMANDS,
+    ScreenReading,
+    conversation,
+    is_command,
+    read_screen,
+    was_entered,
+)
 from gshtui.programs.status.disagreements import Disagreements
 from gshtui.programs.status.evidence import WORKING, Evidence, LiveSource, Rank
 from gshtui.programs.status.look_pace import Pacer, uneven
@@ -139,6 +146,7 @@ class CliStatus:
         self._facts: StatusFacts = StatusFacts(
             started=started,
             moved=started,
+            grew=started,
             since=started,
             fresh=fresh,
             rested=row.status_at if rests else 0.0,
@@ -309,10 +317,14 @@ class CliStatus:
             self._at_once.set()
 
     def _on_output(self) -> None:
-        """It prints: what its rest is worth, the next look tells; what comes of a text, maybe only a later one."""
+        """It prints: what its rest is worth, the next look tells; what comes of a text, maybe only a later one. One that
+        has printed again and again at rest, such as a clock, rests on."""
         now = self._now()
         ticks = len(self._idles) == _MOVES and self._idles[0] > time.monotonic() - _MOVES * _STIRRED
-        if self.known.rests and self.known.at < now - _STIRRED and not ticks:
+        if ticks and self.known.rests and not self._facts.reading.draft:
+            self._stirred.set()
+            return
+        if self.known.rests and self.known.at < now - _STIRRED:
             self._facts = dataclasses.replace(self._facts, doubted=now)
         self._doubt()
 
@@ -362,17 +374,21 @@ class CliStatus:
         jump = now - before - (awake - awake_before)
         facts = self._facts
         if jump > _SLEPT:  # nothing could move meanwhile; how long a status has lasted, the night counts
-            self._facts = dataclasses.replace(facts, moved=facts.moved + jump, titled=facts.titled + jump)
+            self._facts = dataclasses.replace(
+                facts, moved=facts.moved + jump, grew=facts.grew + jump, titled=facts.titled + jump
+            )
             self._news.shift(jump)
         elif jump < -_SET_BACK:
             told = (
                 "started",
                 "moved",
+                "grew",
                 "titled",
                 "since",
                 "asked",
                 "entered",
                 "pressed",
+                "answered",
                 "doubted",
                 "prompted",
                 "written",
@@ -564,6 +580,7 @@ class CliStatus:
         self._moving = lines != self._lines or looked < info.activity + 1
         closed = facts.reading.dialog and reading.status == "idle"  # its person has, and no answer grows by that
         moved = now if lines != self._lines and not closed else facts.moved
+        grows = moved == now and conversation(self._profile, lines) != conversation(self._profile, self._lines)
         self._news.note(lines, now)
         if lines != self._lines:
             self._moves.append(now)
@@ -588,6 +605,7 @@ class CliStatus:
         unread = reading.status == "waiting" and _asks(reading) == _asks(facts.reading)
         stands = rests_on and bool(reading.draft or facts.reading.draft)
         goes_on = reading.status in WORKING
+        answered = facts.reading.status == "waiting" and reading.status != "waiting"
         if rests_on and not self._has_draft() and lines != self._lines:
             self._idles.append(time.monotonic())
         if reading.draft:
@@ -604,11 +622,13 @@ class CliStatus:
             facts,
             reading=reading,
             moved=moved,
+            grew=now if grows else facts.grew,
             news=self._news.at,
             since=since,
             asked=asked,
             entered=entered,
             pressed=facts.pressed if stands or unread or goes_on or facts.pressed >= looked else 0.0,
+            answered=max(facts.answered, facts.pressed) if answered else facts.answered,
             doubted=doubted,
             printed=facts.printed and self._outputs != outputs,
             prompted=prompted,

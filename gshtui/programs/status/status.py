@@ -72,6 +72,8 @@ class StatusFacts:
     started: float = 0.0
     moved: float = 0.0
     """When the screen last changed."""
+    grew: float = 0.0
+    """When the screen above its input last changed."""
     news: float = 0.0
     """When it last showed words that are new; 0: whenever it moved."""
     titled: float = 0.0
@@ -94,6 +96,8 @@ class StatusFacts:
     pressed: float = 0.0
     """When Enter was pressed below a text in its input or at a question, while its screen shows nothing of that.
     0: it was not."""
+    answered: float = 0.0
+    """When Enter was pressed at a question that its screen showed, and shows no longer; 0: it was not."""
     doubted: float = 0.0
     """When something last happened at rest that may begin a turn: it printed after a while, or a text was gone from its
     input; 0: not since it last showed anything but rest."""
@@ -180,10 +184,11 @@ def decide(profile: Profile, evidences: Sequence[Evidence], facts: StatusFacts, 
 
 def _pressed(known: KnownStatus, facts: StatusFacts, now: float) -> KnownStatus | None:
     """That it is about to take up a text or an answer, by the Enter that was pressed for that; `None`: it is not."""
-    left = _READ_WITHIN[known.status] - (now - facts.pressed)
-    if left <= 0 or known.at > facts.pressed:
+    pressed = max(facts.pressed, facts.answered if known.status == "waiting" else 0.0)
+    left = _READ_WITHIN[known.status] - (now - pressed)
+    if left <= 0 or known.at > pressed:
         return None
-    return KnownStatus("thinking", "screen", facts.pressed, sure=False, again=left)
+    return KnownStatus("thinking", "screen", pressed, sure=False, again=left)
 
 
 def _unsure(rest: KnownStatus, facts: StatusFacts, now: float) -> KnownStatus:
@@ -495,11 +500,11 @@ def _contradicted(profile: Profile, facts: StatusFacts, now: float) -> KnownStat
 def _at_input(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus:
     """Its input is to be seen, and nothing shows that it works: that it rests needs more than that."""
     reading = facts.reading
-    moving = profile.timing.rest - (now - facts.moved)
+    moving = profile.timing.rest - (now - facts.grew)
     grows = profile.ai and not profile.titles.busy and not reading.draft and moving > 0
     if grows and not _animated(facts, now, _ANIMATED_INPUT):
         # An input that looks idle above an answer that still grows.
-        return KnownStatus("thinking", "activity", facts.moved, sure=False, again=moving)
+        return KnownStatus("thinking", "activity", facts.grew, sure=False, again=moving)
     if _shows_rest(profile, facts):
         # What it did in between may never have been seen.
         return KnownStatus("idle", "screen", max(facts.since, facts.ended if reading.ended else 0.0), reading.doing)
