@@ -317,8 +317,9 @@ class CliStatus:
             self._at_once.set()
 
     def _on_output(self) -> None:
-        """It prints: what its rest is worth, the next look tells; what comes of a text, maybe only a later one. One that
-        has printed again and again at rest, such as a clock, rests on."""
+        """It prints: what its rest is worth, the next look tells; what comes of a text, maybe only a later one. What
+        has printed again and again at rest, such as a clock, rests on.
+        """
         now = self._now()
         ticks = len(self._idles) == _MOVES and self._idles[0] > time.monotonic() - _MOVES * _STIRRED
         if ticks and self.known.rests and not self._facts.reading.draft:
