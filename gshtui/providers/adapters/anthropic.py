@@ -1,29 +1,30 @@
-"""Claude, through Anthropic's SDK: the Messages API, always streamed.
+"""Claude: the Messages API, always streamed; in a cloud of others', through Anthropic's SDK.
 
 Makes requests and reads their events and failures; never sends an unstreamed request.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from itertools import islice
 from typing import Any
 
 from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
-from gshtui.providers.adapters.claude_clouds import ClaudeCloud, unusable
+from gshtui.providers.adapters.claude_clouds import ClaudeCloud, cloud_answer, refused, unusable
 from gshtui.providers.catalog import Model
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.wire import wire_history
 from gshtui.providers.wire.answer_builder import AnswerBuilder
-from gshtui.providers.wire.event_stream import EventStream, Wire, number, obj, seq, string
+from gshtui.providers.wire.event_stream import DecodedStream, EventStream, Wire, number, obj, seq, string
 from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, garbled, in_stream, no_key, seconds
 from gshtui.providers.wire.refusals import Refusals
 from gshtui.providers.wire.request_hash import encoded, hash_of_response
 from gshtui.providers.wire.retry import retried
 from gshtui.providers.wire.sdk_connection import Endpoint, LazyClient, ended, imported, transport_failure
 from gshtui.providers.wire.wire_text import ToolNames, data, text
-from gshtui.system.network.proxy_routes import EnvironmentFaultError
+from gshtui.text.foreign_json import parse_foreign_json
 
 API = "anthropic"
 _THINKS_FROM = 1_024
@@ -259,16 +260,10 @@ class AnthropicReader:
         return Usage(**self._usage)
 
 
-async def _post(client: Any, **sent: Any) -> Any:
-    """The stream of the answer's events. `messages.create` would send and give the same, but load a thousand modules
-    with a type for every kind of message first, and copy the body block by block. Raises the SDK's errors."""
-    from anthropic import AsyncStream
-
-    return await client.post("/v1/messages", cast_to=object, stream=True, stream_cls=AsyncStream[object], **sent)
-
-
 KEY = "ANTHROPIC_API_KEY"
 ADDRESS = "https://api.anthropic.com"
+VERSION = "2023-06-01"
+"""Of the API, which every request names."""
 
 
 class Anthropic:
@@ -309,37 +304,26 @@ class Anthropic:
 
     async def close(self) -> None:
         if (client := self._client.detach()) is not None:
-            await client.close()
+            await (client.aclose() if self._cloud is None else client.close())
 
     def _made(self) -> Any:
-        import anthropic
-
         from gshtui.providers.wire.http_client import WatchedClient
 
         place = self._place
-        if (cloud := self._cloud) is not None:
-            http = WatchedClient(place.deadlines, cloud.address)
-            try:
-                return cloud.client(http)
-            except Exception as error:
-                raise unusable(cloud.label, error, cloud.hint) from error
-        # Gateways in front of the API often still read the older header.
-        headers = {"x-api-key": place.key} if place.base_url else {}
-        address = place.base_url or ADDRESS
-        return anthropic.AsyncAnthropic(
-            api_key=place.key,
-            base_url=address,
-            max_retries=0,
-            default_headers=headers,
-            http_client=WatchedClient(place.deadlines, address),
-        )
+        if (cloud := self._cloud) is None:
+            return WatchedClient(place.deadlines, place.base_url or ADDRESS)
+        http = WatchedClient(place.deadlines, cloud.address)
+        try:
+            return cloud.client(http)
+        except Exception as error:
+            raise unusable(cloud.label, error, cloud.hint) from error
 
     async def _ready(self, origin: ErrorOrigin) -> Any:
         if self._cloud is not None:
             await imported(self._cloud.package, origin)
+            await imported("anthropic", origin)
         elif not self._place.key:
             raise no_key(origin.label, self._place.key_variable or KEY)
-        await imported("anthropic", origin)
         return await self._client.get(origin)
 
     def _origin(self, model: str) -> ErrorOrigin:
@@ -348,19 +332,32 @@ class Anthropic:
             return ErrorOrigin(self._cloud.label, place.key_variable, place.base_url, model)
         return ErrorOrigin("Anthropic", place.key_variable or KEY, place.base_url, model)
 
-    async def _answered(self, client: Any, model: str, body: Wire) -> Any:
-        if self._cloud is None:
-            return await _post(client, content=encoded(body))
-        import anthropic
-        import httpx2
+    @contextlib.asynccontextmanager
+    async def _answered(
+        self, origin: ErrorOrigin, model: str, body: Wire
+    ) -> AsyncGenerator[tuple[str, EventStream | DecodedStream]]:
+        """The hash of the request's bytes, and the events of its answer. Raises `ProviderError` where it is refused."""
+        client = await self._ready(origin)
+        if (cloud := self._cloud) is not None:
+            async with await cloud_answer(cloud, client, {**body, "model": model, "stream": True}) as answered:
+                yield hash_of_response(answered.response), cloud.events(origin, answered)
+            return
+        url = f"{(self._place.base_url or ADDRESS).rstrip('/')}/v1/messages"
+        async with client.stream("POST", url, content=encoded(body), headers=self._headers()) as response:
+            if not response.is_success:
+                raise _refusal(origin, response.status_code, _parsed(await response.aread()), response.headers)
+            yield hash_of_response(response), EventStream(origin, response)
 
-        try:
-            # The SDK takes the model out of the body and puts it into the address.
-            return await _post(client, body={**body, "model": model, "stream": True})
-        except (anthropic.APIError, httpx2.HTTPError, OSError, EnvironmentFaultError):
-            raise
-        except Exception as error:
-            raise unusable(self._cloud.label, error, self._cloud.hint) from error
+    def _headers(self) -> dict[str, str]:
+        key = self._place.key
+        older = {"x-api-key": key} if self._place.base_url else {}  # gateways often still read this one
+        return {
+            "accept": "application/json",
+            "anthropic-version": VERSION,
+            "authorization": f"Bearer {key}",
+            "content-type": "application/json",
+            **older,
+        }
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._origin(request.model)
@@ -377,12 +374,8 @@ class Anthropic:
             tagged=bool(self._place.base_url),
         )
         reader = AnthropicReader(answer)
-        client = await self._ready(origin)
         try:
-            async with await self._answered(client, request.model, body) as answered:
-                sent = hash_of_response(answered.response)
-                cloud = self._cloud
-                stream = EventStream(origin, answered.response) if cloud is None else cloud.events(origin, answered)
+            async with self._answered(origin, request.model, body) as (sent, stream):
                 async for event in stream:
                     for delta in reader.read_event(event):
                         yield delta
@@ -396,21 +389,31 @@ class Anthropic:
         yield ended(origin, answer, reader, stream, sent)
 
     def _failure(self, origin: ErrorOrigin, error: Exception) -> ProviderError:
-        import anthropic
-
-        if isinstance(error, anthropic.APIStatusError):
-            body, headers = obj(error.body), error.response.headers
-            if error.status_code == 200:  # of a stream that the SDK decodes
+        if self._cloud is not None and (response := refused(error)) is not None:
+            body = obj(vars(error)["body"])
+            if response.status_code == 200:  # of a stream that the SDK decodes
                 return in_stream(origin, body.get("error") or body)
-            return from_status(
-                origin,
-                error.status_code,
-                code=f"{error.type or ''} {error.error_code or ''} {headers.get('x-amzn-errortype', '')}",
-                message=error.api_message or string(body.get("message")),
-                retry_after=seconds(headers.get("retry-after")),
-            )
+            return _refusal(origin, response.status_code, body, response.headers)
         return transport_failure(origin, error) or garbled(origin, str(error))
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
         """Reasoning depends on what precedes it; if that was cut, the API may reject it."""
         return self._refusals.relieve(error, request, self.body(request))
+
+
+def _parsed(data: bytes) -> Wire:
+    with contextlib.suppress(ValueError):  # a proxy's page says nothing that counts
+        return obj(parse_foreign_json(data))
+    return {}
+
+
+def _refusal(origin: ErrorOrigin, status: int, body: Wire, headers: Mapping[str, str]) -> ProviderError:
+    error = obj(body.get("error"))
+    return from_status(
+        origin,
+        status,
+        code=f"{string(error.get('type'))} {string(obj(error.get('details')).get('error_code'))}"
+        f" {headers.get('x-amzn-errortype', '')}",
+        message=string(error.get("message")) or string(body.get("message")),
+        retry_after=seconds(headers.get("retry-after")),
+    )

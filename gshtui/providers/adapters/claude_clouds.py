@@ -14,6 +14,7 @@ from gshtui.providers.wire.cloud_access import LABELS
 from gshtui.providers.wire.event_stream import DecodedStream, EventStream, Wire
 from gshtui.providers.wire.provider_errors import ErrorOrigin, detail
 from gshtui.providers.wire.sdk_connection import Endpoint
+from gshtui.system.network.proxy_routes import EnvironmentFaultError
 
 VERSION = "2026-10-21"
 """Of the API: what the SDK puts into the body, as these clouds have no header for it."""
@@ -133,6 +134,32 @@ class VertexClaude:
 
     def events(self, origin: ErrorOrigin, answered: Any) -> EventStream:
         return EventStream(origin, answered.response)
+
+
+async def cloud_answer(cloud: ClaudeCloud, client: Any, body: Wire) -> Any:
+    """The stream of the answer's events. Raises the SDK's errors, and `ProviderError` where no request can be made.
+
+    `messages.create` would send and give the same, but load a type for every kind of message, and copy the body.
+
+    Args:
+        client: the cloud's; it takes the model out of the body and puts it into the address.
+    """
+    import httpx2
+    from anthropic import APIError, AsyncStream
+
+    try:
+        return await client.post("/v1/messages", cast_to=object, stream=True, stream_cls=AsyncStream[object], body=body)
+    except (APIError, httpx2.HTTPError, OSError, EnvironmentFaultError):
+        raise
+    except Exception as error:
+        raise unusable(cloud.label, error, cloud.hint) from error
+
+
+def refused(error: Exception) -> Any:
+    """The response of an SDK's error that says a status; `None`: it is another."""
+    from anthropic import APIStatusError
+
+    return error.response if isinstance(error, APIStatusError) else None
 
 
 def unusable(label: str, error: Exception, hint: str) -> ProviderError:

@@ -28,7 +28,6 @@ from gshtui.providers.wire.provider_errors import (
     unreachable,
 )
 from gshtui.providers.wire.retry import Backoff
-from gshtui.providers.wire.sdk_packages import load_by_pieces
 from gshtui.system.network.proxy_routes import EnvironmentFaultError
 
 
@@ -44,7 +43,6 @@ class Deadlines:
     """Between two pieces of the answer."""
 
 
-_BY_PIECES = ("anthropic", "openai", "google")
 STREAM = "x-gsh-stream"
 """A header that names a stream, for an SDK that does not hand out responses; removed before the request is sent."""
 
@@ -82,11 +80,9 @@ class Endpoint:
 
 
 async def imported(name: str, origin: ErrorOrigin) -> Any:
-    """An SDK, imported in a thread, by pieces. Raises `ProviderError` where it is not installed whole."""
+    """An SDK, imported in a thread. Raises `ProviderError` where it is not installed whole."""
     package = name.partition(".")[0]
     try:
-        if package in _BY_PIECES:
-            load_by_pieces(package)
         return await asyncio.to_thread(importlib.import_module, name)
     except ImportError as error:
         message = f"{origin.label} needs the Python package {name}, which cannot be loaded: {error}"
