@@ -6,8 +6,9 @@ accept. Called by `selection` and `model_command`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from gshtui.providers.adapters.ollama import address
@@ -24,7 +25,7 @@ APIS = ("anthropic", "openai", "gemini", "openrouter", "azure", "bedrock", "vert
 HOSTS = ("openrouter", *CLOUDS)
 """Those that serve others' models, under names of their own."""
 KEYS: dict[str, tuple[str, ...]] = {
-    "anthropic": ("ANTHROPIC_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
     "openai": ("OPENAI_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     "openrouter": ("OPENROUTER_API_KEY",),
@@ -52,6 +53,8 @@ OTHER_NAMES = {
     "amazon-bedrock": "bedrock",
     "google-vertex": "vertex",
 }
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
+"""RFC 9110, section 5.1."""
 
 
 LABELS = {
@@ -108,6 +111,8 @@ class ProviderCandidate:
     own_server: bool = False
     """Whether an address was configured: then the catalog may not know its models, and it may not need a key."""
     cloud: CloudAccess | None = None
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """That each request carries besides, as gateways want them."""
 
     @property
     def keyed(self) -> bool:
@@ -178,7 +183,15 @@ def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderE
         default_model=table.default_model if table is not None else "",
         own_server=bool(base) and api not in ("ollama", *HOSTS),
         cloud=cloud_access(api, environ, name, table) if api in CLOUDS else None,
+        headers=_headers(environ.get("ANTHROPIC_CUSTOM_HEADERS", "")) if api == "anthropic" else (),
     )
+
+
+def _headers(text: str) -> tuple[tuple[str, str], ...]:
+    """`Name: value` on each line, as Claude Code and Anthropic's SDK read it; what is none is left out."""
+    lines = (line.partition(":") for line in text.splitlines())
+    pairs = ((name.strip().lower(), value.strip()) for name, colon, value in lines if colon)
+    return tuple((name, value) for name, value in pairs if _HEADER_NAME.fullmatch(name) and value.isascii())
 
 
 def check_key(candidate: ProviderCandidate) -> None:
@@ -202,6 +215,7 @@ def make_provider(candidate: ProviderCandidate, catalog: Catalog) -> Provider:
         catalog=catalog,
         host=candidate.api if candidate.api in HOSTS else "",
         cloud=candidate.cloud or CloudAccess(),
+        headers=candidate.headers,
     )
     match candidate.api:
         case "bedrock":

@@ -7,7 +7,11 @@ import base64
 import pytest
 
 from gshtui.bus.messages import Document, Image, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.providers.candidates import candidates
+from gshtui.providers.candidates import make_provider as make_candidate
+from gshtui.providers.catalog import Catalog
 from gshtui.providers.port import ProviderError, ToolSpec
+from gshtui.settings.model import Settings
 from tests.kit.loopback.script import Call, Ends, Fault, Say, Spent, Strange, Think
 from tests.kit.providers import APIS, make_message, make_request, provider_with_loopback, receive_stream
 
@@ -252,3 +256,20 @@ async def test_ollama_tells_what_its_models_can_do() -> None:
         abilities = provider.capabilities("qwen3:8b")
     assert (abilities.known, abilities.window, abilities.images, abilities.tools) == (True, 16384, True, True)
     assert server.chats[-1].body["options"]["num_ctx"] == 16384
+
+
+async def test_claude_gets_the_token_and_the_headers_that_the_environment_names() -> None:
+    """A gateway's token counts as a key, and what is no header is left out."""
+    async with provider_with_loopback("anthropic", [[Say("ok")]]) as (_, server):
+        environ = {
+            "ANTHROPIC_AUTH_TOKEN": "of-the-gateway",
+            "ANTHROPIC_BASE_URL": server.url,
+            "ANTHROPIC_CUSTOM_HEADERS": "X-Team: tools\nnonsense\nnot a name: x\nX-Pläce: y\nx-empty:",
+        }
+        candidate = candidates(Settings(), environ)["anthropic"]
+        provider = make_candidate(candidate, Catalog.load())
+        assert (await receive_stream(provider, make_request("anthropic"))).text == "ok"
+        await provider.close()
+        (headers,) = [request.headers for request in server.requests]
+    assert headers["authorization"] == "Bearer of-the-gateway" and headers["x-team"] == "tools"
+    assert "x-empty" in headers and not [name for name in headers if "not" in name or "x-p" in name]

@@ -357,6 +357,7 @@ class Anthropic:
             "authorization": f"Bearer {key}",
             "content-type": "application/json",
             **older,
+            **dict(self._place.headers),
         }
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:

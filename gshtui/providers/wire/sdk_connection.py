@@ -63,6 +63,8 @@ class Endpoint:
     host: str = ""
     """The name in the catalog of who serves others' models; empty: nobody else does."""
     cloud: CloudAccess = field(default_factory=CloudAccess)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """That each request carries besides."""
 
     @property
     def server(self) -> str:
