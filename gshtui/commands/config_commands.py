@@ -20,7 +20,6 @@ from gshtui.commands import config_calls as calls
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Assessment,
     Command,
     CommandError,
     Effect,
@@ -110,7 +109,6 @@ def _short(value: object) -> str:
 
 
 Word = Literal["show", "get", "path", "schema", "set", "unset", "edit", "trust", "untrust"]
-_LOOKING = frozenset({"show", "get", "path", "schema"})
 
 
 class ConfigParameters(Parameters):
@@ -142,17 +140,6 @@ def commands(
     """
     family = _family(_Handlers(loaded, changed), publish)
 
-    async def run(invocation: Invocation, parameters: ConfigParameters) -> Outcome:
-        if invocation.caller.is_agent and parameters.action not in _LOOKING:
-            raise UsageError(
-                "Only a person can change the configuration.", hint="Agents can use show, path and schema."
-            )
-        return await family.handle(invocation, parameters)
-
-    async def assess(_invocation: Invocation, parameters: ConfigParameters) -> Assessment:
-        effect = Effect.READ if parameters.action in _LOOKING else Effect.WRITE
-        return Assessment(effect, f"config {parameters.action} {parameters.key}".strip(), inside=effect is Effect.READ)
-
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         options = known_keys(tuple(loaded.settings.providers)) if parameter == "key" else []
         return [option for option in options if option.startswith(prefix)]
@@ -162,11 +149,11 @@ def commands(
             "config",
             "Show or change the configuration",
             ConfigParameters,
-            run,
+            family.handle,
             effect=Effect.WRITE,
             positions=("action", "key", "value"),
             family="workbench",
-            assess=assess,
+            assess=family.assess,
             complete=complete,
             actions=family.actions,
             bind=family.bind,

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from gshtui.commands.declaration import AnyAction, Invocation, Outcome, Parameters
+from gshtui.commands.declaration import (
+    Access,
+    AnyAction,
+    Assessment,
+    Effect,
+    Invocation,
+    NotAllowed,
+    Outcome,
+    Parameters,
+    Returns,
+    UsageError,
+)
 
 G = TypeVar("G", bound=Parameters)
 
@@ -19,7 +30,25 @@ class Family(Generic[G]):
         self.actions = actions
 
     async def handle(self, invocation: Invocation, given: G) -> Outcome:
-        """Run a line's parameters. Raises as the action does."""
+        """Run a line's parameters. Raises as the action does, and `NotAllowed`: the action is for people only."""
         value = self.bind(given)
-        found = next(one for one in self.actions if one.parameters is type(value))
-        return await found.handle(invocation, value)
+        action = self._action(value)
+        if invocation.caller.is_agent and action.access is Access.HUMAN_ONLY:
+            shared = [one.parameters.WORD for one in self.actions if one.access is not Access.HUMAN_ONLY]
+            hint = f"Agents can use {', '.join(filter(None, shared))}." if any(shared) else ""
+            name = " ".join(filter(None, (action.parameters.COMMAND, action.parameters.WORD)))
+            raise NotAllowed(f"`{name}` is for people only.", hint=hint)
+        return await action.handle(invocation, value)
+
+    async def assess(self, _invocation: Invocation, given: G) -> Assessment:
+        """What a line does, by its action's effect: one that only reads stays inside the project."""
+        try:
+            value = self.bind(given)
+        except UsageError as error:
+            return Assessment(Effect.READ, error.message)  # it does nothing, and the run says why
+        effect = self._action(value).effect
+        subject = value.words() if isinstance(value, Returns) else ""
+        return Assessment(effect, subject, inside=effect is Effect.READ)
+
+    def _action(self, value: Parameters) -> AnyAction:
+        return next(one for one in self.actions if one.parameters is type(value))

@@ -15,13 +15,11 @@ from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Assessment,
     Command,
     CommandError,
     Effect,
     Invocation,
     Mark,
-    Outcome,
     Parameters,
     Question,
     UsageError,
@@ -66,7 +64,6 @@ ServerWord = Literal[
     "resources",
     "search",
 ]
-_LOOKING = frozenset({"ls", "show"})
 _NO_SERVER = frozenset({"ls", "import", "doctor", "accept", "resources"})
 
 
@@ -182,15 +179,6 @@ def commands(
         Action(calls.AnswerServer, calls.ServerAnswer, do.answer, outcomes.render_answer, access=person, effect=write),
     )
 
-    async def run(invocation: Invocation, given: McpCommandParameters) -> Outcome:
-        if invocation.caller.is_agent and given.action not in _LOOKING:
-            raise UsageError("Only a person can change MCP servers.", hint="Agents can use ls and show.")
-        return await family.handle(invocation, given)
-
-    async def assess(_invocation: Invocation, given: McpCommandParameters) -> Assessment:
-        effect = Effect.READ if given.action in _LOOKING else Effect.WRITE
-        return Assessment(effect, f"mcp {given.action} {given.name}".strip(), inside=effect is Effect.READ)
-
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         names = [one.name for one in configured_servers(loaded.again())] if parameter == "name" else []
         return [name for name in names if name.startswith(prefix)]
@@ -200,11 +188,11 @@ def commands(
             "mcp",
             "MCP servers: list, add, test, approve",
             McpCommandParameters,
-            run,
+            family.handle,
             effect=Effect.WRITE,
             positions=("action", "name", "command"),
             family="workbench",
-            assess=assess,
+            assess=family.assess,
             complete=complete,
             actions=family.actions,
             bind=family.bind,

@@ -461,7 +461,7 @@ async def test_agents_may_look_at_this_folders_conversations_and_no_more(shell: 
     for line in ("session ls", f"session show {mine}", "session search look"):
         assert (await shell.run(line, agent=True)).text
     for action in ("resume", "rm", "export", "summarise", "rename"):
-        with pytest.raises(UsageError, match="Only a person"):
+        with pytest.raises(UsageError, match="for people only"):
             await shell.run(f"session {action} {mine} x", agent=True)
     for line, effect, inside in (
         ("session ls", Effect.READ, True),

@@ -109,7 +109,7 @@ async def test_agents_look_and_change_nothing(project: Path) -> None:
     agent = Invocation(Caller("main", is_agent=True), project, project)
     assert "agent.max_steps" in (await evaluation.run_line(registry, "config show agent", agent)).text
     for line in ("config set agent.max_steps 9", "config trust", "config edit"):
-        with pytest.raises(UsageError, match="Only a person"):
+        with pytest.raises(UsageError, match="for people only"):
             await evaluation.run_line(registry, line, agent)
     with pytest.raises(UsageError, match="for people only"):
         await execution.call(registry, SetSetting(key="agent.max_steps", value="9"), agent)

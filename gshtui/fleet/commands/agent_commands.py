@@ -16,7 +16,6 @@ from gshtui.commands.command_errors import raising_command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
-    AnyAction,
     Assessment,
     AttachView,
     Command,
@@ -31,6 +30,7 @@ from gshtui.commands.declaration import (
     Where,
     synonyms,
 )
+from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.fleet.commands import agent_outcomes
 from gshtui.fleet.commands.agent_lifecycle import AgentLifecycle
@@ -134,28 +134,33 @@ def commands(
         windows: those of other windows.
         registry: the address of the ACP registry.
     """
-    family = _Family(fleet, local, windows, registry)
+    family = _Agents(fleet, local, windows, registry)
     return [
         spawn_command(fleet),
         Command(
             "agent",
             "Agents in terminals: list, show, attach, send, wait, interrupt, restart, rename, kill, recover",
             AgentParameters,
-            family.agent,
+            family.handle,
             effect=Effect.EXECUTE,
             positions=("action", "target", "text"),
             elsewhere=dict.fromkeys(("spawn", *calls.SPAWN_SYNONYMS), "spawn"),
             family="agents",
             assess=family.assess,
             complete=family.complete,
-            actions=tuple(family.actions.values()),
+            actions=family.actions,
             bind=family.bind,
         ),
     ]
 
 
 def _bindings(given: AgentParameters) -> Parameters:
-    """Convert a line's parameters to those of its action."""
+    """A line's parameters as those of its action."""
+    if given.action not in ACTIONS:
+        raise UsageError(f"`agent` has no action {given.action!r}.", hint=f"It has {', '.join(ACTIONS)}.")
+    if given.action not in ("ls", "search") and not given.target:
+        hint = f"`agent {given.action} 12`; `agent ls` lists them."
+        raise UsageError(f"`agent {given.action}` needs an agent.", hint=hint)
     target, text = given.target, given.text
     match given.action:
         case "ls":
@@ -264,7 +269,7 @@ def _is_archived(row: calls.ListedAgent) -> bool:
     return row.archived
 
 
-class _Family:
+class _Agents(Family[AgentParameters]):
     """The actions of `agent`, and the handlers of those that only look."""
 
     def __init__(self, fleet: Fleet, local: LocalAgents, windows: WindowAgents, registry: Callable[[], str]) -> None:
@@ -274,146 +279,124 @@ class _Family:
         self._windows = windows
         read, shared, row = Effect.READ, Access.SHARED, AgentRow
         off = "is removed from the list; its conversation is kept."
-        self.actions: dict[str, AnyAction] = {
-            action.parameters.WORD: action
-            for action in (
-                _action(calls.ListAgents, calls.AgentList, self._ls, outcomes.agents, access=shared, effect=read),
-                _action(
-                    calls.ShowAgent,
-                    calls.AgentReport,
-                    self._show,
-                    outcomes.report,
-                    access=shared,
-                    effect=read,
-                    where=_on("agents.report", calls.ShowAgent, _any),
-                ),
-                _action(
-                    calls.ExplainAgent,
-                    calls.ExplainedStatus,
-                    self._explain,
-                    explained_status,
-                    access=shared,
-                    effect=read,
-                ),
-                _action(calls.AttachAgent, calls.Attachment, self._attach, agent_outcomes.attachment, shows=_terminal),
-                _action(
-                    calls.SendToAgent,
-                    calls.SentMessage,
-                    messages.send,
-                    agent_outcomes.sent_message,
-                    access=shared,
-                    streams=messages.streams,
-                ),
-                _action(calls.AnswerAgent, calls.AnsweredQuestion, messages.answer, agent_outcomes.answered_question),
-                _action(calls.SetAgentOption, calls.AgentOptions, self._option, agent_outcomes.agent_options),
-                _action(
-                    calls.WaitForAgent,
-                    calls.AwaitedStatus,
-                    self._wait,
-                    agent_outcomes.awaited_status,
-                    access=shared,
-                    effect=read,
-                ),
-                _action(
-                    calls.InterruptAgent,
-                    row,
-                    self._interrupt,
-                    about_agent("was asked to stop.", short=True),
-                    access=shared,
-                    effect=Effect.WRITE,
-                    where=_on("agents.interrupt", calls.InterruptAgent, _runs),
-                ),
-                _action(
-                    calls.RestartAgent,
-                    RevivedAgent,
-                    life.restart,
-                    outcomes.restarted,
-                    asks=life.ask_restart,
-                    where=_on("agents.restart", calls.RestartAgent, _is_not_killed),
-                ),
-                _action(
-                    calls.ForkAgent,
-                    RevivedAgent,
-                    life.fork,
-                    outcomes.forked,
-                    asks=life.ask_fork,
-                    where=_on("agents.fork", calls.ForkAgent, _is_not_killed),
-                ),
-                _action(calls.RenameAgent, row, life.rename, agent_outcomes.renamed),
-                _action(
-                    calls.KillAgent,
-                    row,
-                    life.kill,
-                    outcomes.killed,
-                    asks=life.ask_kill,
-                    where=_on("agents.kill", calls.KillAgent, _runs),
-                ),
-                _action(
-                    calls.UndoKill,
-                    row,
-                    life.undo,
-                    about_agent("continues."),
-                    where=_on("agents.undo", calls.UndoKill, _is_killed),
-                ),
-                _action(
-                    calls.RecoverAgents,
-                    calls.RecoveryReport,
-                    life.recover,
-                    outcomes.recovered,
-                    where=_on("agents.recover", calls.RecoverAgents, _is_lost),
-                ),
-                _action(
-                    calls.ArchiveAgent,
-                    row,
-                    life.archive,
-                    about_agent("is archived; `agent ls --archived` lists it."),
-                    where=_on("agents.archive", calls.ArchiveAgent, _can_be_archived),
-                ),
-                _action(
-                    calls.UnarchiveAgent,
-                    row,
-                    life.unarchive,
-                    about_agent("is in the list again."),
-                    where=_on("agents.unarchive", calls.UnarchiveAgent, _is_archived),
-                ),
-                _action(
-                    calls.RemoveAgent,
-                    row,
-                    life.remove,
-                    about_agent(off, short=True),
-                    where=_on("agents.remove", calls.RemoveAgent, _has_ended),
-                ),
-                _action(calls.FindUnsaved, calls.UnsavedWork, self._unsaved, agent_outcomes.unsaved_work),
-                _action(calls.MarkAgentRead, row, self._seen, agent_outcomes.marked_read),
-                *registry_actions(registry),
-            )
-        }
+        super().__init__(
+            _bindings,
+            _action(calls.ListAgents, calls.AgentList, self._ls, outcomes.agents, access=shared, effect=read),
+            _action(
+                calls.ShowAgent,
+                calls.AgentReport,
+                self._show,
+                outcomes.report,
+                access=shared,
+                effect=read,
+                where=_on("agents.report", calls.ShowAgent, _any),
+            ),
+            _action(
+                calls.ExplainAgent,
+                calls.ExplainedStatus,
+                self._explain,
+                explained_status,
+                access=shared,
+                effect=read,
+            ),
+            _action(calls.AttachAgent, calls.Attachment, self._attach, agent_outcomes.attachment, shows=_terminal),
+            _action(
+                calls.SendToAgent,
+                calls.SentMessage,
+                messages.send,
+                agent_outcomes.sent_message,
+                access=shared,
+                streams=messages.streams,
+            ),
+            _action(calls.AnswerAgent, calls.AnsweredQuestion, messages.answer, agent_outcomes.answered_question),
+            _action(calls.SetAgentOption, calls.AgentOptions, self._option, agent_outcomes.agent_options),
+            _action(
+                calls.WaitForAgent,
+                calls.AwaitedStatus,
+                self._wait,
+                agent_outcomes.awaited_status,
+                access=shared,
+                effect=read,
+            ),
+            _action(
+                calls.InterruptAgent,
+                row,
+                self._interrupt,
+                about_agent("was asked to stop.", short=True),
+                access=shared,
+                effect=Effect.WRITE,
+                where=_on("agents.interrupt", calls.InterruptAgent, _runs),
+            ),
+            _action(
+                calls.RestartAgent,
+                RevivedAgent,
+                life.restart,
+                outcomes.restarted,
+                asks=life.ask_restart,
+                where=_on("agents.restart", calls.RestartAgent, _is_not_killed),
+            ),
+            _action(
+                calls.ForkAgent,
+                RevivedAgent,
+                life.fork,
+                outcomes.forked,
+                asks=life.ask_fork,
+                where=_on("agents.fork", calls.ForkAgent, _is_not_killed),
+            ),
+            _action(calls.RenameAgent, row, life.rename, agent_outcomes.renamed),
+            _action(
+                calls.KillAgent,
+                row,
+                life.kill,
+                outcomes.killed,
+                asks=life.ask_kill,
+                where=_on("agents.kill", calls.KillAgent, _runs),
+            ),
+            _action(
+                calls.UndoKill,
+                row,
+                life.undo,
+                about_agent("continues."),
+                where=_on("agents.undo", calls.UndoKill, _is_killed),
+            ),
+            _action(
+                calls.RecoverAgents,
+                calls.RecoveryReport,
+                life.recover,
+                outcomes.recovered,
+                where=_on("agents.recover", calls.RecoverAgents, _is_lost),
+            ),
+            _action(
+                calls.ArchiveAgent,
+                row,
+                life.archive,
+                about_agent("is archived; `agent ls --archived` lists it."),
+                where=_on("agents.archive", calls.ArchiveAgent, _can_be_archived),
+            ),
+            _action(
+                calls.UnarchiveAgent,
+                row,
+                life.unarchive,
+                about_agent("is in the list again."),
+                where=_on("agents.unarchive", calls.UnarchiveAgent, _is_archived),
+            ),
+            _action(
+                calls.RemoveAgent,
+                row,
+                life.remove,
+                about_agent(off, short=True),
+                where=_on("agents.remove", calls.RemoveAgent, _has_ended),
+            ),
+            _action(calls.FindUnsaved, calls.UnsavedWork, self._unsaved, agent_outcomes.unsaved_work),
+            _action(calls.MarkAgentRead, row, self._seen, agent_outcomes.marked_read),
+            *registry_actions(registry),
+        )
 
-    async def agent(self, invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        action = self._chosen(parameters)
-        if invocation.caller.is_agent and action.access is Access.HUMAN_ONLY:
-            raise UsageError(f"`agent {parameters.action}` is for people only.")
-        return await action.handle(invocation, self.bind(parameters))
-
-    def bind(self, parameters: AgentParameters) -> Parameters:
-        """What a line calls. Raises `UsageError`."""
-        self._chosen(parameters)
-        if parameters.action not in ("ls", "search") and not parameters.target:
-            hint = f"`agent {parameters.action} 12`; `agent ls` lists them."
-            raise UsageError(f"`agent {parameters.action}` needs an agent.", hint=hint)
-        return _bindings(parameters)
-
-    def _chosen(self, parameters: AgentParameters) -> AnyAction:
-        action = self.actions.get(parameters.action)
-        if action is None:
-            raise UsageError(f"`agent` has no action {parameters.action!r}.", hint=f"It has {', '.join(ACTIONS)}.")
-        return action
-
-    async def assess(self, invocation: Invocation, parameters: AgentParameters) -> Assessment:
-        action = self.actions.get(parameters.action)
-        subject = f"{parameters.action} {parameters.target} {one_line(parameters.text, 120)}".strip()
+    async def assess(self, invocation: Invocation, given: AgentParameters) -> Assessment:
+        subject = f"{given.action} {given.target} {one_line(given.text, 120)}".strip()
+        action = next((one for one in self.actions if given.action == one.parameters.WORD), None)
         effect = Effect.EXECUTE if action is None else action.effect
-        return Assessment(effect, visible(subject), detail=visible(parameters.text))
+        return Assessment(effect, visible(subject), detail=visible(given.text))
 
     async def complete(self, _invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         if parameter == "action":

@@ -19,7 +19,6 @@ from gshtui.commands.command_errors import command_error, raising_command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
-    AnyAction,
     Assessment,
     Command,
     CommandError,
@@ -31,6 +30,7 @@ from gshtui.commands.declaration import (
     UsageError,
     synonyms,
 )
+from gshtui.commands.family import Family
 from gshtui.commands.schema import FOR_PEOPLE
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
@@ -115,17 +115,17 @@ def commands(
         redactor: gives what takes secrets out of an export, and out of what is summarised.
         ask: asks the small model; `None`: there is none.
     """
-    family = _Family(store, redactor, ask)
+    family = _Sessions(store, redactor, ask)
 
     async def resume(invocation: Invocation, parameters: ResumeParameters) -> Outcome:
-        return await family.session(invocation, SessionParameters(action="resume", target=parameters.target))
+        return await family.handle(invocation, SessionParameters(action="resume", target=parameters.target))
 
     return [
         Command(
             "session",
             "Conversations: list, show, resume, remove, export, search, summarise, rename",
             SessionParameters,
-            family.session,
+            family.handle,
             effect=Effect.WRITE,
             positions=("action", "target", "text"),
             description="Look at earlier conversations of this folder: `ls`, `show ID`, `search WORDS`.",
@@ -134,8 +134,8 @@ def commands(
             tool=True,
             assess=family.assess,
             complete=family.complete,
-            actions=tuple(family.actions.values()),
-            bind=_bindings,
+            actions=family.actions,
+            bind=family.bind,
         ),
         Command(
             "resume",
@@ -189,7 +189,7 @@ def _action(
     return Action(parameters, result, run, render, asks, access=access, effect=effect)
 
 
-class _Family:
+class _Sessions(Family[SessionParameters]):
     """The handlers and renderings."""
 
     def __init__(self, store: Store, redactor: Callable[[], Callable[[str], str]] | None, ask: AskModel | None) -> None:
@@ -197,37 +197,28 @@ class _Family:
         self._redactor = redactor
         self._ask = ask
         shared = Access.SHARED
-        self.actions: dict[str, AnyAction] = {
-            action.parameters.WORD: action
-            for action in (
-                _action(calls.ListSessions, calls.SessionList, self._ls, _render_list, access=shared),
-                _action(calls.ShowSession, calls.ShownSession, self._show, _render_shown, access=shared),
-                _action(calls.ResumeSession, SessionInfo, self._resume, _render_resumed),
-                _action(calls.RemoveSessions, calls.RemovedSessions, self._rm, _render_removed, asks=self._ask_removal),
-                _action(calls.ExportSession, calls.SessionExport, self._export, _render_export),
-                _action(calls.SearchSessions, calls.SessionHits, self._search, _render_hits, access=shared),
-                _action(calls.SummariseSession, calls.SessionSummary, self._summarise, _render_summary),
-                _action(calls.RenameSession, SessionInfo, self._rename, _render_renamed),
-            )
-        }
+        super().__init__(
+            _bindings,
+            _action(calls.ListSessions, calls.SessionList, self._ls, _render_list, access=shared),
+            _action(calls.ShowSession, calls.ShownSession, self._show, _render_shown, access=shared),
+            _action(calls.ResumeSession, SessionInfo, self._resume, _render_resumed),
+            _action(calls.RemoveSessions, calls.RemovedSessions, self._rm, _render_removed, asks=self._ask_removal),
+            _action(calls.ExportSession, calls.SessionExport, self._export, _render_export),
+            _action(calls.SearchSessions, calls.SessionHits, self._search, _render_hits, access=shared),
+            _action(calls.SummariseSession, calls.SessionSummary, self._summarise, _render_summary),
+            _action(calls.RenameSession, SessionInfo, self._rename, _render_renamed),
+        )
 
-    async def session(self, invocation: Invocation, parameters: SessionParameters) -> Outcome:
-        action = self.actions[parameters.action]
-        if invocation.caller.is_agent and action.access is Access.HUMAN_ONLY:
-            hint = "Agents can use ls, show and search."
-            raise UsageError(f"Only a person can use `session {parameters.action}`.", hint=hint)
-        return await action.handle(invocation, _bindings(parameters))
-
-    async def assess(self, invocation: Invocation, parameters: SessionParameters) -> Assessment:
-        looking = parameters.action in _LOOKING
-        inside = looking and not (parameters.all and parameters.action != "show")
-        if parameters.action == "show":
+    async def assess(self, invocation: Invocation, given: SessionParameters) -> Assessment:
+        looking = given.action in _LOOKING
+        inside = looking and not (given.all and given.action != "show")
+        if given.action == "show":
             try:
-                cwd = (await self._wanted(invocation, parameters.target)).cwd
+                cwd = (await self._wanted(invocation, given.target)).cwd
                 inside = Path(cwd).is_relative_to(invocation.project)
             except StoreError:
                 inside = True  # there is nothing to see; the run says so
-        subject = " ".join(part for part in ("session", parameters.action, parameters.target) if part)
+        subject = " ".join(part for part in ("session", given.action, given.target) if part)
         return Assessment(Effect.READ if looking else Effect.WRITE, subject, inside=inside)
 
     async def complete(self, _invocation: Invocation, parameter: str, prefix: str) -> list[str]:
