@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
@@ -235,10 +236,10 @@ def chunk(finish: str | None = None, **delta: Any) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
 
-def call(index: int | None = None, call_id: str | None = None, name: str | None = None, arguments: Any = "") -> Any:
+def call(index: Any = None, call_id: str | None = None, name: str | None = None, arguments: Any = "") -> Any:
     function = {
         **({"name": name} if name is not None else {}),
-        **({} if arguments is ... else {"arguments": arguments}),
+        "arguments": arguments,
     }
     out: dict[str, Any] = {"type": "function", "function": function}
     if index is not None:
@@ -276,16 +277,8 @@ CALLS: dict[str, tuple[list[Any], list[tuple[str, Any]]]] = {
         [call(name="read", arguments='{"path": "a"}'), call(name="read", arguments='{"path": "b"}')],
         [READ_A, READ_B],
     ),
-    "index 0 for all, other ids": (
-        [call(0, "c", "read", '{"path": "a"}'), call(0, "d", "read", '{"path": "b"}')],
-        [READ_A, READ_B],
-    ),
     "index 0 for all, no ids": (
         [call(0, name="read", arguments='{"path": "a"}'), call(0, name="read", arguments='{"path": "b"}')],
-        [READ_A, READ_B],
-    ),
-    "one id for all": (
-        [call(0, "c", "read", '{"path": "a"}'), call(1, "c", "read", '{"path": "b"}')],
         [READ_A, READ_B],
     ),
     "another id in each part": (
@@ -315,13 +308,7 @@ CALLS: dict[str, tuple[list[Any], list[tuple[str, Any]]]] = {
         ],
         [READ_A, READ_B],
     ),
-    "the index is text": ([call("0", "c", "read"), call("0", arguments=FIRST), call("0", arguments=LAST)], [READ_A]),  # type: ignore[arg-type]
-    "arguments are an object": ([call(0, "c", "read", A)], [READ_A]),
-    "arguments are null": ([call(0, "c", "read", None)], [("read", {})]),
-    "arguments are the word null": ([call(0, "c", "read", "null")], [("read", {})]),
-    "arguments are empty": ([call(0, "c", "read", "")], [("read", {})]),
-    "arguments are left out": ([call(0, "c", "read", ...)], [("read", {})]),
-    "arguments are encoded twice": ([call(0, "c", "read", json.dumps(json.dumps(A)))], [READ_A]),
+    "the index is text": ([call("0", "c", "read"), call("0", arguments=FIRST), call("0", arguments=LAST)], [READ_A]),
     "parameters in place of arguments": (
         [{"index": 0, "id": "c", "function": {"name": "read", "parameters": A}}],
         [READ_A],
@@ -346,6 +333,129 @@ async def test_calls_of_compatible_servers(shape: str, finish: str) -> None:
     assert calls_of(completed) == wanted
     assert completed.stop == "tool_use"
     assert completed.message.text == "Look: "
+    ids = [call.id for call in completed.message.calls]
+    assert all(ids) and len(set(ids)) == len(ids)
+
+
+# Calls, with every adapter
+
+
+@dataclass(frozen=True, slots=True)
+class RawCall:
+    """A call as a server sends it, whatever the API; `...`: left out."""
+
+    arguments: Any
+    name: Any = "read"
+    id: Any = "c"
+    index: Any = 0
+
+
+def named(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not ...}
+
+
+def chat_call(one: RawCall) -> list[Any]:
+    function = named(name=one.name, arguments=one.arguments)
+    return [chunk(tool_calls=[named(index=one.index, id=one.id, type="function", function=function)])]
+
+
+def responses_call(one: RawCall) -> list[Any]:
+    item = named(type="function_call", id=one.id, call_id=one.id, name=one.name, arguments=one.arguments)
+    about = named(output_index=one.index, item_id=one.id)
+    return [
+        {"type": "response.output_item.added", **about, "item": {**item, "arguments": ""}},
+        {"type": "response.output_item.done", **about, "item": item},
+    ]
+
+
+def anthropic_call(one: RawCall) -> list[Any]:
+    """A text of arguments comes in a delta; anything else is in the block from the start."""
+    is_text = isinstance(one.arguments, str)
+    block = named(type="tool_use", id=one.id, name=one.name, input={} if is_text else one.arguments)
+    delta = {"type": "input_json_delta", "partial_json": one.arguments}
+    about = named(index=one.index)
+    return [
+        {"type": "content_block_start", **about, "content_block": block},
+        *([{"type": "content_block_delta", **about, "delta": delta}] if is_text else []),
+        {"type": "content_block_stop", **about},
+    ]
+
+
+def gemini_call(one: RawCall) -> list[Any]:
+    part = {"functionCall": named(id=one.id, name=one.name, args=one.arguments)}
+    return [{"candidates": [{"content": {"role": "model", "parts": [part]}}]}]
+
+
+def ollama_call(one: RawCall) -> list[Any]:
+    function = named(index=one.index, name=one.name, arguments=one.arguments)
+    return [{"message": {"role": "assistant", "content": "", "tool_calls": [named(id=one.id, function=function)]}}]
+
+
+ENDS: dict[str, list[Any]] = {
+    "openai-chat": [chunk("tool_calls")],
+    "openai": [{"type": "response.completed", "response": {"status": "completed", "output": [], "usage": None}}],
+    "anthropic": [
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 3}},
+        {"type": "message_stop"},
+    ],
+    "gemini": [{"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": []}}]}],
+    "ollama": [{"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}],
+}
+BEGINS = {
+    "anthropic": [{"type": "message_start", "message": {"role": "assistant", "usage": {"input_tokens": 3}}}],
+    "openai": [{"type": "response.created", "response": {"status": "in_progress"}}],
+}
+WRITERS: dict[str, Callable[[RawCall], list[Any]]] = {
+    "openai-chat": chat_call,
+    "openai": responses_call,
+    "anthropic": anthropic_call,
+    "gemini": gemini_call,
+    "ollama": ollama_call,
+}
+RAW: dict[str, tuple[list[RawCall], list[tuple[str, Any]]]] = {
+    "arguments are text": ([RawCall('{"path": "a"}')], [READ_A]),
+    "arguments are an object": ([RawCall(A)], [READ_A]),
+    "arguments are null": ([RawCall(None)], [("read", {})]),
+    "arguments are the word null": ([RawCall("null")], [("read", {})]),
+    "arguments are empty": ([RawCall("")], [("read", {})]),
+    "arguments are left out": ([RawCall(...)], [("read", {})]),
+    "arguments are encoded twice": ([RawCall(json.dumps(json.dumps(A)))], [READ_A]),
+    "no id": ([RawCall(A, id=...)], [READ_A]),
+    "an empty id": ([RawCall(A, id="")], [READ_A]),
+    "a null id": ([RawCall(A, id=None)], [READ_A]),
+    "an id that is a number": ([RawCall(A, id=7)], [READ_A]),
+    "no index": ([RawCall(A, index=...)], [READ_A]),
+    "no index, two": ([RawCall(A, index=...), RawCall(B, id="d", index=...)], [READ_A, READ_B]),
+    "no ids, two": ([RawCall(A, id=...), RawCall(B, id=..., index=1)], [READ_A, READ_B]),
+    "one id for both": ([RawCall(A), RawCall(B, index=1)], [READ_A, READ_B]),
+    "index 0 for both": ([RawCall(A), RawCall(B, id="d")], [READ_A, READ_B]),
+    "an index that is text": ([RawCall(A, index="0")], [READ_A]),
+    "the same call twice": ([RawCall(A), RawCall(A, id="d", index=1)], [READ_A, READ_A]),
+    "blanks around the name": ([RawCall(A, name=" read\n")], [READ_A]),
+    "a call without a name beside another": (
+        [RawCall(A), RawCall(B, name=..., id="d", index=1)],
+        [READ_A, ("", json.dumps(B))],
+    ),
+}
+
+
+def stream_of(api: str, pieces: list[Any]) -> Habit:
+    lines = [json.dumps(piece).encode() for piece in pieces]
+    if api == "ollama":
+        return lambda _: [line + b"\n" for line in lines]
+    kinds = [f"event: {piece['type']}\n".encode() if "type" in piece else b"" for piece in pieces]
+    frames = [kind + b"data: " + line + b"\n\n" for kind, line in zip(kinds, lines, strict=True)]
+    return lambda _: [*frames, *([b"data: [DONE]\n\n"] if api == "openai-chat" else [])]
+
+
+@EVERY
+@pytest.mark.parametrize("shape", RAW)
+async def test_a_habit_of_calls_changes_nothing(api: str, shape: str) -> None:
+    calls, wanted = RAW[shape]
+    pieces = [*BEGINS.get(api, []), *(piece for one in calls for piece in WRITERS[api](one)), *ENDS[api]]
+    completed = (await heard(api, stream_of(api, pieces))).completed
+    assert calls_of(completed) == wanted
+    assert completed.stop == "tool_use"
     ids = [call.id for call in completed.message.calls]
     assert all(ids) and len(set(ids)) == len(ids)
 

@@ -151,7 +151,8 @@ class AnthropicReader:
         self._signatures: dict[int, str] = {}
         self._whole: dict[int, str] = {}
         """The input of a call that came with its beginning, where none follows."""
-        self._last = 0
+        self._blocks: list[object] = []
+        """The index that each block began with; its place here is what its pieces belong to."""
         self.begun = False
         self.failure: Any = None
         self.stop: Stop | None = None
@@ -163,9 +164,10 @@ class AnthropicReader:
                 self.begun = True
                 self._count(obj(obj(event.get("message")).get("usage")))
             case "content_block_start":
-                return self._start(self._index(event), obj(event.get("content_block")))
+                self._blocks.append(event.get("index"))
+                return self._start(len(self._blocks) - 1, obj(event.get("content_block")))
             case "content_block_delta":
-                return self._delta(self._index(event), obj(event.get("delta")))
+                return self._delta(self._block(event.get("index")), obj(event.get("delta")))
             case "message_delta":
                 self._count(obj(event.get("usage")))
                 if reason := string(obj(event.get("delta")).get("stop_reason")):
@@ -179,10 +181,12 @@ class AnthropicReader:
                     self.failure = event.get("error") or event
         return []
 
-    def _index(self, event: Wire) -> int:
-        index = event.get("index")
-        self._last = index if isinstance(index, int) else self._last
-        return self._last
+    def _block(self, index: object) -> int:
+        """The place of the last block that began with this index, or of the last one. Some give one index to all."""
+        if index is not None and index not in self._blocks:
+            self._blocks.append(index)
+        count = len(self._blocks)
+        return next((at for at in reversed(range(count)) if self._blocks[at] == index), max(0, count - 1))
 
     def _message(self, message: Wire) -> list[Delta]:
         self.begun = True

@@ -116,6 +116,9 @@ class ResponsesReader:
     def __init__(self, answer: AnswerBuilder) -> None:
         self._answer = answer
         self._summaries: dict[str, int] = {}
+        self._keys: dict[tuple[str, object], str] = {}
+        """Of each item, by its id and its place in the answer."""
+        self._ended: set[str] = set()
         self._refused = False
         self.begun = False
         self.failure: Any = None
@@ -129,20 +132,20 @@ class ResponsesReader:
         more = string(event.get("delta"))
         match kind:
             case "response.output_item.added":
-                return self._added(obj(event.get("item")))
+                return self._added(event, obj(event.get("item")))
             case "response.output_text.delta":
-                return self._answer.add_text(_key(event), more)
+                return self._answer.add_text(self._key(event), more)
             case "response.refusal.delta":
                 self._refused = True
-                return self._answer.add_text(_key(event), more)
+                return self._answer.add_text(self._key(event), more)
             case "response.reasoning_summary_text.delta":
-                return self._summary(_key(event), number(event.get("summary_index")), more)
+                return self._summary(self._key(event), number(event.get("summary_index")), more)
             case "response.reasoning_text.delta":
-                return self._answer.add_thinking(_key(event), more)
+                return self._answer.add_thinking(self._key(event), more)
             case "response.function_call_arguments.delta":
-                return self._answer.add_arguments(_key(event), more)
+                return self._answer.add_arguments(self._key(event), more)
             case "response.output_item.done":
-                return self._done(obj(event.get("item")))
+                return self._done(event, obj(event.get("item")))
             case "response.completed" | "response.incomplete" | "response.failed" | "response.done":
                 return self._end(obj(event.get("response")))
             case "error":
@@ -155,27 +158,45 @@ class ResponsesReader:
                     return self._end(event)
         return []
 
-    def _added(self, item: Wire) -> list[Delta]:
-        if item.get("type") == "function_call":
-            return self._begin_call(item)
-        return []
+    def _key(self, event: Wire, item: Wire | None = None, *, begins: bool = False) -> str:
+        """What an event, with an item in it perhaps, is about. Some servers give no ids or places, or one for all."""
+        item_id = string(event.get("item_id")) or string((item or {}).get("id"))
+        given = event.get("output_index")
+        about = (item_id, given if isinstance(given, int | str) else None)
+        known = self._keys.get(about) or next(
+            (
+                key
+                for (one, place), key in reversed(self._keys.items())
+                if (one == item_id if one and item_id else place == about[1] and place is not None)
+            ),
+            None,
+        )
+        if known is None or (begins and known in self._ended):
+            known = f"item {len(self._keys)} {len(self._ended)}"
+        self._keys[about] = known
+        return known
 
-    def _begin_call(self, item: Wire) -> list[Delta]:
+    def _added(self, event: Wire, item: Wire) -> list[Delta]:
+        key = self._key(event, item, begins=True)
+        return self._begin_call(key, item) if item.get("type") == "function_call" else []
+
+    def _begin_call(self, key: str, item: Wire) -> list[Delta]:
         call_id = string(item.get("call_id"))
-        return self._answer.add_call(_key(item), call_id=call_id, name=string(item.get("name")))
+        return self._answer.add_call(key, call_id=call_id, name=string(item.get("name")))
 
     def _summary(self, key: str, index: int, more: str) -> list[Delta]:
         before = self._summaries.setdefault(key, index)
         self._summaries[key] = index
         return self._answer.add_thinking(key, f"\n\n{more}" if index != before else more)
 
-    def _done(self, item: Wire) -> list[Delta]:
-        key = _key(item)
+    def _done(self, event: Wire, item: Wire) -> list[Delta]:
+        key = self._key(event, item, begins=not item.get("id"))
+        self._ended.add(key)
         match item.get("type"):
             case "function_call":
                 given = item.get("arguments")
                 whole = given if isinstance(given, str) else json.dumps(given) if given is not None else ""
-                return self._begin_call(item) + self._answer.set_call(key, whole)
+                return self._begin_call(key, item) + self._answer.set_call(key, whole)
             case "message":
                 shown = self._answer.add_text(key, "")
                 parts = [obj(part) for part in seq(item.get("content"))]
@@ -205,18 +226,20 @@ class ResponsesReader:
             self.failure = response.get("error") or {"message": "it failed without a reason"}
             return []
         # What no event has brought is there once more, as a whole.
-        out = [delta for item in seq(response.get("output")) for delta in self._done(obj(item))]
+        items = [obj(item) for item in seq(response.get("output"))]
+        brought = bool(self._keys)
+        out = [
+            delta
+            for place, item in enumerate(items)
+            if item.get("id") or not brought
+            for delta in self._done({"output_index": place}, item)
+        ]
         if response.get("status") == "incomplete":
             reason = obj(response.get("incomplete_details")).get("reason")
             self.stop = "refusal" if reason == "content_filter" else "max_tokens"
         else:
             self.stop = "refusal" if self._refused else "end"
         return out
-
-
-def _key(item: Wire) -> str:
-    """The item that an event, or the item itself, names."""
-    return string(item.get("item_id")) or string(item.get("id")) or f"output {number(item.get('output_index'))}"
 
 
 def usage_of(counted: Wire) -> Usage:

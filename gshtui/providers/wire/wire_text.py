@@ -99,4 +99,4 @@ class ToolNames:
 
     def from_wire(self, name: str) -> str:
         """The original name; a name that we never sent is returned unchanged."""
-        return self._back.get(name, text(name))
+        return self._back.get(name) or self._back.get(name.strip()) or text(name)
