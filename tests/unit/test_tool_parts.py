@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.commands.declaration import Assessment
-from gshtui.guard.policy.sensitive_paths import HOME_SECRETS, guarded, secret, starts_things
-from gshtui.guard.sandbox.sandbox import MOVED, ProjectSandbox
+from gshtui.guard.policy.sensitive_paths import HOME_SECRETS, MOVED, guarded, secret, starts_things
+from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.guard.secrets.child_environment import agent_environment, command_environment
 from gshtui.text.glob_pattern import PatternError, compile_glob, fixed_part
 from gshtui.text.unified_diff import count_changes, make_diff
@@ -225,7 +225,7 @@ def test_a_homes_secrets_are_asked_about_and_hidden_in_a_sandbox(
     assert not covered.isdisjoint((file, *file.parents[: len(file.relative_to(home).parts) - 1])), "hidden"
 
 
-@pytest.mark.parametrize("variable", MOVED)
+@pytest.mark.parametrize("variable", [*MOVED, "CLAUDE_CONFIG_DIR", "CODEX_HOME"])
 def test_a_sandbox_hides_what_is_kept_elsewhere(variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gshtui.guard.sandbox.sandbox.EMPTY", ())
     places = [tmp_path / "clouds" / "a", tmp_path / "clouds" / "b"]
@@ -239,6 +239,25 @@ def test_a_sandbox_hides_what_is_kept_elsewhere(variable: str, tmp_path: Path, m
     assert covered >= set(places)
     assert Path("/") not in covered
     assert ("/dev/null", "/dev/null") not in pairwise(options), "it is where nothing is, and stays usable"
+
+
+@pytest.mark.parametrize("variable", MOVED)
+def test_a_relative_place_is_one_of_the_persons_shell_or_of_the_project(
+    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gshtui.guard.sandbox.sandbox.EMPTY", ())
+    project, shell = tmp_path / "project", tmp_path / "project" / "deep"
+    places = [project / "conf" / "kube.yaml", shell / "conf" / "kube.yaml", tmp_path / "beside"]
+    for place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("key")
+    monkeypatch.setenv("PWD", str(shell))
+    monkeypatch.setenv(variable, "conf/kube.yaml:../../beside:")
+    options = ProjectSandbox("/usr/bin/bwrap", project, tmp_path / "kept").options()
+    assert set(map(str, places)) <= set(options)
+    assert ("/dev/null", str(project)) not in pairwise(options)
+    assert secret(places[1]) and secret(places[2])
+    assert secret(shell / "other") == secret(shell / "conf") == ""
 
 
 def test_no_list_of_secrets_knows_what_the_other_does_not() -> None:

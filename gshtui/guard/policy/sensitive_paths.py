@@ -1,7 +1,8 @@
 """Which files hold secrets or decide what is run, judged by their path.
 
-Pure, but for the files of a repository without a working tree, which are known by their neighbours. Other paths
-may hold secrets, too; this list serves approval questions, and decides what a search leaves out.
+Pure, but for the files of a repository without a working tree, which are known by their neighbours, and for what the
+person's variables name. Other paths may hold secrets, too; this list serves approval questions, and decides what a
+search leaves out.
 Called by the policy and the file tools.
 """
 
@@ -9,9 +10,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from gshtui.guard.policy.obeyed_files import is_obeyed
+from gshtui.system.caller_environment import caller_environ
 
 HOME_SECRETS = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".oci", ".password-store", ".mozilla", ".thunderbird", ".fly"),
@@ -29,6 +32,12 @@ HOME_SECRETS = (
     *(".local/share/fish/fish_history",),
 )
 """What of a home holds secrets: asked about wherever it is read, and in a sandbox not to be seen."""
+MOVED = (
+    *("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "CLOUDSDK_CONFIG", "GOOGLE_APPLICATION_CREDENTIALS"),
+    *("AZURE_CONFIG_DIR", "KUBECONFIG", "GNUPGHOME", "DOCKER_CONFIG", "PASSWORD_STORE_DIR", "PGPASSFILE", "NETRC"),
+    *("NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "BOTO_CONFIG"),
+)
+"""Variables by which people keep such a file or folder elsewhere; some name several, with colons between."""
 _OF_HOME = re.compile(rf"/(?:{'|'.join(re.escape(name.casefold()) for name in HOME_SECRETS)})(?:/|$)")
 _SECRET = re.compile(
     r"""(?x)(?:
@@ -89,8 +98,19 @@ SEARCH_LEAVES_OUT = (
 """Globs for what a search over a folder passes by: secrets, unless they are named, and git's own files."""
 
 
+def moved(variables: Sequence[str], *folders: str) -> list[str]:
+    """The places that the person's variables name. One that is relative is so to their shell's folder, or to these."""
+    environ = caller_environ()
+    bases = [base for base in (environ.get("PWD", ""), *folders) if base.startswith("/")]
+    named = [place for name in variables for place in environ.get(name, "").split(":") if place.strip("/")]
+    every = [os.path.join(base, place) for place in named for base in bases or ("/",)]  # noqa: PTH118
+    return [os.path.normpath(place) for place in dict.fromkeys(every)]
+
+
 def secret(real: Path) -> str:
     """What secret the path holds or may hold, in a few words; empty if none."""
+    if any(real.is_relative_to(place) for place in moved(MOVED) if place != "/"):
+        return "keys or passwords"
     path = str(real).casefold()
     if not (_OF_HOME.search(path) or _SECRET.search(path)) or _EXAMPLE.search(path):
         return ""

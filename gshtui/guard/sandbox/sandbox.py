@@ -34,7 +34,6 @@ from gshtui.guard.sandbox.root_files import root_files
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.sandbox_watch import floor_of, free_space
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
-from gshtui.system.caller_environment import caller_environ
 from gshtui.system.files import private_files
 from gshtui.text.host_rules import HostRules
 
@@ -44,12 +43,8 @@ _SECRETS = (
     *(".claude", ".claude.json", ".codex", ".gemini", ".local/share/opencode"),
 )
 """What no command sees of its homes, if it is there; more is asked about by `guard/policy/sensitive_paths.py`."""
-MOVED = (
-    *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "CLOUDSDK_CONFIG"),
-    *("GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CONFIG_DIR", "KUBECONFIG", "GNUPGHOME", "DOCKER_CONFIG"),
-    *("PASSWORD_STORE_DIR", "PGPASSFILE", "NETRC", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "BOTO_CONFIG"),
-)
-"""Variables by which people keep such a file or folder elsewhere; some name several, with colons between."""
+_MOVED = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
+"""Variables by which people keep such a folder elsewhere, beside those of `sensitive_paths.MOVED`."""
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
 """For our scripts in it. Not that of an environment, which may be in a folder of which the sandbox has its own."""
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))
@@ -292,9 +287,9 @@ class ProjectSandbox:
     def _hidden(self) -> list[Path]:
         # Texts, not paths: this is done before each command, and of what a home might have it has little.
         wanted = [f"{home}/{name}" for home in homes() for name in _SECRETS]
-        moved = (place for name in MOVED for place in caller_environ().get(name, "").split(":"))
-        # Neither the root folder nor a device: people name /dev/null where they want no such file.
-        wanted += [place for place in moved if place.startswith("/") and place.strip("/") and not _is_device(place)]
+        moved = sensitive_paths.moved((*sensitive_paths.MOVED, *_MOVED), str(self.project))
+        # No device: people name /dev/null where they want no such file.
+        wanted += [place for place in moved if not _is_device(place)]
         found = [Path(name) for name in wanted if os.path.lexists(name)]
         if self.view is not None:  # what it may read in its project is the policy's to say
             found = [path for path in found if not path.is_relative_to(self.project) or sensitive_paths.secret(path)]
