@@ -138,7 +138,9 @@ async def test_the_agent_of_the_folder_gets_them_as_a_prompt_and_one_is_removed(
         await settled(pilot)
         await pilot.press("down", "down", "c", *"two", "ctrl+s")  # past the comment
         await settled(pilot)
-        await pilot.press("delete", "S")
+        await pilot.press("delete")
+        await settled(pilot)
+        await pilot.press("S")
         await settled(pilot)
         assert app.hub is not None
         (prompt,) = app.hub.intents(PromptSubmitted)
