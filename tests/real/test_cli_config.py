@@ -54,12 +54,6 @@ def test_path_and_schema(home: Home, tmp_path: Path) -> None:
     assert agent["properties"]["max_steps"]["default"] == 50
 
 
-def test_an_unknown_setting_is_said(tmp_path: Path) -> None:
-    ran = run_gsh("config", "show", "agnet", cwd=tmp_path)
-    assert (ran.code, ran.out) == (1, "")
-    assert "agnet" in ran.err
-
-
 def test_a_broken_file_is_no_obstacle_to_looking(home: Home, tmp_path: Path) -> None:
     file = user_file(home, "[agent\n")
     ran = run_gsh("config", "show", cwd=tmp_path)

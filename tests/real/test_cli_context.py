@@ -127,13 +127,6 @@ def test_prune_and_undo(project: Path, session: str) -> None:
     assert run_gsh("run", "undo", cwd=project).code in (1, 2)
 
 
-def test_pins_through_the_command_language(project: Path, session: str) -> None:
-    number = next(block["number"] for block in history(project) if block["kind"] == "tool_result")
-    assert run_gsh("run", f"pin {number}", cwd=project).code == 0
-    again = run_gsh("context", "--json", cwd=project).json
-    assert [b["number"] for one in again["sections"] for b in one["blocks"] if b["pinned"]] == [number]
-
-
 def test_with_an_agents_rights(project: Path, session: str) -> None:
     own = run_gsh("run", "--json", "--as", "main", "context", cwd=project)
     assert own.code == 0
@@ -144,29 +137,6 @@ def test_with_an_agents_rights(project: Path, session: str) -> None:
     assert run_gsh("run", f"unpin {number}", cwd=project).code == 0
     assert run_gsh("run", "--as", "other", "context main", cwd=project).code == 4
     assert run_gsh("run", "--as", "other", "prune main", cwd=project).code == 4
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (("context", "nobody"), 1, "nobody"),
-        (("context", "--section", "thoughts"), 2, "thoughts"),
-        (("context", "--diff", "1"), 2, "2 arguments"),
-        (("timeline", "nobody"), 1, "nobody"),
-    ],
-)
-def test_faults(project: Path, arguments: tuple[str, ...], code: int, said: str) -> None:
-    ran = run_gsh(*arguments, cwd=project)
-    assert (ran.code, ran.out) == (code, "")
-    assert said in ran.err
-    assert "Traceback" not in ran.err
-
-
-def test_requests_and_cuts_that_are_not_there(project: Path, session: str) -> None:
-    for arguments in (("context", "--iteration", "99"), ("context", "--block", "999"), ("timeline", "--cut", "zzz")):
-        ran = run_gsh(*arguments, cwd=project)
-        assert (ran.code, ran.out) == (2, "")
-        assert arguments[-1] in ran.err
 
 
 def test_before_anything_was_said(project: Path) -> None:

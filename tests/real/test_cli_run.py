@@ -55,23 +55,6 @@ def test_a_person_has_a_line_run_in_the_sandbox(project: Path, tmp_path: Path) -
     assert not outside.exists()
 
 
-@pytest.mark.parametrize(
-    ("line", "code", "said"),
-    [
-        ("nosuch", 2, "nosuch"),
-        ("read", 2, "path"),
-        ("read nosuch.txt", 1, "nosuch.txt"),
-        ("read 'unclosed", 2, ""),
-        ("", 2, "empty"),
-    ],
-)
-def test_faults(project: Path, line: str, code: int, said: str) -> None:
-    ran = run_gsh("run", line, cwd=project)
-    assert ran.code == code
-    assert said in ran.err
-    assert "Traceback" not in ran.err
-
-
 def test_the_exit_code_of_a_command_that_failed(project: Path) -> None:
     assert run_gsh("run", "bash exit 7", cwd=project).code == 1
 
@@ -147,11 +130,6 @@ def test_sessions_are_listed_shown_renamed_found_and_removed(project: Path, sess
     assert run_gsh("session", "ls", "--json", cwd=project).json == []
     gone = run_gsh("session", "show", session, cwd=project)
     assert (gone.code, gone.out) == (1, "")
-
-
-def test_sessions_of_other_folders(project: Path, session: str, tmp_path: Path) -> None:
-    assert run_gsh("session", "ls", "--json", cwd=tmp_path).json == []
-    assert [entry["id"] for entry in run_gsh("session", "ls", "--all", "--json", cwd=tmp_path).json] == [session]
 
 
 def test_exports(project: Path, session: str) -> None:
