@@ -21,6 +21,7 @@ from gshtui.bus.events.agent_events import UsageReported as Used
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.system.processes.time_limit import time_limit
+from gshtui.text.sanitise import one_line
 
 WITHIN = 3.0
 """Seconds that the last spans may take when the process ends."""
@@ -66,6 +67,10 @@ class TraceExport:
             hint = "`pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http` brings it."
             bus.publish(Noticed(level="warning", text=text, hint=hint, about="telemetry"))
             return
+        if wanted := _other_protocol(environ):
+            text = f"Traces are sent by OTLP over HTTP with protobuf, not by {wanted}, which the environment asks for."
+            hint = "Name the collector's address for HTTP, whose port is 4318 as a rule."
+            bus.publish(Noticed(level="warning", text=text, hint=hint, about="telemetry"))
         types = (TurnStarted, IterationStarted, Used, ToolStarted, ToolFinished, ApprovalRequested, ApprovalSettled)
         bus.subscribe(self._handle_events, *types, TurnFinished, name="traces")
 
@@ -209,6 +214,13 @@ class TraceExport:
 
 def _ns(event: Event) -> int:
     return int(event.at * 1_000_000_000)
+
+
+def _other_protocol(environ: Mapping[str, str]) -> str:
+    """The protocol that is asked for, if it is not ours."""
+    names = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+    asked = next((text for name in names if (text := environ.get(name, "").strip())), "")
+    return "" if asked == "http/protobuf" else one_line(asked, 40)
 
 
 def _endpoint(environ: Mapping[str, str]) -> str | None:

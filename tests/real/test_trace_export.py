@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from gshtui.agents.trace_export import is_wanted
+from gshtui.agents.trace_export import TraceExport, is_wanted
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub_events import Noticed
 from tests.kit.loopback.script import Call, Say
 from tests.kit.mcp_turns import agent_with, ask
 
@@ -66,6 +68,18 @@ async def test_a_turn_is_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert sorted(failed, key=str) == [None, "error"]
     sent = b"".join(bodies)
     assert (b"NUMBAT" in sent) == (contents == "true") and b"hunter2" not in sent and b"WOMBAT" not in sent
+
+
+async def test_a_protocol_that_is_not_spoken_is_said() -> None:
+    said: list[str] = []
+    for protocol in ("grpc", "http/protobuf", ""):
+        bus = Bus()
+        bus.subscribe(lambda batch: said.extend(one.text for one in batch), Noticed, name="notices")
+        environ = {"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": protocol, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
+        export = TraceExport(bus, environ, str, lambda _: False)
+        await bus.drained()
+        await export.close()
+    assert ["not by grpc" in one for one in said] == [True]
 
 
 def test_traces_are_sent_only_where_the_environment_asks_for_them() -> None:
