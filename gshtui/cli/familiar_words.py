@@ -65,6 +65,7 @@ MEANT = {
     "trust": "config trust",
     "tokens": "usage",
     "clear": "--new",
+    "commit": "workflow run create-git-commit",
 }
 """What a first word is called here; empty: nothing, since it is the window."""
 OPTIONS = {
@@ -90,7 +91,7 @@ OPTIONS = {
     "--input-format": "standard input, a prompt each time, with `--session ID`",
     "--cd": "`cd FOLDER` first",
     "-C": "`cd FOLDER` first",
-    "-s": "--mode auto",
+    "-s": "--mode",
     "-a": "--mode",
     "--output-last-message": "`> FILE`: the answer alone goes to standard output",
     "-o": "`> FILE`: the answer alone goes to standard output",

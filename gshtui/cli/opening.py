@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 _VALUES = {
     "--resume": "session",
+    "-r": "session",
     "--agent": "agent",
     "--provider": "provider",
     "--model": "model",
+    "-m": "model",
     "--mode": "mode",
     "--pane": "pane",
 }

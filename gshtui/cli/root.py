@@ -67,7 +67,7 @@ class Root(click.Group):
 )
 @click.option("--continue", "-c", "latest", is_flag=True, help="Open the folder's latest conversation.")
 @click.option("--new", is_flag=True, help="Start a new conversation without asking.")
-@click.option("--resume", type=SESSION, metavar="ID", help="Open this conversation.")
+@click.option("--resume", "-r", type=SESSION, metavar="ID", help="Open this conversation.")
 @click.option("--agent", type=AGENT, metavar="NAME", help="Agent to talk to.")
 @click.option(
     "--provider",
@@ -75,7 +75,7 @@ class Root(click.Group):
     metavar="NAME",
     help="Provider to start with: anthropic, openai, gemini, bedrock, vertex, azure, openrouter, ollama, offline.",
 )
-@click.option("--model", type=MODEL, metavar="NAME", help="Model to start with.")
+@click.option("--model", "-m", type=MODEL, metavar="NAME", help="Model to start with.")
 @mode_option("What runs unasked at first: plan, ask, edit, auto or yolo.")
 @click.option("--pane", type=click.Choice(PANES), help="Pane to show and go to.")
 @click.option("--alone", is_flag=True, help="Run in one process, with a hub of its own.")

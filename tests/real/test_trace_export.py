@@ -74,7 +74,9 @@ async def test_a_protocol_that_is_not_spoken_is_said() -> None:
     said: list[str] = []
     for protocol in ("grpc", "http/protobuf", ""):
         bus = Bus()
-        bus.subscribe(lambda batch: said.extend(one.text for one in batch), Noticed, name="notices")
+        bus.subscribe(
+            lambda batch: said.extend(one.text for one in batch if isinstance(one, Noticed)), Noticed, name="notices"
+        )
         environ = {"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": protocol, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
         export = TraceExport(bus, environ, str, lambda _: False)
         await bus.drained()

@@ -19,6 +19,7 @@ from gshtui.cli.opening import read_opening
         (["-c"], ("", "latest", "", "", "")),
         (["--new"], ("", "new", "", "", "")),
         (["--resume", "01ab"], ("", "01ab", "", "", "")),
+        (["-r", "01ab", "-m", "sonnet"], ("", "01ab", "", "", "sonnet")),
         (["--resume=01ab", "--agent", "tess"], ("", "01ab", "tess", "", "")),
         (["--mode", "plan"], ("", "", "", "", "")),
         (["--model=sonnet", "--provider", "anthropic"], ("", "", "", "anthropic", "sonnet")),
