@@ -166,21 +166,19 @@ def _text_of(file: str) -> str:
 
 def _run(form: CommandForm, given: dict[str, Any]) -> int:
     found, yes, silent = values(form, given), bool(given.get("yes")), 0
-    if (
-        form.by_keeper
-        and not given.get("flags")
-        and not any(value.alone and given[value.field] for value in form.values)
-    ):
+    flags: dict[str, str] = given.get("flags") or {}
+    if form.by_keeper and not any(value.alone and given[value.field] for value in form.values):
         from gshtui.headless.commands.keeper_call import KeeperCall, Silent, run_by_keeper
 
-        by_keeper = KeeperCall(form.name, form.declared, found, json=given["as_json"], yes=yes, waiting=form.by_keeper)
+        by_keeper = KeeperCall(
+            form.name, form.declared, found, json=given["as_json"], yes=yes, waiting=form.by_keeper, flags=flags
+        )
         try:
             if (code := run_by_keeper(by_keeper)) is not None:
                 return code
         except Silent as keeper:
             silent = keeper.pid
             _tell_silent(silent)
-    flags: dict[str, str] = given.get("flags") or {}
     lines = any(value.lines and given[value.name] == "-" for value in form.values)
     return _run_here(form, found, as_json=given["as_json"], yes=yes, lines=lines, flags=flags, silent=silent)
 

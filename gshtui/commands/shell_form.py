@@ -83,7 +83,10 @@ class ShellForm:
     """Whether `--json` prints each item of the data as a line."""
     by_keeper: bool = False
     """The keeper does it where one runs, so that the command's own process need not start a hub. It needs nothing of
-    that process: no environment for a program that it starts, and no standard input."""
+    that process but its folder and its environment: no standard input, and no terminal."""
+    own_hub: bool = False
+    """The keeper does it on a hub made for it, with the settings and the environment of where it is called: it starts
+    programs, or changes a conversation."""
     quiet: bool = False
     """Problems of the settings are not printed on stderr, because the result reports those that matter."""
 

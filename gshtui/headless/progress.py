@@ -11,19 +11,10 @@ import contextlib
 import itertools
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from gshtui.bus.events.fleet_events import (
-    AgentSpawned,
-    MessageActed,
-    MessageDropped,
-    MessageHeld,
-    MessageQueued,
-    MessageSubmitted,
-)
-from gshtui.bus.events.hub_events import Noticed, WaitReported
 from gshtui.headless import streams
 from gshtui.headless.streams import STDERR
 from gshtui.system.tasks import cancel_and_wait, start_job
@@ -31,7 +22,6 @@ from gshtui.text import cells
 from gshtui.text.sanitise import plain
 
 if TYPE_CHECKING:
-    from gshtui.bus.event import Event
     from gshtui.hub.hub import Hub
 
 SHOWN_AFTER = 1.0
@@ -40,25 +30,13 @@ SAID_AFTER = 5.0
 """Seconds before it is written once, without a terminal."""
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _EVERY = 0.1
-_HEARD = (
-    Noticed,
-    WaitReported,
-    AgentSpawned,
-    MessageQueued,
-    MessageSubmitted,
-    MessageActed,
-    MessageDropped,
-    MessageHeld,
-)
-
-
-def _is_about_agent(hub: Hub, event: Noticed) -> bool:
-    """Whether it is about an agent in a terminal: then it is part of what the command did."""
-    return hub.fleet is not None and hub.fleet.get(event.about) is not None
 
 
 class Progress:
-    """The line. `words` says what the command is waiting for, without a full stop; it may change at any time."""
+    """The line. `words` says what the command is waiting for, without a full stop; it may change at any time.
+
+    It is the face of a command on a hub, see `gshtui.hub.faces.command_watch.CommandFace`.
+    """
 
     def __init__(self, words: str, *, began: float | None = None) -> None:
         """`began`: when the command began, by the monotonic clock; by default now."""
@@ -69,6 +47,37 @@ class Progress:
         self._moves = streams.is_terminal(STDERR) and streams.draws()
         self._drawn = False
         self._task: asyncio.Task[None] | None = None
+        self._queued: dict[str, str] = {}
+        """Id of each of the command's queued messages → whom it is for."""
+
+    def complain(self, text: str, hint: str) -> None:
+        """Print a warning."""
+        self.clear()
+        streams.complain(text, hint)
+
+    def wait_for(self, words: str) -> None:
+        """Say what is waited for from now on."""
+        self.words = words
+
+    def started(self, agent: str) -> None:
+        """Print the id at once, because the prompt may have to wait until the program can take it."""
+        self.clear()
+        streams.result(agent)
+
+    def queued(self, message: str, to: str) -> None:
+        """Note whom a message is for that stays queued on an interrupt; empty: it does not any more."""
+        self._queued.pop(message, None)
+        if to:
+            self._queued[message] = to
+
+    def interrupted(self) -> None:
+        """Say which messages stay queued."""
+        self.clear()
+        for message, to in self._queued.items():
+            streams.complain(
+                f"Interrupted. The message to {to} stays queued and is delivered once it can take it.",
+                f"`gsh-tui run 'mail drop {message}'` withdraws it.",
+            )
 
     def start(self) -> None:
         """Start the clock."""
@@ -115,65 +124,27 @@ class Progress:
 
 
 @asynccontextmanager
-async def watching(
-    hub: Hub, words: str, *, started: Callable[[AgentSpawned], None] | None = None
-) -> AsyncGenerator[Progress]:
+async def watching(hub: Hub, words: str, *, shows_agents: bool = False) -> AsyncGenerator[Progress]:
     """Show the progress line while the hub works, and the hub's warnings.
 
     Args:
-        hub: not yet started, so that warnings from its start are shown, too.
+        hub: not yet started.
         words: what the command does, such as `Waiting for fix`.
-        started: called with each agent that the command starts, as soon as it runs.
+        shows_agents: print the id of each agent that it starts.
     """
+    from gshtui.hub.faces.command_watch import CommandWatch
+
     progress = Progress(words)
-    queued: dict[str, str] = {}
-    """Id of each of this command's queued messages → its agent."""
-    spawned: dict[str, str] = {}
-    """Id of each agent that the command starts → its name."""
-
-    def take(event: Event) -> None:
-        match event:
-            case Noticed(about="settings"):
-                pass  # said when they were read
-            case Noticed() if event.level != "info" or _is_about_agent(hub, event):
-                progress.clear()
-                streams.complain(event.text, event.hint)
-            case WaitReported():
-                progress.words = event.text
-            case AgentSpawned() if started is not None:
-                progress.clear()
-                started(event)
-                spawned[event.agent] = event.row.name
-            case MessageQueued():
-                queued[event.message] = event.agent
-                if name := spawned.get(event.agent):
-                    progress.words = f"Waiting for {name} ({event.agent}) to accept its prompt"
-            case MessageSubmitted() | MessageActed() | MessageDropped() | MessageHeld():
-                queued.pop(event.message, None)
-            case _:
-                pass
-
-    async def listen(batch: Sequence[Event]) -> None:
-        for event in batch:
-            take(event)
-
-    subscription = hub.bus.subscribe(listen, *_HEARD, name="progress")
+    watch = CommandWatch(hub, progress, shows_agents=shows_agents)
     progress.start()
     try:
         yield progress
         await hub.bus.drained()
     except asyncio.CancelledError:
-        progress.clear()
-        for message, agent in queued.items():
-            row = hub.fleet.get(agent) if hub.fleet is not None else None
-            to = agent if row is None else f"{row.name} ({agent})"
-            streams.complain(
-                f"Interrupted. The message to {to} stays queued and is delivered once it can take it.",
-                f"`gsh-tui run 'mail drop {message}'` withdraws it.",
-            )
+        progress.interrupted()
         raise
     finally:
-        subscription.unsubscribe()
+        watch.close()
         await progress.stop()
 
 

@@ -170,7 +170,7 @@ class ShowServer(Parameters, Returns[ServerDetails]):
 
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(summary="Show a server and its tools.", parts=NO_PARTS)
+    SHELL = ShellForm(summary="Show a server and its tools.", parts=NO_PARTS, by_keeper=True)
     name: str = Field(description="Its name.")
 
 

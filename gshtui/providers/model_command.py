@@ -147,7 +147,7 @@ class ListModels(Parameters, Returns[ModelList]):
 
     COMMAND: ClassVar[str] = "model"
     WORD: ClassVar[str] = LIST
-    SHELL = ShellForm(("provider",), "models", "List the models.", parts=frozenset({"providers"}))
+    SHELL = ShellForm(("provider",), "models", "List the models.", parts=frozenset({"providers"}), by_keeper=True)
     provider: Annotated[str, ShellOption(kind="provider")] = ""
     """Only those of this one; empty: all."""
 

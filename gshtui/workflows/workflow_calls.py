@@ -106,7 +106,7 @@ class CancelRun(Parameters, Returns[str]):
 
     COMMAND: ClassVar[str] = "workflow"
     WORD: ClassVar[str] = "cancel"
-    SHELL = ShellForm(("run",), parts=PARTS)
+    SHELL = ShellForm(("run",), parts=PARTS, by_keeper=True)
     run: Annotated[str, ShellOption(metavar="RUN")] = Field(
         default="", description="The id of the run, or its beginning; empty: the only one."
     )

@@ -68,8 +68,12 @@ FOLDER_LINES = (
     ("workflow", "runs"),
     ("workflow", "show", "create-git-commit"),
     ("workflow", "show", "x"),
+    ("workflow", "cancel", "x"),
     ("mcp", "ls"),
     ("mcp", "ls", "--json"),
+    ("mcp", "show", "x"),
+    ("models",),
+    ("models", "nobody"),
     ("people", "ls"),
     ("plugins", "ls"),
     ("plugins", "ls", "--json"),
@@ -177,6 +181,15 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
         ("send", "--json", "cat", "fern"),
         ("kill", "tree"),
         ("ls", "--archived"),
+        ("spawn", "--cli", "nosuchprogram"),
+        ("spawn", "--persona", "nobody"),
+        ("restart", "nobody"),
+        ("fork", "cat"),
+        ("recover", "--dry-run"),
+        ("option", "cat"),
+        ("wait", "nobody"),
+        ("wait", "cat", "--status", "done", "--timeout", "0.01"),
+        ("wait", "cat", "--status", "x"),
     ]
     for line in lines if FULL else lines[::2]:
         tries = 10 if line[0] in ("ls", "show", "seen") else 1  # a status may change between the two
@@ -187,12 +200,23 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
             if beside == alone or not tries:
                 break
         assert beside == alone, line
+    spawned = warm.run(
+        "agent", "spawn", "--cli", "sh -c 'echo $NOTE; exec cat'", env={"NOTE": "moss"}, cwd=place.project
+    )
+    assert re.fullmatch(r"\d{4}\n", spawned.out) and not spawned.err, spawned
+    shown = await eventually(
+        lambda: asyncio.to_thread(warm.run, "agent", "show", spawned.out.strip(), cwd=place.project),
+        until=lambda ran: "moss" in ran.out,
+    )
+    assert shown.code == 0
+    restarted = warm.run("agent", "restart", spawned.out.strip(), cwd=place.project)
+    assert (restarted.code, "was restarted" in restarted.out) == (0, True), restarted
     asked = warm.run("agent", "kill", "tree", cwd=place.project)
     assert (asked.code, "`--yes` does it anyway" in asked.err) == (4, True)
     elsewhere = warm.run("agent", "ls", cwd=place.project.parent)
     assert (elsewhere.code, elsewhere.out.count("\n")) == (0, 1), "those of another folder are left out"
-    assert "There are no agents here. 3 are in other folders: `gsh-tui agent ls --all`" in elsewhere.out
-    assert warm.run("agent", "ls", "--all", cwd=place.project.parent).out.count("\n") == 4
+    assert "There are no agents here. 4 are in other folders: `gsh-tui agent ls --all`" in elsewhere.out
+    assert warm.run("agent", "ls", "--all", cwd=place.project.parent).out.count("\n") == 5
 
 
 async def test_a_folder_is_opened_with_what_its_caller_has(place: Place, warm: WarmProgram, tmp_path: Path) -> None:
@@ -228,7 +252,14 @@ def test_every_command_of_the_keeper_is_compared() -> None:
 
 async def test_such_a_command_loads_no_hub(place: Place) -> None:
     await made(place)
-    for words in (["agent", "ls"], ["agent", "seen", "cat"], ["hub", "status"], ["session", "ls"], ["usage"]):
+    for words in (
+        ["agent", "ls"],
+        ["agent", "seen", "cat"],
+        ["hub", "status"],
+        ["session", "ls"],
+        ["usage"],
+        ["models"],
+    ):
         ran = await asyncio.to_thread(
             subprocess.run,
             [command(())[0], "-c", LOADED.format(words=words)],

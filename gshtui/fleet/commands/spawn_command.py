@@ -51,6 +51,8 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
         waiting="Starting the agent",
         yes="Agree to the configured set-up command in its worktree.",
         prints_agents=True,
+        by_keeper=True,
+        own_hub=True,
     )
     prompt: Annotated[str, Mark.VERBATIM, Mark.PIPED, ShellOption(words=-1, piped=True)] = Field(
         default="", description="What it should do; empty: it waits for a prompt."

@@ -35,8 +35,8 @@ zeros, or use the agent's name.""",
 )
 
 
-def _shell(*places: str, waiting: str = "Working", by_keeper: bool = False) -> ShellForm:
-    return ShellForm(("agent", *places), parts=FLEET_PARTS, waiting=waiting, by_keeper=by_keeper)
+def _shell(*places: str, waiting: str = "Working", by_keeper: bool = False, own_hub: bool = False) -> ShellForm:
+    return ShellForm(("agent", *places), parts=FLEET_PARTS, waiting=waiting, by_keeper=by_keeper, own_hub=own_hub)
 
 
 class _ForAgent(Parameters):
@@ -294,7 +294,7 @@ class SetAgentOption(_ForAgent, Returns[AgentOptions]):
     """
 
     WORD: ClassVar[str] = "option"
-    SHELL = _shell("option", "value")
+    SHELL = _shell("option", "value", by_keeper=True)
 
     option: str = Field(default="", description="The option: mode, model, or another one. Without it, show them all.")
     value: str = Field(default="", description="Its new value. Without it, show the option's values.")
@@ -308,7 +308,7 @@ class WaitForAgent(_ForAgent, Returns[AwaitedStatus]):
     """
 
     WORD: ClassVar[str] = "wait"
-    SHELL = _shell(waiting="Waiting for the agent")
+    SHELL = _shell(waiting="Waiting for the agent", by_keeper=True)
 
     statuses: Annotated[tuple[str, ...], ShellOption("--status", metavar="S")] = Field(
         default=(), description="Wait for this status, or for one of several, separated by commas."
@@ -330,7 +330,7 @@ class RestartAgent(_ForAgent, Returns[RevivedAgent]):
     """
 
     WORD: ClassVar[str] = "restart"
-    SHELL = _shell(waiting="Restarting the agent")
+    SHELL = _shell(waiting="Restarting the agent", by_keeper=True, own_hub=True)
 
 
 class ForkAgent(_ForAgent, Returns[RevivedAgent]):
@@ -346,6 +346,8 @@ class ForkAgent(_ForAgent, Returns[RevivedAgent]):
         parts=FLEET_PARTS,
         yes="Agree to the configured set-up command in its worktree.",
         waiting="Forking the agent",
+        by_keeper=True,
+        own_hub=True,
     )
 
     branch: Annotated[str, ShellOption(metavar="BRANCH")] = Field(
@@ -413,7 +415,7 @@ class RecoverAgents(_ForAgent, Returns[RecoveryReport]):
     """
 
     WORD: ClassVar[str] = "recover"
-    SHELL = _shell(waiting="Recovering")
+    SHELL = _shell(waiting="Recovering", by_keeper=True, own_hub=True)
 
     dry_run: Annotated[bool, ShellOption("--dry-run")] = Field(
         default=False, description="Only say what would become of each."

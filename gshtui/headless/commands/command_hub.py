@@ -24,7 +24,6 @@ from gshtui.system.processes.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import Respondent
-    from gshtui.bus.events.fleet_events import AgentSpawned
     from gshtui.headless.progress import Progress
     from gshtui.hub.faces.local_commands import LocalCommands
     from gshtui.hub.hub import Hub
@@ -60,8 +59,8 @@ class HubNeeds:
     """Process of a keeper that does not answer; 0: there is none."""
     leaves_keeper: bool = False
     """Start the keeper at the end, which does the next such command."""
-    started: Callable[[AgentSpawned], None] | None = None
-    """Called with each agent that the command starts, as soon as it runs."""
+    shows_agents: bool = False
+    """Print the id of each agent that the command starts, as soon as it runs."""
 
 
 class Denied(Exception):
@@ -83,7 +82,7 @@ async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]])
         where=needs.where,
         **needs.conversation,
     )
-    async with running_hub(options) as hub, watching(hub, needs.waiting, started=needs.started) as progress:
+    async with running_hub(options) as hub, watching(hub, needs.waiting, shows_agents=needs.shows_agents) as progress:
         await hub.start()
         for failed in (each for each in hub.failed.values() if not each.needs):
             complain(f"{failed.part}: {failed.why}", failed.hint)

@@ -21,7 +21,6 @@ from gshtui.headless.outcomes import outcome_code, write_outcome
 from gshtui.headless.runner import run_command, until_stopped
 
 if TYPE_CHECKING:
-    from gshtui.bus.events.fleet_events import AgentSpawned
     from gshtui.commands.declaration import Caller, Invocation, Outcome, Parameters, Question, Returns
     from gshtui.commands.registry import Registry
     from gshtui.commands.shell_form import ShellForm
@@ -106,11 +105,6 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
         return _answer_lines(call)
     shown: list[DeclaredRun] = []
 
-    def started(event: AgentSpawned) -> None:
-        """Print the id at once, because the prompt may have to wait until the program can take it."""
-        if form.prints_agents and not call.json:
-            streams.result(event.agent)
-
     async def work() -> int:
         from gshtui.commands.known_tools import NO_TOOLS
 
@@ -122,7 +116,7 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
                 waiting=form.waiting,
                 silent=call.silent,
                 leaves_keeper=call.leaves_keeper,
-                started=started,
+                shows_agents=form.prints_agents and not call.json,
             )
             ran = await on_hub(needs, lambda hub, progress: run_on(hub, call, progress.clear))
         else:

@@ -33,16 +33,26 @@ _QUIET_FOR = 1.0
 _TICK = 0.1
 _ENDS = frozenset({"failed", "refused", "data", "text"})
 """The fields of which an outcome has one."""
+_TOLD = frozenset({"complain", "wait_for", "started", "queued"})
+"""What it says while it works, see `gshtui.hub.faces.command_watch.CommandFace`."""
 _CHUNK = 64 * 1024
 
 
 class KeeperCall:
     """A command and the values given on the command line."""
 
-    __slots__ = ("declared", "json", "name", "values", "waiting", "yes")
+    __slots__ = ("declared", "flags", "json", "name", "values", "waiting", "yes")
 
     def __init__(
-        self, name: str, declared: str, values: dict[str, Any], *, json: bool, yes: bool, waiting: str
+        self,
+        name: str,
+        declared: str,
+        values: dict[str, Any],
+        *,
+        json: bool,
+        yes: bool,
+        waiting: str,
+        flags: dict[str, str],
     ) -> None:
         """
         Args:
@@ -52,6 +62,7 @@ class KeeperCall:
             json: print its data.
             yes: do not ask.
             waiting: the progress line shown after a second of silence.
+            flags: settings for this run only.
         """
         self.name = name
         self.declared = declared
@@ -59,6 +70,7 @@ class KeeperCall:
         self.json = json
         self.yes = yes
         self.waiting = waiting
+        self.flags = flags
 
 
 class Silent(Exception):
@@ -143,6 +155,7 @@ class _Conversation:
             json=call.json,
             yes=call.yes,
             asks=asks,
+            flags=call.flags,
         )
         reads = self._next(until).get("reads")
         return reads if isinstance(reads, bool) else None
@@ -159,6 +172,9 @@ class _Conversation:
                     self._send(answer=streams.ask_yes_no(said["question"]))
                 elif not said.keys().isdisjoint(_ENDS):
                     return _print(said, call)
+                elif told := said.keys() & _TOLD:
+                    name = told.pop()
+                    getattr(waiting.line, name)(*said[name])
                 elif "works" not in said:
                     break  # it says goodbye
         raise _Ended
@@ -213,18 +229,25 @@ class _Waiting:
     def __enter__(self) -> _Waiting:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.clear()
+        if kind is KeyboardInterrupt and self._line is not None:
+            self._line.interrupted()
 
     def tick(self) -> None:
         """Draw it if it is time."""
         if time.monotonic() - self._began < _QUIET_FOR:
             return
+        self.line.show()
+
+    @property
+    def line(self) -> Progress:
+        """The line itself."""
         if self._line is None:
             from gshtui.headless.progress import Progress
 
             self._line = Progress(self._words, began=self._began)
-        self._line.show()
+        return self._line
 
     def clear(self) -> None:
         """Remove it."""

@@ -38,6 +38,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
+from gshtui.hub.faces.command_watch import CommandWatch
 from gshtui.hub.faces.local_commands import LocalCommands
 from gshtui.hub.faces.surroundings import other_place
 from gshtui.hub.faces.workspaces import WorkspaceError, Workspaces
@@ -75,6 +76,8 @@ class CommandRequest(msgspec.Struct, frozen=True):
     yes: bool = False
     asks: bool = False
     """Ask before it acts; somebody is there."""
+    flags: dict[str, str] = {}
+    """Settings for this run only."""
 
 
 class Declined(Exception):
@@ -157,7 +160,7 @@ class AskedCommands(NoHost):
     async def _run(
         self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
     ) -> dict[str, Any]:
-        async with self._place(declared, loaded) as (registry, invocation):
+        async with self._place(connection, request, declared, loaded) as (registry, invocation):
             value = declared.value(registry, request)
             reads = _effect(registry, value) is Effect.READ
             self._runs[connection].acts = not reads
@@ -180,17 +183,34 @@ class AskedCommands(NoHost):
         said = {"problems": [[problem.level, str(problem)] for problem in problems]}
         if outcome is None:
             return said | {"refused": True}
-        return said | _printed(outcome, as_json=request.json, lines=declared.form.json_lines)
+        printed = _printed(outcome, as_json=request.json, lines=declared.form.json_lines)
+        if declared.form.prints_agents and not request.json:
+            printed |= {"text": "", "aside": "", "own": False}
+        return said | printed
 
     @asynccontextmanager
-    async def _place(self, declared: _Declared, loaded: Loaded) -> AsyncGenerator[tuple[Registry, Invocation]]:
+    async def _place(
+        self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
+    ) -> AsyncGenerator[tuple[Registry, Invocation]]:
         """Whose commands do this, and for whom: this hub's, the folder's workspace's, or those of the settings alone.
 
         Raises:
             Declined: its folder does not open.
         """
         parts = declared.form.parts
-        if "fleet" in parts or declared.module == "gshtui.fleet.keeper.keeper_commands":
+        if declared.form.own_hub:
+
+            def watch(hub: Hub) -> None:
+                shows_agents = declared.form.prints_agents and not request.json
+                CommandWatch(hub, _Face(connection), shows_agents=shows_agents)
+
+            try:
+                async with self._workspaces.use_once(loaded, parts, watch) as hub:
+                    yield hub.registry, hub.invocation(Caller())
+                    await hub.bus.drained()
+            except WorkspaceError as error:
+                raise Declined(error.message) from error
+        elif "fleet" in parts or declared.module == "gshtui.fleet.keeper.keeper_commands":
             yield self._hub.registry, Invocation(Caller(), loaded.cwd, loaded.project)
         elif not parts:
             local = LocalCommands(loaded)
@@ -210,7 +230,7 @@ class AskedCommands(NoHost):
         """The settings as the other side would load them. Raises `Declined` if they mean another record than ours."""
         if why := other_place(request.cwd, request.environ):
             raise Declined(why)
-        loaded = load(Path(request.cwd), environ=request.environ)
+        loaded = load(Path(request.cwd), flags=request.flags, environ=request.environ)
         ours = self._hub.settings
         if any(getattr(loaded.settings, table) != getattr(ours, table) for table in _TABLES):
             raise Declined("it has other settings")
@@ -260,6 +280,25 @@ def _declared(name: str) -> _Declared:
                 if isinstance(form, ShellForm) and form.by_keeper:
                     return _Declared(found, form)
     raise Declined(f"{name} is not for the hub")
+
+
+class _Face:
+    """See `CommandFace`."""
+
+    def __init__(self, connection: HubConnection) -> None:
+        self._connection = connection
+
+    def complain(self, text: str, hint: str) -> None:
+        _send(self._connection, {"complain": [text, hint]})
+
+    def wait_for(self, words: str) -> None:
+        _send(self._connection, {"wait_for": [words]})
+
+    def started(self, agent: str) -> None:
+        _send(self._connection, {"started": [agent]})
+
+    def queued(self, message: str, to: str) -> None:
+        _send(self._connection, {"queued": [message, to]})
 
 
 async def _tell_alive(connection: HubConnection) -> None:

@@ -7,7 +7,7 @@ ones. One that nobody has used for a while ends. Held by `asked_commands`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -67,14 +67,31 @@ class Workspaces:
         try:
             assert workspace.ready is not None
             await asyncio.shield(workspace.ready)
-            for failed in workspace.hub.failed.values():
-                raise WorkspaceError(f"{failed.part}: {failed.why}", failed.hint)
+            _check(workspace.hub)
             yield workspace.hub
         finally:
             workspace.users -= 1
             if not workspace.users:
                 wait = 0.0 if workspace.hub.failed else UNUSED_FOR
                 workspace.end = asyncio.get_running_loop().call_later(wait, self._drop, workspace)
+
+    @asynccontextmanager
+    async def use_once(
+        self, loaded: Loaded, parts: frozenset[str], watch: Callable[[Hub], None]
+    ) -> AsyncGenerator[Hub]:
+        """A hub of the folder with other parts, started, that ends with the block. Raises as `use`.
+
+        Args:
+            watch: is given the hub before it starts.
+        """
+        hub = _make_hub(self._host, loaded, parts)
+        watch(hub)
+        try:
+            await hub.start()
+            _check(hub)
+            yield hub
+        finally:
+            await _end(hub)
 
     async def close(self) -> None:
         """End all of them."""
@@ -89,7 +106,7 @@ class Workspaces:
             return workspace
         for outdated in [each for each in self._open if each.loaded.cwd == loaded.cwd and not each.users]:
             self._drop(outdated)  # its settings have changed, or another shell asks
-        made = _Workspace(loaded, _make_hub(self._host, loaded))
+        made = _Workspace(loaded, _make_hub(self._host, loaded, WORKSPACE_PARTS))
         with working_for(loaded.environ):
             made.ready = asyncio.ensure_future(made.hub.start())
         self._open.append(made)
@@ -99,7 +116,7 @@ class Workspaces:
         if workspace.end is not None:
             workspace.end.cancel()
         self._open.remove(workspace)
-        ending = asyncio.ensure_future(_end(workspace))
+        ending = asyncio.ensure_future(_end(workspace.hub, workspace.ready))
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)
 
@@ -108,14 +125,19 @@ def _lasting(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in _PASSING}
 
 
-def _make_hub(host: Hub, loaded: Loaded) -> Hub:
+def _make_hub(host: Hub, loaded: Loaded, parts: frozenset[str]) -> Hub:
     from gshtui.hub.composition import build_hub
 
-    options = HubOptions(loaded.cwd, loaded, respondent="nobody", parts=WORKSPACE_PARTS, visiting=True, where="the hub")
+    options = HubOptions(loaded.cwd, loaded, respondent="nobody", parts=parts, visiting=True, where="the hub")
     return build_hub(options, Bus(), host)
 
 
-async def _end(workspace: _Workspace) -> None:
-    hub = workspace.hub
-    await cancel_and_wait(workspace.ready)
+def _check(hub: Hub) -> None:
+    """Raises `WorkspaceError` if a part of it has not started."""
+    for failed in hub.failed.values():
+        raise WorkspaceError(f"{failed.part}: {failed.why}", failed.hint)
+
+
+async def _end(hub: Hub, *starting: asyncio.Task[None] | None) -> None:
+    await cancel_and_wait(*starting)
     await end_all("the end of a workspace", hub.stop, hub.bus.close)
