@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import named_servers
 from tests.kit.warm_program import run_gsh
@@ -28,7 +30,12 @@ def on_a_terminal(cwd: Path, *words: str) -> Iterator[PtyChild]:
         child.close()
 
 
-def test_the_id_is_there_at_once_and_the_wait_for_the_prompt_is_seen_and_can_be_left(project: Path) -> None:
+@pytest.mark.parametrize("resident", [False, True])
+def test_the_id_is_there_at_once_and_the_wait_for_the_prompt_is_seen_and_can_be_left(
+    project: Path, resident: bool
+) -> None:
+    if resident:
+        assert run_gsh("hub", "start", cwd=project).code == 0
     with on_a_terminal(project, "agent", "spawn", "--cli", RESTLESS, "--name", "busy", "hello") as child:
         child.read_until(lambda: b"0001" in child.output)
         child.read_until(lambda: b"Waiting for busy" in child.output and b" s\x1b[K" in child.output)
@@ -38,6 +45,7 @@ def test_the_id_is_there_at_once_and_the_wait_for_the_prompt_is_seen_and_can_be_
     assert "The message to busy (0001) stays queued" in told
     drop = told[told.index("mail drop ") :].split()[2].rstrip("'`")
     assert run_gsh("run", f"mail drop {drop}", cwd=project).code == 0
+    assert run_gsh("hub", "stop", "--yes", cwd=project).code == 0
 
 
 def test_a_wait_says_whom_it_waits_for_and_leaves_nothing_behind(project: Path) -> None:
