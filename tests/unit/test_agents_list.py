@@ -131,9 +131,9 @@ def test_what_is_said_of_one_agent() -> None:
     ]
     assert drawn(*changed(CLAUDE)) == ["◆ claude needs you 40 s", "May it edit src/lexer.py?"]
     assert "waiting by hook · 40 s · May it edit src/lexer.py?" in drawn(*changed(CLAUDE), width=80, chosen="0002")
-    assert drawn(*changed(DONE)) == ["✓ docs done · 1 new 2 h"]
+    assert drawn(*changed(DONE)) == ["✓ docs done · 1 new · The README na… 2 h"]
     wide = drawn(*changed(SEARCH, CLAUDE), width=120)
-    assert wide[0] == "state name program task branch cost age" and len(wide) == 3
+    assert wide[0] == "state name program task or last line branch cost age" and len(wide) == 3
     assert wide[1] == "◆ needs you claude claude May it edit src/lexer.py? aurora-lexer 40 s"
     assert wide[2] == "● thinking look-around explore grep parse_empty $0.12 4 s"
 

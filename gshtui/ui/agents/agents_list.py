@@ -18,6 +18,7 @@ from textual.content import Content
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
+from gshtui.ui.kit.widgets.list_rows import Column, aligned, column, heading_line, room_left
 
 ENDED_SHOWN = 4
 """How many ended agents with nothing new to read are listed."""
@@ -155,22 +156,13 @@ COLUMNS = 60
 """Cells of a pane from which on each fact has a column of its own, with a heading."""
 _ROOM = 3
 """Cells below which nothing is said behind a name."""
+_TASK = 9
+"""Cells below which nothing is said behind a state."""
 _INDENT = 2
 _DEEPEST = 4
 _MUTED = "$foreground-muted"
 _WORDS = {"tool": "working", "thinking": "thinking", "waiting": "needs you"}
 """What a status is called where its word says how it is known, and not what it is."""
-
-
-class _Widths(msgspec.Struct, frozen=True):
-    """Cells of the columns of a wide list; what is left is the task's."""
-
-    state: int
-    name: int
-    program: int
-    branch: int
-    cost: int
-    age: int
 
 
 def draw_agents(listing: AgentListing, width: int, now: float, chosen: str = "") -> tuple[list[Content], list[str]]:
@@ -183,9 +175,9 @@ def draw_agents(listing: AgentListing, width: int, now: float, chosen: str = "")
     """
     lines: list[Content] = []
     owners: list[str] = []
-    widths = _widths(listing, width, now) if width >= COLUMNS and listing.placed else None
-    if widths is not None:
-        lines.append(Content.styled(_heading(widths, width), _MUTED).truncate(width))
+    columns = _columns(listing, width, now) if width >= COLUMNS and listing.placed else ()
+    if columns:
+        lines.append(heading_line(columns).truncate(width))
         owners.append("")
     for placed in listing.placed:
         agent = placed.agent
@@ -193,7 +185,7 @@ def draw_agents(listing: AgentListing, width: int, now: float, chosen: str = "")
             lines.append(Content.styled(_folder(placed.group, width), f"bold {_MUTED}"))
             owners.append("")
         left = f"{max(0.0, agent.killed_until - now):.0f} s" if agent.killed_until else ""
-        own = _lines(placed, width, _age(agent, now), left, widths, agent.id == chosen)
+        own = _lines(placed, width, _age(agent, now), left, columns, agent.id == chosen)
         lines += own
         owners += [agent.id] * len(own)
     below = [Content.styled(words, _MUTED).truncate(width, ellipsis=True) for words in _left_out(listing)]
@@ -224,25 +216,26 @@ def _left_out(listing: AgentListing) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _lines(
-    placed: AgentPlace, width: int, age: str, left: str, widths: _Widths | None, chosen: bool
+    placed: AgentPlace, width: int, age: str, left: str, columns: tuple[Column, ...], chosen: bool
 ) -> tuple[Content, ...]:
     """Cached, because a long list is drawn several times a second.
 
     Args:
         age: how long its status has lasted, in words.
         left: how long a kill can be undone.
+        columns: of a wide list; empty: it is a narrow one.
     """
     agent = placed.agent
     depth = min(placed.depth, _DEEPEST)
     indent = " " * (_INDENT * (depth - 1)) + ("└ " if depth else "")
-    if widths is not None:
-        lines = [_columns(agent, width, age, left, widths, indent, chosen)]
+    if columns:
+        cells = _cells(agent, age, left, indent, chosen)
+        lines = [Content.assemble(*aligned(cells, columns, "")).truncate(width, ellipsis=True)]
     else:
         room = max(8, width - len(indent))
-        state, task = _state(agent, left), _task(agent, left)
+        state, task = Content.assemble(*_state(agent, left)), _task(agent, left)
         asks = agent.waits_now and task
-        said = state if not task or asks else Content.assemble(state, (f" · {task}", _MUTED))
-        lines = [Content.assemble(indent, _head(agent, room, age, chosen, said))]
+        lines = [Content.assemble(indent, _head(agent, room, age, chosen, state, "" if asks else task))]
         if asks:
             lines.append(Content.assemble(" " * len(indent), "  ", task).truncate(width, ellipsis=True))
     if agent.row.exceeds and not agent.ended:
@@ -250,93 +243,82 @@ def _lines(
             Content.styled(f"  {_clean(agent.row.mode_words)}", "bold $warning").truncate(width, ellipsis=True)
         )
     if chosen:
-        lines = [_padded(line, width).stylize_before("$chosen") for line in lines]
+        lines = [line.pad_right(max(0, width - line.cell_length)).stylize_before("$chosen") for line in lines]
     return tuple(lines)
 
 
-def _padded(line: Content, width: int) -> Content:
-    return Content.assemble(line, " " * max(0, width - line.cell_length))
-
-
-def _state(agent: AgentView, left: str) -> Content:
-    """How it is, in words."""
+def _state(agent: AgentView, left: str) -> list[tuple[str, str]]:
+    """How it is, in styled words."""
     _, colour = STATUS_SIGNS[agent.status]
     if left:
-        return Content.styled(f"killed · u · {left}", "$error")
+        return [(f"killed · u · {left}", "$error")]
     if agent.waits_now:
-        return Content.styled("needs you", "bold $warning")
+        return [("needs you", "bold $warning")]
     if agent.row.unread:
-        return Content.assemble((agent.status, colour), (f" · {agent.row.unread} new", "$primary"))
+        return [(agent.status, colour), (f" · {agent.row.unread} new", "$primary")]
     if agent.row.held_up:
-        return Content.styled("prompt not sent", "$warning")
+        return [("prompt not sent", "$warning")]
     if agent.status == "failed" and agent.row.exit_status:
-        return Content.styled(f"failed · exit {agent.row.exit_status}", colour)
-    return Content.styled(_WORDS.get(agent.status, agent.status), colour)
+        return [(f"failed · exit {agent.row.exit_status}", colour)]
+    return [(_WORDS.get(agent.status, agent.status), colour)]
 
 
 def _task(agent: AgentView, left: str) -> str:
-    """What it does or asks, in one line; empty: its state says it all."""
-    return "" if agent.ended or left else _clean(agent.row.doing)
+    """What it does or asks, else how its report begins, in one line; empty: its state says it all."""
+    if left:
+        return ""
+    report = _first_words(agent.row.report) if agent.terminal else ""  # the chat shows what its agent says
+    return _clean(agent.row.doing if agent.row.doing and not agent.ended else report)
 
 
-def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content) -> Content:
+def _first_words(report: str) -> str:
+    """The first line of a report that has words."""
+    return next((line for line in report.splitlines() if any(map(str.isalnum, line))), "")
+
+
+def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, task: str) -> Content:
     """The one line of a narrow list: the name whole, the age, and as much of the rest as there is room for."""
     sign, colour = STATUS_SIGNS[agent.status]
     tail = Content.styled(age, _MUTED)
     name = Content.styled(_clean(agent.row.name), "bold underline" if chosen else "bold")
     name = name.truncate(max(4, width - 3 - tail.cell_length), ellipsis=True)
     room = width - 4 - name.cell_length - tail.cell_length
+    if task and room >= said.cell_length + _TASK:
+        said = Content.assemble(said, (f" · {task}", _MUTED))
     if said.cell_length and room > _ROOM:
         name = Content.assemble(name, " ", said.truncate(room, ellipsis=True))
     gap = " " * max(1, width - 2 - name.cell_length - tail.cell_length)
     return Content.assemble((f"{sign} ", colour), name, gap, tail).truncate(width, ellipsis=True)
 
 
-def _widths(listing: AgentListing, width: int, now: float) -> _Widths:
+def _columns(listing: AgentListing, width: int, now: float) -> tuple[Column, ...]:
     agents = [placed.agent for placed in listing.placed]
-    deepest = max(min(placed.depth, _DEEPEST) for placed in listing.placed)
-
-    def column(heading: str, values: Sequence[str], most: int) -> int:
-        widest = max(map(cell_len, values))
-        return min(most, max(len(heading), widest)) if widest else 0
-
-    return _Widths(
-        max(9, *(_state(agent, "60 s" if agent.killed_until else "").cell_length for agent in agents)) + 2,
-        column("name", [_clean(agent.row.name) for agent in agents], width // 4) + _INDENT * deepest,
-        column("program", [_program(agent) for agent in agents], 16) if width >= 80 else 0,
-        column("branch", [_branch(agent) for agent in agents], 16) if width >= 100 else 0,
-        column("cost", [_cost(agent) for agent in agents], 8),
-        column("age", [_age(agent, now) for agent in agents], 7),
-    )
-
-
-def _heading(widths: _Widths, width: int) -> str:
-    room = _task_room(widths, width)
-    cells = [("state", widths.state), ("name", widths.name), ("program", widths.program), ("task", room)]
-    cells += [("branch", widths.branch)]
-    words = "  ".join(f"{name:<{size}}" for name, size in cells if size)
-    return words + "".join(f"  {name:>{size}}" for name, size in (("cost", widths.cost), ("age", widths.age)) if size)
-
-
-def _task_room(widths: _Widths, width: int) -> int:
-    others = (widths.state, widths.name, widths.program, widths.branch, widths.cost, widths.age)
-    return max(8, width - sum(size + 2 for size in others if size))
-
-
-def _columns(agent: AgentView, width: int, age: str, left: str, widths: _Widths, indent: str, chosen: bool) -> Content:
-    sign, colour = STATUS_SIGNS[agent.status]
-    name = Content.assemble(indent, (_clean(agent.row.name), "bold underline" if chosen else "bold"))
-    cells = [
-        (Content.assemble((f"{sign} ", colour), _state(agent, left)), widths.state),
-        (name, widths.name),
-        (Content.styled(_program(agent), _MUTED), widths.program),
-        (Content(_task(agent, left)), _task_room(widths, width)),
-        (Content.styled(_branch(agent), _MUTED), widths.branch),
+    states = ["".join(text for text, _ in _state(one, "60 s" if one.killed_until else "")) for one in agents]
+    deepest = _INDENT * max(min(placed.depth, _DEEPEST) for placed in listing.placed)
+    names = [" " * deepest + _clean(agent.row.name) for agent in agents]
+    around = [
+        column("state", [f"○ {state}" for state in [*states, "needs you"]]),
+        column("name", names, width // 4 + deepest),
+        column("program", [_program(agent) for agent in agents] if width >= 80 else (), 16),
+        column("branch", [_branch(agent) for agent in agents] if width >= 100 else (), 16),
+        column("cost", [_cost(agent) for agent in agents], 8, right=True),
+        column("age", [_age(agent, now) for agent in agents], 7, right=True),
     ]
-    shown = [_padded(text.truncate(size, ellipsis=True), size) for text, size in cells if size]
-    row = Content("  ").join(shown)
-    tail = [f"  {text:>{size}}" for text, size in ((_cost(agent), widths.cost), (age, widths.age)) if size]
-    return Content.assemble(row, ("".join(tail), _MUTED)).truncate(width, ellipsis=True)
+    task = Column(room_left(around, width), heading="task or last line")
+    return (*around[:3], task, *around[3:])
+
+
+def _cells(agent: AgentView, age: str, left: str, indent: str, chosen: bool) -> list[list[tuple[str, str]]]:
+    sign, colour = STATUS_SIGNS[agent.status]
+    return [
+        [(f"{sign} ", colour), *_state(agent, left)],
+        [(indent, ""), (_clean(agent.row.name), "bold underline" if chosen else "bold")],
+        [(_program(agent), _MUTED)],
+        [(_task(agent, left), "")],
+        [(_branch(agent), _MUTED)],
+        [(_cost(agent), _MUTED)],
+        [(age, _MUTED)],
+    ]
 
 
 def _program(agent: AgentView) -> str:

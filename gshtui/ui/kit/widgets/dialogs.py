@@ -11,7 +11,6 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -109,35 +108,30 @@ class Picker(FilteredList[str | None]):
             self.choices.highlighted = self.choices.get_option_index(here.id)
 
     def _rows(self, fitting: Sequence[PickerChoice]) -> list[Option]:
-        table = [(choice.name, *choice.columns) for choice in fitting]
-        widths = _column_widths([self._headings, *table] if self._headings else table)
-        lines = list_lines(
-            [
-                ListRow(
-                    choice.name,
-                    _in_columns(choice.columns, widths) or choice.detail,
-                    choice.state,
-                    choice.key,
-                    "● " if choice.current else "  ",
-                )
-                for choice in [*self._heading_row(), *fitting]
-            ],
-            self.room,
-            most=self.NAMES,
-        )
+        entries = [
+            ListRow(
+                choice.name,
+                choice.detail,
+                choice.state,
+                choice.key,
+                "● " if choice.current else "  ",
+                columns=choice.columns,
+            )
+            for choice in fitting
+        ]
+        headings = [ListRow(self._headings[0], columns=self._headings[1:])] if self._headings else []
+        lines = list_lines([*headings, *entries], self.room, most=self.NAMES)
         rows: list[Option] = []
-        if fitting and self._headings:
-            rows.append(Option(Content.styled(lines.pop(0).plain, "$foreground-muted"), disabled=True))
+        if headings:
+            heading = lines.pop(0)
+            rows += [Option(Content.styled(heading.plain, "$foreground-muted"), disabled=True)] if fitting else []
         group = ""
-        for choice, line in zip(fitting, lines, strict=False):
+        for choice, line in zip(fitting, lines, strict=True):
             if choice.group and choice.group != group:
                 group = choice.group
                 rows.append(Option(Content.styled(group, "$foreground-muted"), disabled=True))
             rows.append(Option(line, id=choice.id))
         return rows
-
-    def _heading_row(self) -> list[PickerChoice]:
-        return [PickerChoice("", self._headings[0], columns=self._headings[1:])] if self._headings else []
 
     @on(OptionList.OptionHighlighted, "#choices")
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -157,17 +151,6 @@ class Picker(FilteredList[str | None]):
 
 def _searched(choice: PickerChoice) -> str:
     return " ".join((choice.name, choice.detail, choice.state, choice.key, *choice.columns)).lower()
-
-
-def _column_widths(table: Sequence[Sequence[str]]) -> list[int]:
-    """Cells of each column behind the names."""
-    count = max((len(row) for row in table), default=0)
-    return [max(cell_len(row[at]) for row in table if at < len(row)) for at in range(1, count)]
-
-
-def _in_columns(cells: Sequence[str], widths: Sequence[int]) -> str:
-    padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False)]
-    return "  ".join(padded).rstrip()
 
 
 class FormScreen(ModalScreen[F | None]):

@@ -1,4 +1,4 @@
-"""The rows of every list: name, description, state and key, each in a column of its own.
+"""The rows of every list: name, description, state and key, or a list's own columns, each below its heading.
 
 Pure. Names start at the left, states and keys end at the right, and the description has what is left between them.
 """
@@ -6,7 +6,7 @@ Pure. Names start at the left, states and keys end at the right, and the descrip
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 from rich.cells import cell_len
@@ -26,6 +26,9 @@ _STYLES: dict[Role, str] = {
     "state": "$foreground-muted",
     "key": "bold $footer-key-foreground",
 }
+Style = TypeVar("Style", bound=str)
+_GAP = 2
+"""Cells between two columns."""
 _LEAST = 8
 """Cells below which a description is left out."""
 
@@ -46,37 +49,103 @@ class ListRow(msgspec.Struct, frozen=True):
     """Of the mark; empty: as in all rows."""
     marked: frozenset[int] = frozenset()
     """Indices of the name's letters that were searched for."""
+    columns: tuple[str, ...] = ()
+    """In place of a description: facts, each below those of the other rows, as far as there is room."""
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column of a list."""
+
+    width: int
+    """Its cells; 0: it is left out."""
+    right: bool = False
+    """Its texts end at its right side."""
+    heading: str = ""
+
+
+def column(heading: str, texts: Sequence[str], most: int = 0, *, right: bool = False) -> Column:
+    """A column as wide as its longest text and its heading; left out where all texts are empty.
+
+    Args:
+        most: the most cells that it takes; 0: any.
+    """
+    widest = max(map(cell_len, texts), default=0)
+    width = max(cell_len(heading), widest) if widest else 0
+    return Column(min(width, most) if most else width, right, heading)
+
+
+def room_left(columns: Sequence[Column], room: int) -> int:
+    """The cells that these columns leave for one more."""
+    return max(_LEAST, room - sum(column.width + _GAP for column in columns if column.width))
+
+
+def aligned(
+    cells: Sequence[Sequence[tuple[str, Style]]], columns: Sequence[Column], blank: Style
+) -> list[tuple[str, Style]]:
+    """A row: the styled texts of each cell, cut to its column.
+
+    Args:
+        blank: the style of what is between them.
+    """
+    row: list[tuple[str, Style]] = []
+    for cell, column in zip(cells, columns, strict=True):
+        if not column.width:
+            continue
+        cut: list[tuple[str, Style]] = []
+        left = column.width
+        for text, style in cell:
+            text = fit(text, left)
+            left -= cell_len(text)
+            cut.append((text, style))
+        padding = [(" " * left, blank)] if left else []
+        gap = [(" " * _GAP, blank)] if row else []
+        row += [*gap, *padding, *cut] if column.right else [*gap, *cut, *padding]
+    return row
+
+
+def heading_line(columns: Sequence[Column]) -> Content:
+    """The headings of these columns."""
+    return Content.assemble(*aligned([[(one.heading, "$foreground-muted")] for one in columns], columns, ""))
 
 
 class ListColumns(msgspec.Struct, frozen=True):
-    """The cells of each column of a list; a column that no row fills has none."""
+    """The cells of each column of a list of names; a column that no row fills has none."""
 
     room: int
     names: int
+    between: tuple[int, ...]
+    """Of the facts in place of a description."""
     states: int
     keys: int
 
     def pieces(self, row: ListRow) -> list[tuple[str, Role]]:
         """A row from left to right: texts, and what each is; together at most `room` cells."""
-        name = fit(row.name, self.names)
-        pieces: list[tuple[str, Role]] = [(row.mark, "mark")]
-        start = 0
-        for at in range(1, len(name) + 1):
-            if at == len(name) or (at in row.marked) != (start in row.marked):
-                pieces.append((name[start:at], "match" if start in row.marked else "name"))
-                start = at
-        right: list[tuple[int, str, Role]] = [(self.states, row.state, "state"), (self.keys, row.key, "key")]
-        right = [column for column in right if column[0]]
-        width = self.room - cell_len(row.mark) - self.names - sum(column[0] + 2 for column in right) - 2
-        detail = fit(row.detail, width) if width >= _LEAST else ""
-        if not detail and not any(text for _, text, _ in right):
-            return pieces
-        pieces.append((" " * (self.names - cell_len(name) + 2), "name"))
-        pieces.append((detail + " " * max(0, width - cell_len(detail)), "detail"))
-        for column, text, role in right:
-            cell = fit(text, column)
-            pieces.append((" " * (column - cell_len(cell) + 2) + cell, role))
-        return pieces
+        name = _name_pieces(fit(row.name, self.names), row.marked)
+        right = [Column(self.states, right=True), Column(self.keys, right=True)]
+        columns = [Column(self.names), *map(Column, self.between[: len(row.columns)])]
+        cells = [name, *(_cell(text, "detail") for text in row.columns)]
+        if not row.columns:
+            room = self.room - cell_len(row.mark) - sum(one.width + _GAP for one in [*columns, *right] if one.width)
+            columns.append(Column(max(0, room)))
+            cells.append(_cell(row.detail if room >= _LEAST else "", "detail"))
+        if not any((row.columns, cells[-1][0][0], row.state, row.key)):
+            return [(row.mark, "mark"), *name]
+        cells += [_cell(row.state, "state"), _cell(row.key, "key")]
+        return [(row.mark, "mark"), *aligned(cells, [*columns, *right], "detail")]
+
+
+def _cell(text: str, role: Role) -> list[tuple[str, Role]]:
+    return [(text, role)]
+
+
+def _name_pieces(name: str, marked: frozenset[int]) -> list[tuple[str, Role]]:
+    pieces: list[tuple[str, Role]] = []
+    start = 0
+    for at in range(1, len(name) + 1):
+        if at == len(name) or (at in marked) != (start in marked):
+            pieces.append((name[start:at], "match" if start in marked else "name"))
+            start = at
+    return pieces
 
 
 def list_columns(rows: Sequence[ListRow], room: int, names: int = 0, most: int = NAMES) -> ListColumns:
@@ -88,14 +157,35 @@ def list_columns(rows: Sequence[ListRow], room: int, names: int = 0, most: int =
     """
     states = min(max((cell_len(row.state) for row in rows), default=0), max(room // 3, 12))
     keys = max((cell_len(row.key) for row in rows), default=0)
-    if any(row.detail for row in rows):
+    count = max((len(row.columns) for row in rows), default=0)
+    between = [max(cell_len(row.columns[at]) for row in rows if at < len(row.columns)) for at in range(count)]
+    if between or any(row.detail for row in rows):
         most = min(most, max(_LEAST, room // 2))
     else:
         marks = max((cell_len(row.mark) for row in rows), default=0)
-        right = sum(column + 2 for column in (states, keys) if column)
-        most = max(_LEAST, room - marks - right - 2 * bool(right))
-    widest = min(most, max((cell_len(row.name) for row in rows), default=0))
-    return ListColumns(room, max(widest, min(names, most)), states, keys)
+        right = sum(column + _GAP for column in (states, keys) if column)
+        most = max(_LEAST, room - marks - right - _GAP * bool(right))
+    widest = max(min(most, max((cell_len(row.name) for row in rows), default=0)), min(names, most))
+    left = room - 2 - widest - sum(width + _GAP for width in (states, keys) if width)
+    return ListColumns(room, widest, _fitted(between, left, spread=bool(states or keys)), states, keys)
+
+
+def _fitted(widths: Sequence[int], room: int, *, spread: bool) -> tuple[int, ...]:
+    """As many of these columns as there is room for, the last one cut to it.
+
+    Args:
+        spread: the last one takes all the room.
+    """
+    fitted: list[int] = []
+    for width in widths:
+        room -= _GAP
+        if room <= 0:
+            break
+        fitted.append(min(width, room))
+        room -= fitted[-1]
+    if spread and fitted and room > 0:
+        fitted[-1] += room
+    return (*fitted, *[0] * (len(widths) - len(fitted)))
 
 
 def list_lines(rows: Sequence[ListRow], room: int, names: int = 0, most: int = NAMES) -> list[Content]:
