@@ -219,7 +219,7 @@ async def test_each_answer_by_mouse() -> None:
         app.now.later()
         await pilot.pause()
         await pilot.press(*"typing")
-        for word, decision in (("allow once", "once"), ("deny, why", None), ("4 deny", "deny")):
+        for word, decision in (("allow once", "once"), ("deny, reason…", None), ("4 deny", "deny")):
             app.pane.focus()
             await pilot.pause()
             app.now.later()
@@ -512,7 +512,7 @@ async def test_the_marked_answer_is_given_by_enter_and_arrows_move_the_mark() ->
         assert not app.query_one(Answers).display, "enter is the input's now"
         await app.review(pilot)
         row = str(app.query_one(Answers).content)
-        assert row == "▸ 1 allow once    2 this session    3 always…    4 deny    5 deny, why"
+        assert row == "▸ 1 allow once    2 this session    3 always…    4 deny    5 deny, reason…"
         await app.press(pilot, "enter")
         assert app.answers == [("a1", "once", "")]
         await app.review(pilot)

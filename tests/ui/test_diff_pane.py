@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from textual.widgets import OptionList, Select
+from textual.widgets import OptionList
 
+from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import CommandError, Question
 from gshtui.fleet.commands.spawn_command import SpawnAgent
 from gshtui.providers.model_command import ListModels
 from gshtui.tools.git.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
 from gshtui.tools.git.worktree import Worktree
-from gshtui.ui.agents.spawn_dialog import SpawnScreen
+from gshtui.ui.agents.spawn_dialog import SpawnList, SpawnScreen
 from gshtui.ui.approvals.question_change import QuestionChange
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
 from gshtui.ui.kit.drawing.diff_lines import is_split
@@ -230,24 +231,26 @@ async def test_what_git_says_instead_of_changes_is_shown() -> None:
         assert "No changes compared with main" in app.export_screenshot().replace("&#160;", " ")
 
 
-async def test_a_new_agent_from_the_dialog() -> None:
-    answers = {"personas": Answer(PERSONAS), "profiles ls": Answer(PROFILES)}
+async def test_a_new_agent_from_the_list_and_its_form() -> None:
+    started = AgentRow(id="0001", name="test", session="s1")
+    answers = {"personas": Answer(PERSONAS), "profiles ls": Answer(PROFILES), "spawn": Answer(started)}
     app = Window(answers=answers)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         app.run_command("/spawn")
+        await settled(pilot)
+        assert isinstance(app.screen, SpawnList)
+        await pilot.press("tab")
         await settled(pilot)
         assert isinstance(app.screen, SpawnScreen)
         await pilot.press(*"look", "tab", "tab", "tab", "tab", "tab", *"x-1", "ctrl+s")
         await settled(pilot)
         assert app.hub is not None
         assert app.hub.ran[-1] == SpawnAgent(prompt="look", worktree="x-1")
-        await pilot.press("f8")
+        await pilot.press("f8", *"other", "enter")
         await settled(pilot)
         screen = app.screen
-        assert isinstance(screen, SpawnScreen)
-        screen.query_one("#kind", Select).value = "command"
-        await settled(pilot)
+        assert isinstance(screen, SpawnScreen), "a command line has to be entered first"
         await pilot.press("ctrl+s")
         assert screen is app.screen and app.focused is screen.query_one("#command")
         await pilot.press(*"htop", "enter")
@@ -258,3 +261,7 @@ async def test_a_new_agent_from_the_dialog() -> None:
         await pilot.press("escape")
         await settled(pilot)
         assert not isinstance(app.hub.ran[-1], SpawnAgent) and ListModels() in app.hub.ran
+        await pilot.press("f8", *"test", "enter")
+        await settled(pilot)
+        assert SpawnAgent(persona="test") in app.hub.ran
+        assert "conversation-0001" in app.bench.deck.panes, "it is shown, to be given its task"

@@ -79,9 +79,7 @@ def test_the_offers_come_from_the_commands_data() -> None:
     models = ModelList([ListedModel("p", "m", "M"), ListedModel("q", "n", "N", usable=False)], [])
     found = spawn_options(PERSONAS, PROFILES, models, {"codex": "/bin/codex"}.get)
     assert [kind for kind, _ in found.kinds] == ["native", "codex", "command", "claude"]
-    assert (
-        dict(found.kinds)["claude"].endswith(" · not installed") and "not installed" not in dict(found.kinds)["codex"]
-    )
+    assert found.missing == {"claude"}
     assert [persona for persona, _ in found.personas] == ["explore", "test", "build"]
     assert (found.models, found.programs["codex"]) == (("p/m",), "codex")
     assert spawn_options(None, None, None).kinds == (("native", "built-in agent"), ("command", "other program"))

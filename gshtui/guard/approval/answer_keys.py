@@ -47,7 +47,7 @@ ANSWERS: tuple[Offer, ...] = (
     Offer("2", "session", ("allow this exact call for this session", "this session", "session", "")),
     Offer("3", "always", ("always allow (add a rule)…", "always…", "always", "")),
     Offer("4", "deny", ("deny", "deny", "no", "")),
-    Offer("5", "reason", ("deny with reason", "deny, why", "why", "")),
+    Offer("5", "reason", ("deny with reason", "deny, reason…", "why", "")),
 )
 
 

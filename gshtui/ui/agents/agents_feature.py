@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import shlex
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.ui.agents.agents_pane import AgentsPane
@@ -20,6 +20,10 @@ from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.row_actions import RowAction, RowActions
 from gshtui.ui.kit.widget_messages import AgentSeen, ForContext, OpenChanges, OpenTerminal, ShowQuestion, open_agent
 from gshtui.ui.kit.workbench_port import WorkbenchPort
+
+if TYPE_CHECKING:
+    from gshtui.bus.agent_data import AgentRow
+    from gshtui.commands.declaration import Returns
 
 _VERBS = {
     "agents.attach": "attach to",
@@ -207,14 +211,48 @@ class AgentsFeature(Feature):
         from gshtui.fleet.native.commands import ListPersonas
         from gshtui.programs.commands import ListProfiles
         from gshtui.providers.model_command import ListModels
-        from gshtui.ui.agents.spawn_dialog import SpawnScreen, spawn_options
+        from gshtui.ui.agents.spawn_dialog import (
+            SpawnList,
+            SpawnScreen,
+            form_of,
+            spawn_options,
+            spawn_parameters,
+        )
 
         personas = await self.window.result_of(ListPersonas())
         profiles = await self.window.result_of(ListProfiles())
         models = await self.window.result_of(ListModels())
         hosts = await self.window.result_of(ListHosts())
-        screen = SpawnScreen(await asyncio.to_thread(spawn_options, personas, profiles, models, hosts=hosts))
-        self.window.push_screen(screen, lambda wanted: self.window.perform(wanted) if wanted else None)
+        settings = self.window.bridge.settings
+        accounts = settings.accounts if settings is not None else ()
+        offers = await asyncio.to_thread(spawn_options, personas, profiles, models, hosts=hosts, accounts=accounts)
+        listed = SpawnList(offers)
+
+        def start(chosen: str | None) -> None:
+            if chosen is None:
+                return
+            form = form_of(chosen)
+            if listed.by_form:
+                screen = SpawnScreen(offers, form)
+                self.window.push_screen(screen, lambda wanted: self.window.perform(wanted) if wanted else None)
+            else:
+                work = self._start(spawn_parameters(form, offers.programs))
+                self.window.bring(work, group="pick", exclusive=True)
+
+        self.window.push_screen(listed, start)
+
+    async def _start(self, parameters: Returns[AgentRow]) -> bool:
+        """Start an agent without a task, and show it, so that the person can give it one."""
+        from gshtui.commands.declaration import CommandError
+
+        try:
+            row = await self.window.bridge.call(parameters)
+        except (NotReady, CommandError) as error:
+            self.window.notify(str(error), severity="error", markup=False, timeout=8)
+            return False
+        self.window.show_centre()
+        self.window.post_message(open_agent(row))
+        return True
 
 
 def _has_worktree(agent: AgentView) -> bool:

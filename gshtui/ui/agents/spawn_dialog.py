@@ -1,13 +1,13 @@
-"""The dialog for a new agent: its task, its program, where it works.
+"""The list of what a new agent can be, and the form for its task, where it works and how.
 
-Owns the choices, the checks and the parameters of `spawn` that it returns; starts nothing itself.
+Owns the choices, the checks and the parameters of `spawn` that both return; starts nothing itself.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import msgspec
 from textual import on
@@ -19,7 +19,9 @@ from textual.suggester import SuggestFromList
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static, TextArea
 
+from gshtui.bus.agent_data import GuardMode
 from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 from gshtui.ui.kit.widgets.line_field import LineField
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ class SpawnOptions(msgspec.Struct, frozen=True):
     """Profiles whose programs are not installed."""
     hosts: tuple[str, ...] = ()
     """The other machines of the configuration."""
+    accounts: tuple[str, ...] = ()
+    """The accounts of the configuration."""
 
 
 class SpawnForm(msgspec.Struct, frozen=True):
@@ -62,6 +66,11 @@ class SpawnForm(msgspec.Struct, frozen=True):
     """The machine that the program starts on; empty: this one."""
     acp: bool = False
     """The program is driven by the Agent Client Protocol, instead of on its screen."""
+    mode: GuardMode | Literal[""] = ""
+    """What it does unasked; empty: the setting's."""
+    folder: str = ""
+    """Where it starts; empty: in this window's folder."""
+    account: str = ""
 
 
 def speaks_acp(kind: str) -> bool:
@@ -77,6 +86,7 @@ def spawn_options(
     models: ModelList | None,
     which: Callable[[str], str | None] = shutil.which,
     hosts: HostList | None = None,
+    accounts: Iterable[str] = (),
 ) -> SpawnOptions:
     """The choices, programs that are installed before those that are not; `None`: not available.
 
@@ -93,11 +103,10 @@ def spawn_options(
             (NATIVE, "built-in agent"),
             *((name, title) for name, title in titles if commands[name]),
             (ANY, "other program"),
-            *((name, f"{title} · not installed") for name, title in titles if not commands[name]),
+            *((name, title) for name, title in titles if not commands[name]),
         ),
         personas=tuple(
-            (one.name, one_line(f"{one.name} · {one.summary}", 100))
-            for one in (personas.found.values() if personas is not None else ())
+            (one.name, one_line(one.summary, 100)) for one in (personas.found.values() if personas is not None else ())
         ),
         models=tuple(
             f"{one.provider}/{one.model}"
@@ -107,6 +116,7 @@ def spawn_options(
         programs={one.name: commands[one.name] or one.programs[0] for one in programs},
         missing=frozenset(name for name, command in commands.items() if not command),
         hosts=tuple(host.name for host in hosts.hosts) if hosts is not None else (),
+        accounts=tuple(accounts),
     )
 
 
@@ -158,31 +168,85 @@ def spawn_parameters(wish: SpawnForm, programs: dict[str, str]) -> SpawnAgent:
         worktree=wish.worktree.strip(),
         background=wish.background,
         host=wish.host,
+        mode=wish.mode,
+        cwd=wish.folder.strip(),
+        account=wish.account,
     )
 
 
+class SpawnList(Picker):
+    """Returns what the new agent is, to be started at once, or to be filled in first: the answer's `by_form`."""
+
+    BINDINGS = [bind("spawn.form", "form")]
+
+    def __init__(self, offers: SpawnOptions) -> None:
+        own = [PickerChoice(NATIVE, "Built-in agent", "with the model of this window's settings", group="Built-in")]
+        own += [PickerChoice(f"{NATIVE} {name}", name, summary, group="Built-in") for name, summary in offers.personas]
+        programs = [
+            PickerChoice(
+                name,
+                title,
+                "any command line" if name == ANY else f"`{offers.programs[name]}` in a terminal of its own",
+                state="not installed" if name in offers.missing else "",
+                group="Programs",
+            )
+            for name, title in offers.kinds
+            if name != NATIVE
+        ]
+        hint = "{list.choose} to start · {spawn.form} for its task, worktree and more · {list.close} to cancel"
+        super().__init__("New agent", [*own, *programs], empty="", hint=hint)
+        self._offers = offers
+        self.by_form = False
+        """The person wants to fill in the form first."""
+
+    def choose(self, id: str) -> None:
+        self.by_form = form_problem(form_of(id), self._offers) != ("", "")
+        self.dismiss(id)
+
+    def action_form(self) -> None:
+        """Answer with the row that is highlighted, for the form."""
+        self.by_form = True
+        self.dismiss(self.chosen or NATIVE)
+
+
+def form_of(chosen: str) -> SpawnForm:
+    """The form for a row of the list."""
+    kind, _, persona = chosen.partition(" ")
+    return SpawnForm(kind=kind, persona=persona)
+
+
 class SpawnScreen(ModalScreen["SpawnAgent | None"]):
-    """Returns the parameters that start the agent (`ctrl+s`, from any field), or `None`."""
+    """Returns the parameters that start the agent (`ctrl+s`, from any field), or `None`.
+
+    Args:
+        form: what is filled in at first.
+    """
 
     BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss(None)")]
 
-    def __init__(self, offers: SpawnOptions) -> None:
+    def __init__(self, offers: SpawnOptions, form: SpawnForm = SpawnForm()) -> None:  # noqa: B008 - frozen
         super().__init__()
         self._offers = offers
+        self._first = form
 
     def compose(self) -> ComposeResult:
         offers = self._offers
         with Vertical(classes="dialog -form"):
             yield Static(Content("New agent"), classes="dialog-title")
             yield TextArea(id="task", compact=True, placeholder="Task")
-            kinds = [(shown, value) for value, shown in offers.kinds]
-            yield _row("Program", Select(kinds, value=NATIVE, allow_blank=False, id="kind", compact=True))
-            personas = [("none", ""), *((shown, value) for value, shown in offers.personas)]
+            kinds = [
+                (f"{shown} · not installed" if value in offers.missing else shown, value)
+                for value, shown in offers.kinds
+            ]
+            yield _row("Program", Select(kinds, value=self._first.kind, allow_blank=False, id="kind", compact=True))
+            personas = [("none", ""), *((f"{name} · {summary}", name) for name, summary in offers.personas)]
             hosts = [("this machine", ""), *((name, name) for name in offers.hosts)]
             machine = _row("Machine", Select(hosts, value="", allow_blank=False, id="host", compact=True))
             machine.display = bool(offers.hosts)
             yield machine
-            yield _row("Persona", Select(personas, value="", allow_blank=False, id="persona", compact=True))
+            yield _row(
+                "Persona", Select(personas, value=self._first.persona, allow_blank=False, id="persona", compact=True)
+            )
             models = SuggestFromList(offers.models, case_sensitive=False)
             yield _row("Model", LineField(placeholder="default", id="model", suggester=models))
             yield _row("Command", LineField(placeholder="command line", id="command"))
@@ -191,8 +255,15 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
             yield _row("Name", LineField(placeholder="chosen automatically", id="name"))
             branch = LineField(placeholder="None. Enter a branch name to create a worktree", id="worktree")
             yield _row("Worktree", branch)
+            yield _row("Folder", LineField(placeholder="this one", id="folder"))
+            modes = [("default", ""), *((mode, mode) for mode in get_args(GuardMode))]
+            yield _row("Mode", Select(modes, value="", allow_blank=False, id="mode", compact=True))
+            accounts = [("yours", ""), *((name, name) for name in offers.accounts)]
+            account = _row("Account", Select(accounts, value="", allow_blank=False, id="account", compact=True))
+            account.display = bool(offers.accounts)
+            yield account
             reports = [("keep the result in its tab", ""), ("report to the conversation (background)", "yes")]
-            yield _row("Report", Select(reports, value="", allow_blank=False, id="background", compact=True))
+            yield _row("When done", Select(reports, value="", allow_blank=False, id="background", compact=True))
             yield Static("", markup=False, classes="dialog-wrong")
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Start (ctrl+s)", id="start", variant="primary", compact=True)
@@ -216,6 +287,9 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
             background=bool(self._chosen("background")),
             host=self._chosen("host"),
             acp=bool(self._chosen("acp")) and speaks_acp(self._chosen("kind")),
+            mode=cast("GuardMode", self._chosen("mode")),
+            folder=self.query_one("#folder", Input).value,
+            account=self._chosen("account"),
         )
 
     def _chosen(self, id: str) -> str:

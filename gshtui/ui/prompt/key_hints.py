@@ -25,9 +25,8 @@ _INPUT: Mapping[KeyUse, tuple[tuple[str, str], ...]] = {
     "writing": (
         ("prompt.submit", "send"),
         ("prompt.newline", "newline"),
-        ("chat.page_up", "scroll"),
-        ("panes.next", "panes"),
         ("mode.next", "mode"),
+        ("chat.page_up", "scroll"),
         ("@", "files"),
         ("chat.previous_prompt", "previous prompt"),
         ("model.effort", "effort"),
@@ -35,9 +34,8 @@ _INPUT: Mapping[KeyUse, tuple[tuple[str, str], ...]] = {
     "normal": (
         ("prompt.submit", "send"),
         ("i", "insert"),
-        ("chat.page_up", "scroll"),
-        ("panes.next", "panes"),
         ("mode.next", "mode"),
+        ("chat.page_up", "scroll"),
     ),
     "searching": (("prompt.submit", "use it"), ("prompt.history", "next"), ("escape", "back")),
     "choosing": (("prompt.submit", "choose"), ("escape", "close the list")),

@@ -175,8 +175,7 @@ def doing(state: StatusState) -> str:
         rate = state.answer.rate()
         return f"Writing · ~{rate} tokens/s" if rate else "Writing"
     word = WORDS.get(state.status, state.status.capitalize())
-    between = " · " if state.status == "waiting" else ": "
-    return f"{word}{between}{state.doing}" if state.doing else word
+    return f"{word}: {state.doing}" if state.doing and state.status != "waiting" else word  # the question says it
 
 
 def waits(state: StatusState) -> list[str]:

@@ -75,6 +75,7 @@ KEYS: dict[str, Key] = {
     "model.effort": Key("alt+t", "Change effort", "Change how hard the model thinks: low, medium, high, default", TURN),
     "app.sessions": Key("f3", "Open conversation", "Continue another conversation", ANYWHERE),
     "sessions.folders": Key("tab", "All folders", "List the conversations of all folders, or of this one", LISTS),
+    "spawn.form": Key("tab", "Options", "Set the new agent's task, worktree, mode and more", LISTS),
     "sessions.branch": Key("shift+tab", "Next branch", "List the conversations of the next branch only", LISTS),
     "app.calls": Key("alt+k", "Open call", "Join a call: a room that you share with agents and people", ANYWHERE),
     "app.servers": Key(
