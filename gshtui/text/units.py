@@ -22,6 +22,11 @@ def tokens(count: float) -> str:
     return f"{count / 1e6:.1f}M" if count < 999.95e6 else f"{count / 1e9:.1f}G"
 
 
+def change(count: float) -> str:
+    """A change of tokens, with its sign: `+1.3k`, `-12`."""
+    return f"{'-' if count < 0 else '+'}{tokens(abs(count))}"
+
+
 def money(dollars: float | None, *, known: bool = True) -> str:
     """`$0.00`, `$0.0042`, `$1.23`, `unknown`; followed by `+` if part of the cost is unknown."""
     if dollars is None:

@@ -12,7 +12,7 @@ from tests.kit import recorded, recorded_shell
 from tests.kit.home import Home
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.terminal_agents import wait_until
-from tests.kit.window import Window
+from tests.kit.window import Window, settled
 
 WIDE = (200, 50)
 
@@ -292,3 +292,18 @@ async def test_the_strip_stands_for_the_panes_that_are_not_on_the_screen_and_a_c
         await pilot.press("alt+0")
         await settled(pilot)
         assert shown(app) == set() and not strip.display
+
+
+async def test_behind_a_dialog_is_no_second_cursor() -> None:
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        with_cursor = list(app.bench.input.render_line(0))
+        for key in ("f1", "f2", "f3", "f4", "f8", "ctrl+p", "alt+h"):
+            await pilot.press(key)
+            await settled(pilot)
+            assert app.screen is not app.bench, key
+            assert list(app.bench.input.render_line(0)) != with_cursor, key
+            await pilot.press("escape")
+            await settled(pilot)
+            assert app.screen is app.bench and list(app.bench.input.render_line(0)) == with_cursor, key

@@ -21,9 +21,9 @@ async def test_an_agents_context_is_told_in_numbers_and_for_people() -> None:
     assert dict(rows(known)) == {
         "conversation": "s1",
         "model": "m via anthropic",
-        "next request": "4,500 tokens of 200,000 (2 %)",
-        "sections": "system 1,200 · history 3,000 · input 300",
-        "compaction": "at 170,000 tokens, in about 12 turns",
+        "next request": "4.5k tokens of 200k (2 %)",
+        "sections": "system 1.2k · history 3.0k · input 300",
+        "compaction": "at 170k tokens, in about 12 turns",
         "requests": "3, 1 cut",
         "cost": dict(rows(known))["cost"],
     }
@@ -32,9 +32,15 @@ async def test_an_agents_context_is_told_in_numbers_and_for_people() -> None:
 
 async def test_what_is_not_known_is_left_out() -> None:
     known = await read_facts(router_without_programs(FixedContexts()), "main")
-    shown = dict(rows(msgspec.structs.replace(known, model="", provider="", window=0, trigger=0, estimate_error=0.12)))
+    shown = dict(
+        rows(
+            msgspec.structs.replace(
+                known, model="", provider="", window=0, trigger=0, tokens=4_000, estimate_error=0.12
+            )
+        )
+    )
     assert shown["model"] == "none yet" and "compaction" not in shown
-    assert shown["next request"] == "4,500 tokens, estimates are off by 12 %"
+    assert shown["next request"] == "4.5k tokens, estimated 4.0k"
     assert not {"effort", "temperature"} & set(shown), "another program decides that"
 
 

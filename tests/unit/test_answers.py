@@ -69,10 +69,10 @@ def test_tables_have_80_columns() -> None:
 
 def test_the_overview_says_what_is_where() -> None:
     told = tables.overview(VIEW, Forecast(12, 1_300, 170_000))
-    assert "15,000 of 200,000 tokens (8 %)" in told
-    assert "in about 12 turns (+1,300 tokens a turn)" in told
+    assert "15.0k of 200k tokens (8 %)" in told
+    assert "in about 12 turns (+1.3k tokens a turn)" in told
     far = tables.due(Forecast(14_120, 60, 850_000), 850_000)
-    assert far == "A compaction starts at 850,000 tokens"  # too far away to be foreseen
+    assert far == "A compaction starts at 850k tokens"  # too far away to be foreseen
     assert "60 %" in told
     assert "pinned +2" in told
     rows = [line for line in told.split("\n") if line.startswith("| system")]

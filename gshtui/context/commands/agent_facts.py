@@ -104,22 +104,19 @@ def _sections(blocks: Sequence[Block]) -> list[tuple[str, int]]:
 def rows(of: AgentFacts) -> list[tuple[str, str]]:
     """The facts for people."""
     window, size = of.window, of.expected
-    share = f" of {window:,} ({units.percent(size, window)})" if window else ""
-    off = (
-        f", estimates are off by {units.percent(of.estimate_error or 0, 1)}"
-        if (of.estimate_error or 0) >= 0.005
-        else ""
-    )
+    share = f" of {units.tokens(window)} ({units.percent(size, window)})" if window else ""
+    differs = units.tokens(of.tokens) != units.tokens(size)
+    off = f", estimated {units.tokens(of.tokens)}" if differs else ""
     found = [
         ("conversation", str(of.session)),
         ("model", f"{of.model or 'none yet'}" + (f" via {of.provider}" if of.provider else "")),
         *([] if of.effort is None else _tuning(of.effort, of.temperature)),
-        ("next request", f"{size:,} tokens{share}{off}"),
-        ("sections", " · ".join(f"{name} {tokens:,}" for name, tokens in of.sections.items())),
+        ("next request", f"{units.tokens(size)} tokens{share}{off}"),
+        ("sections", " · ".join(f"{name} {units.tokens(tokens)}" for name, tokens in of.sections.items())),
     ]
     if of.trigger:
         ahead = units.turns_ahead(of.turns_left)
-        found.append(("compaction", f"at {of.trigger:,} tokens{f', {ahead}' if ahead else ''}"))
+        found.append(("compaction", f"at {units.tokens(of.trigger)} tokens{f', {ahead}' if ahead else ''}"))
     found += [
         ("requests", f"{of.requests:,}, {units.counted(of.cuts, 'cut')}"),
         ("cost", units.money(of.cost)),

@@ -273,7 +273,7 @@ class CutCommands:
         if not receipt.id:
             return None
         name = await self._rights.called(receipt.agent)
-        sizes = f"{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens"
+        sizes = f"{units.tokens(receipt.tokens_before)} → {units.tokens(receipt.tokens_after)} tokens"
         done = f"{_DONE.get(receipt.kind, 'Cut')} {name}: {sizes}."
         said = " ".join([done, *receipt.steps[-1:], "Its receipt is in the timeline."])  # the receipt has all steps
         return ToastView(said, 8 if receipt.steps else None)
@@ -377,7 +377,9 @@ def _render_receipt(invocation: Invocation, receipt: Receipt) -> Outcome:
 def _render_pinned(_invocation: Invocation, done: PinnedBlock) -> Outcome:
     said = "will never be cut" if done.pinned else "may be cut again"
     block = done.block
-    what = f"{one_line(block.source)} (#{done.number}, {block.tokens:,} tokens)" if block is not None else done.id
+    what = done.id
+    if block is not None:
+        what = f"{one_line(block.source)} (#{done.number}, {units.tokens(block.tokens)} tokens)"
     return Outcome({"agent": done.agent, "block": done.id, "pinned": done.pinned}, f"{what} {said}.")
 
 
@@ -389,7 +391,8 @@ def _render_restored(_invocation: Invocation, done: RestoredBlock) -> Outcome:
 def _render_undone(_invocation: Invocation, done: UndoneCut) -> Outcome:
     receipt = done.receipt
     back = receipt.tokens_before - receipt.tokens_after
-    text = f"The {receipt.kind} {receipt.id} is undone: about {back:,} tokens will be sent again from the next request."
+    again = f"about {units.tokens(back)} tokens will be sent again from the next request"
+    text = f"The {receipt.kind} {receipt.id} is undone: {again}."
     return Outcome({"agent": done.agent, "cut": receipt.id, "kind": receipt.kind, "tokens": back}, text)
 
 
@@ -418,11 +421,11 @@ def _render_limits(_invocation: Invocation, found: ContextLimits) -> Outcome:
         "output_bytes": settings.output_bytes,
         "forecast": answers.forecast(found.forecast),
     }
-    share = f" ({units.percent(view.trigger, view.window)} of {view.window:,})" if view.window else ""
+    share = f" ({units.percent(view.trigger, view.window)} of {units.tokens(view.window)})" if view.window else ""
     kept = f"{settings.output_bytes:,}" if settings.output_bytes else "all"
     rows = [
         ("threshold", f"{settings.threshold:g}"),
-        ("protect", f"{settings.protect:,} tokens of recent tool output"),
+        ("protect", f"{units.tokens(settings.protect)} tokens of recent tool output"),
         ("strategy", settings.strategy),
         ("output_bytes", f"{kept} of a tool's output"),
     ]

@@ -54,12 +54,12 @@ def headline(view: ContextView, forecast: Forecast | None = None, number: int = 
     """Whose request it is, how full the window is, and when something will be cut."""
     which = f"iteration {number}" if number else "the next request"
     size = view.expected or view.tokens
-    full = f"{size:,} tokens"
+    full = f"{units.tokens(size)} tokens"
     if view.window:
-        full = f"{size:,} of {view.window:,} tokens ({units.percent(size, view.window)})"
+        full = f"{units.tokens(size)} of {units.tokens(view.window)} tokens ({units.percent(size, view.window)})"
     estimate = " by estimate" if view.error is None else ""
-    if view.error and view.error >= 0.005:
-        estimate = f" (estimates are off by {units.percent(view.error, 1)} so far)"
+    if view.expected and units.tokens(view.expected) != units.tokens(view.tokens):
+        estimate = f", estimated {units.tokens(view.tokens)}"
     lines = [f"**{view.agent}**, {which}: {full}{estimate} · {view.model or 'no model yet'}"]
     if view.trigger:
         lines.append(f"{due(forecast, view.trigger)}.")
@@ -70,13 +70,13 @@ def headline(view: ContextView, forecast: Forecast | None = None, number: int = 
 
 def due(forecast: Forecast | None, trigger: int) -> str:
     """Where the next compaction comes, and when, if that is near enough to be foreseen."""
-    said = f"A compaction starts at {trigger:,} tokens"
+    said = f"A compaction starts at {units.tokens(trigger)} tokens"
     if forecast is None:
         return said
     if forecast.turns == 0:
         return f"{said}: before the next request"
     ahead = units.turns_ahead(forecast.turns)
-    return f"{said}, {ahead} ({forecast.per_turn:+,} tokens a turn)" if ahead else said
+    return f"{said}, {ahead} ({units.change(forecast.per_turn)} tokens a turn)" if ahead else said
 
 
 def overview(view: ContextView, forecast: Forecast | None = None, number: int = 0) -> str:
@@ -87,7 +87,7 @@ def overview(view: ContextView, forecast: Forecast | None = None, number: int = 
         tokens = sum(block.tokens for block in blocks)
         share = tokens / view.tokens if view.tokens else 0.0
         part = units.percent(tokens, view.tokens)
-        rows.append([name, str(len(blocks)), f"{tokens:,}", part, bar(share), cache_of(blocks)])
+        rows.append([name, str(len(blocks)), units.tokens(tokens), part, bar(share), cache_of(blocks)])
     sections = table(("section", "blocks", "tokens", "share", "", "cache"), rows, right=(1, 2, 3))
     largest = sorted(enumerate(view.blocks, 1), key=lambda entry: -entry[1].tokens)[:LARGEST]
     parts = [headline(view, forecast, number), sections]
@@ -113,7 +113,7 @@ def section(view: ContextView, name: str, limit: int, number: int = 0) -> str:
     shown = numbered[-limit:] if limit else numbered
     tokens = sum(block.tokens for _, block in numbered)
     left_out = len(numbered) - len(shown)
-    what = f"{name}: {counted(len(numbered), 'block')}, {tokens:,} tokens" + (
+    what = f"{name}: {counted(len(numbered), 'block')}, {units.tokens(tokens)} tokens" + (
         f"; the newest {len(shown)}" if left_out else ""
     )
     return "\n\n".join([headline(view, None, number), f"{what}.", blocks_table(shown) if shown else "(empty)"])
@@ -122,7 +122,14 @@ def section(view: ContextView, name: str, limit: int, number: int = 0) -> str:
 def blocks_table(numbered: Sequence[tuple[int, Block]]) -> str:
     """Blocks with their numbers."""
     rows = [
-        [str(number), cut_short(block.source), short_kind(block), f"{block.tokens:,}", ago(block.at), marked(block)]
+        [
+            str(number),
+            cut_short(block.source),
+            short_kind(block),
+            units.tokens(block.tokens),
+            ago(block.at),
+            marked(block),
+        ]
         for number, block in numbered
     ]
     return table(("#", "source", "kind", "tokens", "age", "state"), rows, right=(0, 3))
@@ -148,7 +155,8 @@ def state_of(block: Block) -> str:
 
 def whole_block(block: Block, text: str, number: int) -> str:
     """One block with its exact text, in a fence that the text cannot close."""
-    facts = [f"**{cut_short(block.source, 60)}** (#{number}, {block.section}, {block.kind}): {block.tokens:,} tokens"]
+    where = f"#{number}, {block.section}, {block.kind}"
+    facts = [f"**{cut_short(block.source, 60)}** ({where}): {units.tokens(block.tokens)} tokens"]
     if block.at:
         facts[0] += f", {ago(block.at)} ago"
     facts.append(f"id `{one_line(block.id)}`" + (f", {state_of(block)}" if state_of(block) else ""))
@@ -172,9 +180,10 @@ def difference(found: Sequence[Difference], names: tuple[str, str]) -> str:
     counts = {kind: sum(1 for one in found if one.kind == kind) for kind in _SIGNS}
     said = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
     rows = [
-        [_SIGNS[one.kind], one.section, cut_short(one.source), f"{one.before:,}", f"{one.after:,}"] for one in found
+        [_SIGNS[one.kind], one.section, cut_short(one.source), units.tokens(one.before), units.tokens(one.after)]
+        for one in found
     ]
-    head = f"From {names[0]} to {names[1]}: {said}; {after - before:+,} tokens."
+    head = f"From {names[0]} to {names[1]}: {said}; {units.change(after - before)} tokens."
     return "\n\n".join([head, table(("", "section", "source", "before", "after"), rows, right=(3, 4))])
 
 
@@ -183,18 +192,19 @@ def what_if(view: ContextView, told: WhatIf, model: str) -> str:
     now = view.expected or view.tokens
     fits = "fits" if told.fits else "does not fit"
     rows = [
-        ["now", view.model or "?", f"{now:,}", f"{view.window:,}", "", ""],
+        ["now", view.model or "?", units.tokens(now), units.tokens(view.window), "", ""],
         [
             "then",
             model or view.model,
-            f"{told.tokens:,}",
-            f"{told.window:,}",
+            units.tokens(told.tokens),
+            units.tokens(told.window),
             money(told.price),
             money(told.warm),
         ],
     ]
     lines = [
-        f"It {fits}: {told.tokens:,} of {told.window:,} tokens ({told.tokens - now:+,}).",
+        f"It {fits}: {units.tokens(told.tokens)} of {units.tokens(told.window)} tokens"
+        f" ({units.change(told.tokens - now)}).",
         table(("", "model", "tokens", "window", "first request", "from cache"), rows, right=(2, 3, 4, 5)),
     ]
     lines += [f"- {said}" for said in (*told.cuts, *told.notes)]
@@ -206,13 +216,18 @@ def carry(found: Sequence[Carry], limit: int) -> str:
     if not found:
         return "Nothing has been sent yet."
     rows = [
-        [cut_short(one.source), f"{one.tokens:,}", f"{one.times:,}", f"{one.tokens_paid:,}", money(one.cost)]
+        [
+            cut_short(one.source),
+            units.tokens(one.tokens),
+            f"{one.times:,}",
+            units.tokens(one.tokens_paid),
+            money(one.cost),
+        ]
         for one in found[:limit]
     ]
     first = found[0]
-    head = (
-        f"{cut_short(first.source)}: {first.tokens:,} tokens, sent {first.times:,} times, {first.tokens_paid:,} paid."
-    )
+    paid = f"sent {first.times:,} times, {units.tokens(first.tokens_paid)} paid"
+    head = f"{cut_short(first.source)}: {units.tokens(first.tokens)} tokens, {paid}."
     return "\n\n".join([head, table(("what", "tokens", "times", "paid", "cost"), rows, right=(1, 2, 3, 4))])
 
 
@@ -284,7 +299,7 @@ def timeline(
         [
             str(place),
             ago(one.at),
-            f"{one.tokens:,}",
+            units.tokens(one.tokens),
             marks_of(one, known),
             cut_short(one.model, 12),
             money(one.cost) if one.usage is not None else "",
@@ -317,7 +332,7 @@ def cuts_table(receipts: Sequence[Receipt]) -> str:
             one.id,
             one.kind,
             ago(one.at),
-            f"{one.tokens_before:,} → {one.tokens_after:,}",
+            f"{units.tokens(one.tokens_before)} → {units.tokens(one.tokens_after)}",
             one.by,
             "undone" if one.undone else "",
         ]
@@ -337,7 +352,7 @@ def receipt(of: Receipt, limit: int = 40) -> str:
     if of.why:
         lines.append(visible(of.why))
     saved = of.tokens_before - of.tokens_after
-    size = f"{of.tokens_before:,} → {of.tokens_after:,} tokens ({-saved:+,})"
+    size = f"{units.tokens(of.tokens_before)} → {units.tokens(of.tokens_after)} tokens ({units.change(-saved)})"
     if of.messages_before:
         size += f", {of.messages_before:,} → {of.messages_after:,} messages"
     lines.append(size + ".")
@@ -353,7 +368,7 @@ def receipt(of: Receipt, limit: int = 40) -> str:
         lines.append(", ".join(f"{count} {fate}" for fate, count in counts.items()) + ":")
         telling = sorted(of.items, key=lambda item: item.fate == "kept")[:limit]
         rows = [
-            [item.fate, cut_short(item.source), f"{item.before:,}", f"{item.after:,}", one_line(item.why)]
+            [item.fate, cut_short(item.source), units.tokens(item.before), units.tokens(item.after), one_line(item.why)]
             for item in telling
         ]
         lines.append(table(("", "source", "before", "after", "why"), rows, right=(2, 3)))

@@ -137,6 +137,12 @@ def _excerpt(words: str, query: str) -> str:
     return f"{piece} … {words[-half:]}"
 
 
+def _size(record: dict[str, Any], *names: str) -> str:
+    """The first of these counts of tokens that the record has."""
+    count = next((record[name] for name in names if isinstance(record.get(name), int)), None)
+    return units.tokens(count) if count is not None else "?"
+
+
 def _said(record: dict[str, Any]) -> str:
     took = f" ({record.get('duration_ms', 0)}ms)"
     match record.get("type"):
@@ -156,18 +162,18 @@ def _said(record: dict[str, Any]) -> str:
         case "truncation":
             return (
                 f"truncation: {one_line(_word(record, 'tool'), 60)}: {record.get('original_bytes')} bytes"
-                f" -> {record.get('truncated_bytes')}"
+                f" → {record.get('truncated_bytes')}"
             )
         case "prune":
             return (
-                f"prune: {record.get('outputs')} outputs, {record.get('original_tokens')}"
-                f" -> {record.get('kept_tokens')} tokens"
+                f"prune: {record.get('outputs')} outputs, {_size(record, 'original_tokens')}"
+                f" → {_size(record, 'kept_tokens')} tokens"
             )
         case "compaction":
             return (
-                f"compaction: {record.get('original_tokens')} -> "
-                f"{record.get('tokens_after', record.get('summary_tokens'))} tokens,"
-                f" {record.get('messages_before')} -> {record.get('messages_after')} messages"
+                f"compaction: {_size(record, 'original_tokens')}"
+                f" → {_size(record, 'tokens_after', 'summary_tokens')} tokens,"
+                f" {record.get('messages_before')} → {record.get('messages_after')} messages"
             )
         case "usage":
             sent = sum(int(record.get(name) or 0) for name in ("input", "cache_read", "cache_write"))

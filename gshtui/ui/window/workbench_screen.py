@@ -133,9 +133,11 @@ class WorkbenchScreen(Screen[None]):
 
     def on_screen_suspend(self) -> None:
         self.refresh_bindings()  # none of them works under a dialog
+        self.input.show_cursor = False
 
     def on_screen_resume(self) -> None:
         self.refresh_bindings()
+        self.input.show_cursor = True
 
     def on_idle(self, event: events.Idle) -> None:
         # Typed text is shown at once; everything else waits for Textual's next frame.
