@@ -493,7 +493,7 @@ async def test_at_eighty_by_twenty_four_a_change_shows_six_lines_and_hunks_come_
         app.feed(make_question(1, tool="edit", effect="write", subject="src/m.py", detail="edit src/m.py", diff=diff))
         await app.review(pilot)
         await pilot.pause()
-        assert "src/m.py" in app.heading and "↑" in app.heading and "↓" in app.heading
+        assert "wants to edit src/m.py" in app.heading and "↓" in app.heading
         view = app.query_one(QuestionView)
         assert all("src/m.py" not in view.render_line(y - view.scroll_offset.y).text for y in range(20)), "named above"
         shown = changed_rows(app)
@@ -502,6 +502,20 @@ async def test_at_eighty_by_twenty_four_a_change_shows_six_lines_and_hunks_come_
         assert any("+ y = 2" in row for row in changed_rows(app))
         await app.press(pilot, "N")
         assert changed_rows(app) == shown
+
+
+async def test_at_eighty_by_twenty_four_what_a_small_change_allows_is_in_sight() -> None:
+    app = Asked()
+    same = "".join(f" line {n}\n" for n in range(3))
+    diff = f"--- a/src/m.py\n+++ b/src/m.py\n@@ -1,7 +1,7 @@\n{same}-a = 1\n+a = 2\n{same}"
+    async with app.run_test(size=(80, 24)) as pilot:
+        rule = '[[rule]]\ndo = "allow"\ntool = "edit"\npaths = ["src/*"]\n'
+        app.feed(make_question(1, tool="edit", effect="write", subject="src/m.py", diff=diff, rule=rule))
+        await app.review(pilot)
+        view = app.query_one(QuestionView)
+        assert not view.hidden and "↓" not in app.heading
+        assert [row.split()[1] for row in changed_rows(app)] == ["-", "+"]
+        assert "always allow would add" in str(app.query_one("#approval-note", Static).content)
 
 
 async def test_the_marked_answer_is_given_by_enter_and_arrows_move_the_mark() -> None:

@@ -12,7 +12,7 @@ from tests.kit import recorded, recorded_shell
 from tests.kit.home import Home
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.terminal_agents import wait_until
-from tests.kit.window import Window, settled
+from tests.kit.window import Window
 
 WIDE = (200, 50)
 

@@ -84,13 +84,13 @@ def test_something_is_in_front_while_something_waits(steps: list[tuple[str, int]
 def test_an_agent_in_a_terminal_is_called_by_its_name() -> None:
     request = msgspec.structs.replace(make_question(1), agent="0002")
     state = reduce_approvals(reduce_approvals(ApprovalsState(), request), settled(7))
-    assert question_title(request, 1, 1, state.names.get("0002", "")).startswith("0002 wants to")
+    assert question_title(request, state.names.get("0002", "")).startswith("0002 wants to")
     row = AgentRow(id="0002", name="lexer\x1b[1m")
     state = reduce_approvals(state, AgentChanged(agent="0002", row=row))
     assert reduce_approvals(state, AgentChanged(agent="0002", row=row)) is state, (
         "nothing is drawn again for what is known"
     )
-    named = question_title(request, 1, 1, state.names["0002"])
+    named = question_title(request, state.names["0002"])
     assert named.startswith("lexer") and " wants to" in named and named.isprintable()
     assert without_question(state, "a1").names == state.names
 

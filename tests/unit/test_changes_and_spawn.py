@@ -82,7 +82,7 @@ def test_the_offers_come_from_the_commands_data() -> None:
     assert found.missing == {"claude"}
     assert [persona for persona, _ in found.personas] == ["explore", "test", "build"]
     assert (found.models, found.programs["codex"]) == (("p/m",), "codex")
-    assert spawn_options(None, None, None).kinds == (("native", "built-in agent"), ("command", "other program"))
+    assert spawn_options(None, None, None).kinds == (("native", "Built-in agent"), ("command", "Other program"))
 
 
 def test_the_parameters_say_what_was_filled_in() -> None:

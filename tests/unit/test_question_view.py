@@ -75,9 +75,11 @@ def test_hidden_characters_are_seen() -> None:
 
 
 def test_the_title_says_who_and_which() -> None:
-    assert question_title(make_question(1), 1, 1) == "main wants to run a command"
-    assert question_title(make_question(1, effect="write", tool="edit"), 2, 3) == "main wants to edit a file · 2 of 3"
-    assert "\x1b" not in question_title(make_question(1, agent="ma\x1b[2Jin", tool="\x07bash"), 1, 1)
+    assert question_title(make_question(1)) == "main wants to run a command"
+    edit = make_question(1, effect="write", tool="edit")
+    assert question_title(edit) == "main wants to edit a file"
+    assert question_title(edit, "fix", "src/a.py") == "fix wants to edit src/a.py"
+    assert "\x1b" not in question_title(make_question(1, agent="ma\x1b[2Jin", tool="\x07bash"))
 
 
 @given(st.lists(st.text(alphabet="ab 字é\t", max_size=60), max_size=6), st.integers(8, 40))
@@ -104,7 +106,7 @@ def test_a_command_that_stands_above_whole_is_not_said_twice() -> None:
 
 
 def test_a_budget_that_is_used_up_is_a_question_about_going_on() -> None:
-    assert question_title(make_question(1, tool="budget"), 1, 1) == "main wants to continue beyond its budget"
+    assert question_title(make_question(1, tool="budget")) == "main wants to continue beyond its budget"
 
 
 def test_a_question_about_no_tool_is_asked_in_words_of_its_own() -> None:

@@ -59,13 +59,14 @@ class QuestionLine(NamedTuple):
     text: str
 
 
-def question_title(request: ApprovalRequested, place: int = 1, count: int = 1, name: str = "") -> str:
-    """Who wants to do what, and which of how many questions this is. `name`: what the agent is called, where it is
-    known by a number.
+def question_title(request: ApprovalRequested, name: str = "", subject: str = "") -> str:
+    """Who wants to do what. `name`: what the agent is called, where it is known by a number; `subject`: what it wants
+    to do that with, where no line says it.
     """
-    of = f" · {place} of {count}" if count > 1 else ""
     who, wants, what = _wish(request, name)
-    return f"{who} {wants} {what}".rstrip(": ") + of
+    if subject and request.effect == PROGRAM:
+        return f"{who} {wants} {what} · {subject}"
+    return f"{who} {_wanted(request, wants, what, subject)}"
 
 
 def question_row(request: ApprovalRequested, name: str = "", *, short: bool = False) -> str:

@@ -38,7 +38,7 @@ NATIVE, ANY = "native", "command"
 class SpawnOptions(msgspec.Struct, frozen=True):
     """The choices, each a value and its label."""
 
-    kinds: tuple[tuple[str, str], ...] = ((NATIVE, "built-in agent"), (ANY, "other program"))
+    kinds: tuple[tuple[str, str], ...] = ((NATIVE, "Built-in agent"), (ANY, "Other program"))
     personas: tuple[tuple[str, str], ...] = ()
     models: tuple[str, ...] = ()
     programs: dict[str, str] = msgspec.field(default_factory=dict[str, str])
@@ -100,9 +100,9 @@ def spawn_options(
     titles = [(one.name, one.title or one.name) for one in programs]
     return SpawnOptions(
         kinds=(
-            (NATIVE, "built-in agent"),
+            (NATIVE, "Built-in agent"),
             *((name, title) for name, title in titles if commands[name]),
-            (ANY, "other program"),
+            (ANY, "Other program"),
             *((name, title) for name, title in titles if not commands[name]),
         ),
         personas=tuple(
@@ -180,8 +180,8 @@ class SpawnList(Picker):
     BINDINGS = [bind("spawn.form", "form")]
 
     def __init__(self, offers: SpawnOptions) -> None:
-        own = [PickerChoice(NATIVE, "Built-in agent", "with the model of this window's settings", group="Built-in")]
-        own += [PickerChoice(f"{NATIVE} {name}", name, summary, group="Built-in") for name, summary in offers.personas]
+        own = [PickerChoice(NATIVE, "Built-in agent", "with the model of this window's settings", group="Ours")]
+        own += [PickerChoice(f"{NATIVE} {name}", name, summary, group="Ours") for name, summary in offers.personas]
         programs = [
             PickerChoice(
                 name,

@@ -353,16 +353,15 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.set_class(roomy, "-roomy")
         frame = 0 if low else 2 + roomy
         subject = one_line(request.subject, 200) if request.diff else ""
-        heading = question_title(
-            request, self.state.place, len(self.state.waiting), self.state.names.get(request.agent, "")
-        )
-        heading += f" · {subject}" if subject else ""
-        tail = "" if known else f" · {key_of(self, 'approval.focus')} answers"
+        heading = question_title(request, self.state.names.get(request.agent, ""), subject)
+        of = f" · {self.state.place} of {len(self.state.waiting)}" if len(self.state.waiting) > 1 else ""
+        tail = of if known else f"{of} · {key_of(self, 'approval.focus')} answers"
         room = width - 4 - len(tail)
         most = max(1, height // 2 - 1 - frame - rows)
         named = request.effect == "write" and subject == request.subject and cell_len(heading) <= room
         note = [text for _, text in wrapped_question(question_parts(request).tail, inner)]
-        beside = view.fit(inner, most, named=named, tail=False) + len(note) <= most and not (view.above or view.hidden)
+        left = max(1, most - len(note))
+        beside = len(note) < most and view.fit(inner, left, named=named, tail=False) and not (view.above or view.hidden)
         if beside:  # behind the answers, where all of it has room
             shown = self.query_one("#approval-note", Static)
             shown.display = bool(note) and view.display

@@ -30,6 +30,7 @@ class QuestionChange:
         self._widget = widget
         self._page = Page(80, self._theme.palette, Highlighter())
         self._languages = LanguageLoader(widget, self._page.code, self._renew)
+        self._whole: list[DiffRow] = []
         self._rows: list[DiffRow] = []
         self._path = ""
         self._body = DiffBody((), self._page, "")
@@ -37,11 +38,16 @@ class QuestionChange:
     def show(self, diff: str, path: str) -> None:
         """Take another change; `path` is what the question names already."""
         self._path = path
-        self._rows = without_names(list(diff_rows(diff)), path) if diff else []
+        self._whole = self._rows = without_names(list(diff_rows(diff)), path) if diff else []
         self._renew()
 
-    def fit(self, width: int) -> None:
-        """Lay it out for the width."""
+    def fit(self, width: int, around: int | None = None) -> None:
+        """Lay it out for the width.
+
+        Args:
+            around: the most lines without a change before the first and behind the last one; `None`: all.
+        """
+        self._rows = self._whole if around is None else _less_around(self._whole, around)
         self._theme.renew()
         two = wants_columns(self._widget)
         self._page = Page(width, self._theme.palette, self._page.code, two_columns=two)
@@ -74,3 +80,11 @@ class QuestionChange:
         """Draw it again: other rows, another width, other colours or one more language."""
         self._body = DiffBody(self._rows, self._page, self._path)
         self._redraw()
+
+
+def _less_around(rows: list[DiffRow], around: int) -> list[DiffRow]:
+    changed = [at for at, row in enumerate(rows) if row.changed]
+    if not changed:
+        return rows
+    first, last = max(0, changed[0] - around), changed[-1] + around
+    return [row for at, row in enumerate(rows) if first <= at <= last or row.kind != "same"]

@@ -144,7 +144,7 @@ class QuestionView(ScrollView, can_focus=False):
         self._head: list[QuestionLine] = []
         self._tail: list[QuestionLine] = []
         self._fresh: bool = False
-        self._fitted = (0, False, True)
+        self._fitted = (0, False, True, 0)
         self._unread = set[int]()
         """The rows of those that must be seen which have not been on the screen yet."""
 
@@ -157,7 +157,7 @@ class QuestionView(ScrollView, can_focus=False):
             self._change = QuestionChange(self, self.refresh)
         if self._change is not None:
             self._change.show(parts.diff, path)
-        self._fitted, self._fresh = (0, False, True), True
+        self._fitted, self._fresh = (0, False, True, 0), True
         self.scroll_to(0, 0, animate=False)
 
     def fit(self, width: int, most: int, *, named: bool = False, tail: bool = True) -> int:
@@ -167,14 +167,17 @@ class QuestionView(ScrollView, can_focus=False):
             named: the title names the subject whole, so it needs no row.
             tail: what is said besides is shown here, too.
         """
-        if (width, named, tail) != self._fitted and width > 0:
-            self._fitted = width, named, tail
+        if (width, named, tail, most) != self._fitted and width > 0:
+            self._fitted = width, named, tail, most
             inner = width - 1  # a column for the scroll bar
             head = [line for line in self._parts.head if not (named and line.kind == "subject")]
             self._head = wrapped_question(head, inner)
             self._tail = wrapped_question(self._parts.tail, inner) if tail else []
             if self._change is not None:
-                self._change.fit(inner)
+                for around in (None, 2, 1):  # rather what an answer allows than what stays as it is
+                    self._change.fit(inner, around)
+                    if self._height <= most:
+                        break
             self.virtual_size = Size(inner, self._height)
             self._unread = self._decisive if self._fresh or self._unread else set[int]()
             self.refresh()
