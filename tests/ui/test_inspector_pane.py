@@ -285,7 +285,7 @@ async def test_what_if_for_another_model() -> None:
     async with app.run_test(size=(100, 40)) as pilot:
         await begun(app, pilot)
         await pressed(pilot, "w", *"gpt", "enter")
-        assert isinstance(app.screen, TextScreen) and "61,300 of 32,000 tokens" in app.screen.plain
+        assert isinstance(app.screen, TextScreen) and "61.3k of 32.0k tokens" in app.screen.plain
         by_key = app.screen.plain
         await pressed(pilot, "escape")
         app.run_command("whatif model=gpt-5 provider=openai")

@@ -18,7 +18,7 @@ from textual.content import Content
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
-from gshtui.ui.kit.widgets.list_rows import Column, aligned, column, heading_line, room_left
+from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned, column, heading_line, room_left
 
 ENDED_SHOWN = 4
 """How many ended agents with nothing new to read are listed."""
@@ -216,7 +216,7 @@ def _left_out(listing: AgentListing) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _lines(
-    placed: AgentPlace, width: int, age: str, left: str, columns: tuple[Column, ...], chosen: bool
+    placed: AgentPlace, width: int, age: str, left: str, columns: tuple[TableColumn, ...], chosen: bool
 ) -> tuple[Content, ...]:
     """Cached, because a long list is drawn several times a second.
 
@@ -291,7 +291,7 @@ def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, t
     return Content.assemble((f"{sign} ", colour), name, gap, tail).truncate(width, ellipsis=True)
 
 
-def _columns(listing: AgentListing, width: int, now: float) -> tuple[Column, ...]:
+def _columns(listing: AgentListing, width: int, now: float) -> tuple[TableColumn, ...]:
     agents = [placed.agent for placed in listing.placed]
     states = ["".join(text for text, _ in _state(one, "60 s" if one.killed_until else "")) for one in agents]
     deepest = _INDENT * max(min(placed.depth, _DEEPEST) for placed in listing.placed)
@@ -304,7 +304,7 @@ def _columns(listing: AgentListing, width: int, now: float) -> tuple[Column, ...
         column("cost", [_cost(agent) for agent in agents], 8, right=True),
         column("age", [_age(agent, now) for agent in agents], 7, right=True),
     ]
-    task = Column(room_left(around, width), heading="task or last line")
+    task = TableColumn(room_left(around, width), heading="task or last line")
     return (*around[:3], task, *around[3:])
 
 

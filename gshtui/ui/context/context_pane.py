@@ -197,10 +197,8 @@ class ContextPane(Pane):
             return
         state = self.state
         if not state.sections:
-            self.label("")
             self.show(None)
             return
-        self.label(units.percent(state.used, state.window) if state.window else "")
         content = draw(state, self.columns)
         if content.plain.count("\n") >= self.rows:  # its scroll bar takes a cell
             content = draw(state, self.columns - 1)

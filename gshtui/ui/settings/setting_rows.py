@@ -49,9 +49,18 @@ class SettingRow(msgspec.Struct, frozen=True):
         return label_of(self.id)
 
     @property
+    def words(self) -> str:
+        """Its value for people."""
+        if self.kind == "switch":
+            return "on" if self.value == "true" else "off"
+        if self.kind == "list":
+            return ", ".join(map(str, cast("list[object]", json.loads(self.value))))
+        return self.value.removesuffix(".0")
+
+    @property
     def searched(self) -> str:
         """What typed words are looked for in."""
-        return f"{self.label} {self.group} {self.id} {self.value} {self.source} {self.help}".lower()
+        return f"{self.label} {self.group} {self.id} {self.value} {self.words} {self.source} {self.help}".lower()
 
 
 def setting_rows(loaded: Loaded) -> list[SettingRow]:

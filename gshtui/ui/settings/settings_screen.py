@@ -19,7 +19,7 @@ from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.kit.keys.bound_keys import with_keys
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.widgets.filtered_list import FilteredList
-from gshtui.ui.kit.widgets.fitted_text import fit
+from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned
 from gshtui.ui.settings.setting_names import ORDER, rank
 from gshtui.ui.settings.setting_rows import SettingRow
 
@@ -116,17 +116,19 @@ class SettingsScreen(FilteredList[None]):
 
 def _line(row: SettingRow, room: int) -> Content:
     """A row: label, value, where it comes from; the raw name in grey where there is room."""
-    value = one_line(literal(row.value), 200) or "–"
+    value = one_line(literal(row.words), 200) or "–"
     values = max(12, room - _LABELS - _SOURCES - 6)
-    name = ""
+    names = 0
     if values > _VALUES + 20:
-        values, name = _VALUES, fit(row.id, room - _LABELS - _SOURCES - _VALUES - 8)
-    return Content.assemble(
-        (f"  {fit(row.label, _LABELS):{_LABELS}}  ", "bold" if row.source else ""),
-        (f"{fit(value, values):{values}}  ", "$foreground"),
-        (f"{fit(row.source or 'default', _SOURCES):{_SOURCES}}", "$primary" if row.source else "$foreground-muted"),
-        (f"  {name}" if name else "", "$foreground-muted"),
-    )
+        values, names = _VALUES, room - _LABELS - _SOURCES - _VALUES - 8
+    cells = [
+        [(row.label, "bold" if row.source else "")],
+        [(value, "$foreground")],
+        [(row.source or "default", "$primary" if row.source else "$foreground-muted")],
+        [(row.id, "$foreground-muted")],
+    ]
+    columns = [TableColumn(_LABELS), TableColumn(values), TableColumn(_SOURCES), TableColumn(names)]
+    return Content.assemble("  ", *aligned(cells, columns, ""))
 
 
 class _Keys(Static, can_focus=True):

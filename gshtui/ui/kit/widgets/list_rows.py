@@ -53,7 +53,7 @@ class ListRow(msgspec.Struct, frozen=True):
     """In place of a description: facts, each below those of the other rows, as far as there is room."""
 
 
-class Column(msgspec.Struct, frozen=True):
+class TableColumn(msgspec.Struct, frozen=True):
     """A column of a list."""
 
     width: int
@@ -63,7 +63,7 @@ class Column(msgspec.Struct, frozen=True):
     heading: str = ""
 
 
-def column(heading: str, texts: Sequence[str], most: int = 0, *, right: bool = False) -> Column:
+def column(heading: str, texts: Sequence[str], most: int = 0, *, right: bool = False) -> TableColumn:
     """A column as wide as its longest text and its heading; left out where all texts are empty.
 
     Args:
@@ -71,16 +71,16 @@ def column(heading: str, texts: Sequence[str], most: int = 0, *, right: bool = F
     """
     widest = max(map(cell_len, texts), default=0)
     width = max(cell_len(heading), widest) if widest else 0
-    return Column(min(width, most) if most else width, right, heading)
+    return TableColumn(min(width, most) if most else width, right, heading)
 
 
-def room_left(columns: Sequence[Column], room: int) -> int:
+def room_left(columns: Sequence[TableColumn], room: int) -> int:
     """The cells that these columns leave for one more."""
     return max(_LEAST, room - sum(column.width + _GAP for column in columns if column.width))
 
 
 def aligned(
-    cells: Sequence[Sequence[tuple[str, Style]]], columns: Sequence[Column], blank: Style
+    cells: Sequence[Sequence[tuple[str, Style]]], columns: Sequence[TableColumn], blank: Style
 ) -> list[tuple[str, Style]]:
     """A row: the styled texts of each cell, cut to its column.
 
@@ -103,7 +103,7 @@ def aligned(
     return row
 
 
-def heading_line(columns: Sequence[Column]) -> Content:
+def heading_line(columns: Sequence[TableColumn]) -> Content:
     """The headings of these columns."""
     return Content.assemble(*aligned([[(one.heading, "$foreground-muted")] for one in columns], columns, ""))
 
@@ -121,12 +121,12 @@ class ListColumns(msgspec.Struct, frozen=True):
     def pieces(self, row: ListRow) -> list[tuple[str, Role]]:
         """A row from left to right: texts, and what each is; together at most `room` cells."""
         name = _name_pieces(fit(row.name, self.names), row.marked)
-        right = [Column(self.states, right=True), Column(self.keys, right=True)]
-        columns = [Column(self.names), *map(Column, self.between[: len(row.columns)])]
+        right = [TableColumn(self.states, right=True), TableColumn(self.keys, right=True)]
+        columns = [TableColumn(self.names), *map(TableColumn, self.between[: len(row.columns)])]
         cells = [name, *(_cell(text, "detail") for text in row.columns)]
         if not row.columns:
             room = self.room - cell_len(row.mark) - sum(one.width + _GAP for one in [*columns, *right] if one.width)
-            columns.append(Column(max(0, room)))
+            columns.append(TableColumn(max(0, room)))
             cells.append(_cell(row.detail if room >= _LEAST else "", "detail"))
         if not any((row.columns, cells[-1][0][0], row.state, row.key)):
             return [(row.mark, "mark"), *name]
