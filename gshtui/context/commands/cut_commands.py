@@ -123,7 +123,13 @@ class CompactContext(CutParameters):
     """
 
     COMMAND: ClassVar[str] = "compact"
-    SHELL = ShellForm(("agent",), summary="Replace an agent's conversation so far with a summary.", parts=CONTEXT_PARTS)
+    SHELL = ShellForm(
+        ("agent",),
+        summary="Replace an agent's conversation so far with a summary.",
+        parts=CONTEXT_PARTS,
+        by_keeper=True,
+        own_hub=True,
+    )
     focus: Annotated[str, Mark.VERBATIM, ShellOption(metavar="TEXT")] = Field(
         default="", description="What the summary should focus on"
     )
@@ -133,7 +139,12 @@ class PruneContext(CutParameters):
     """Replace AGENT's old tool outputs with placeholders, from its next request on. Costs nothing; can be undone."""
 
     COMMAND: ClassVar[str] = "prune"
-    SHELL = ShellForm(summary="Replace an agent's old tool outputs with placeholders.", parts=CONTEXT_PARTS)
+    SHELL = ShellForm(
+        summary="Replace an agent's old tool outputs with placeholders.",
+        parts=CONTEXT_PARTS,
+        by_keeper=True,
+        own_hub=True,
+    )
 
 
 class ClearContext(CutParameters):

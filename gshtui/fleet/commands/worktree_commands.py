@@ -75,6 +75,8 @@ class FinishWorktree(Parameters, Returns[FinishedWorktree]):
         parts=FLEET_PARTS,
         waiting="Finishing the worktree",
         yes="Do not ask, even if agents still work there.",
+        by_keeper=True,
+        own_hub=True,
     )
 
     name: Annotated[str, ShellOption(kind="agent", required=True)] = Field(

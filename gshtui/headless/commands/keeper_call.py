@@ -20,6 +20,7 @@ from gshtui.headless import exits, streams
 from gshtui.settings import paths
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.network.peer import peer_of
+from gshtui.system.processes import process_limits
 
 if TYPE_CHECKING:
     from gshtui.headless.progress import Progress
@@ -156,6 +157,8 @@ class _Conversation:
             yes=call.yes,
             asks=asks,
             flags=call.flags,
+            umask=process_limits.umask(),
+            limits=process_limits.limits(),
         )
         reads = self._next(until).get("reads")
         return reads if isinstance(reads, bool) else None

@@ -49,6 +49,7 @@ from gshtui.shell.line_stream import BadLine
 from gshtui.system.caller_environment import working_for
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.network.peer import sees_the_same
+from gshtui.system.processes import process_limits
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import start_job
 from gshtui.text.truncation import shorten
@@ -78,6 +79,8 @@ class CommandRequest(msgspec.Struct, frozen=True):
     """Ask before it acts; somebody is there."""
     flags: dict[str, str] = {}
     """Settings for this run only."""
+    umask: int = -1
+    limits: list[tuple[int, int]] = []
 
 
 class Declined(Exception):
@@ -102,6 +105,7 @@ class AskedCommands(NoHost):
         """When the last one began or ended."""
         self._hub = hub
         self._runs: dict[HubConnection, _Run] = {}
+        self._umask = process_limits.umask()
         self._workspaces = Workspaces(hub)
 
     def admit(self, connection: HubConnection) -> dict[str, Any]:
@@ -153,6 +157,8 @@ class AskedCommands(NoHost):
         if not sees_the_same(connection.peer):
             raise Declined("it is in other namespaces")
         declared = await asyncio.to_thread(_declared, request.declared)
+        if declared.form.own_hub and (request.umask, request.limits) != (self._umask, process_limits.limits()):
+            raise Declined("it has another umask or other limits")
         loaded = await asyncio.to_thread(self._settings_there, request)
         with working_for(loaded.environ):
             return await self._run(connection, request, declared, loaded)
