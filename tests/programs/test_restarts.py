@@ -70,7 +70,7 @@ async def test_two_in_one_folder_keep_their_own_conversations(stage: Stage) -> N
         await one.shows(words)
 
 
-@pytest.mark.programs("claude", "codex", "gemini", "qwen")
+@pytest.mark.programs("claude", "codex", "copilot", "gemini", "qwen")
 async def test_one_that_began_a_conversation_of_its_own_goes_on_with_that(stage: Stage) -> None:
     await begins_another(stage, "/clear")
 

@@ -88,6 +88,13 @@ def test_vibe_holds_a_lock_and_its_helpers_hold_others(tmp_path: Path) -> None:
         assert bound(tmp_path, "vibe", pid) == FIRST
 
 
+def test_copilot_holds_a_file_of_the_conversation_that_it_is_in(tmp_path: Path) -> None:
+    holds = [tmp_path / ".copilot" / "session-state" / id / "inuse.7.hold" for id in (FIRST, SECOND)]
+    for hold in holds:
+        with holding(hold) as pid:  # the one before is let go when another begins
+            assert bound(tmp_path, "copilot", pid) == hold.parent.name
+
+
 @pytest.mark.parametrize("program", ["claude", "qwen"])
 def test_some_note_the_conversation_of_each_process(tmp_path: Path, program: str) -> None:
     with holding() as pid:
@@ -232,7 +239,7 @@ def test_a_gemini_that_was_cleared_is_in_the_one_that_began_just_after_that(tmp_
         process.stdin.close()
 
 
-@pytest.mark.parametrize("program", ["aider", "claude", "codex", "gemini", "opencode", "qwen", "vibe", "bash"])
+@pytest.mark.parametrize("program", ["aider", "claude", "codex", "copilot", "gemini", "opencode", "qwen", "vibe"])
 def test_where_nothing_is_known_nothing_is_said(tmp_path: Path, program: str) -> None:
     assert bound(tmp_path, program, os.getpid()) == ""
     assert bound(tmp_path, program, 0) == ""

@@ -1,6 +1,6 @@
 """Which conversation a running program is in, exactly: by what its processes hold open, or by its own record of them.
 
-Claude and Qwen note the conversation of each of their processes; Codex and Vibe hold a lock of the conversation that
+Claude and Qwen note the conversation of each of their processes; Codex, Copilot and Vibe hold a lock of the one that
 they write; OpenCode shows the title of the one that is open, and its log tells those of the same title apart; Gemini's
 log says when it was cleared; until then its own, an older Qwen's and aider's are the only ones of their folder since
 they started. Where nothing is exact nothing is said: never a guess, and never a conversation that belongs to another
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _LOCK = re.compile(r"/thread-writer-locks/([0-9a-f-]{36})\.lock\Z")
 _ROLLOUT = re.compile(r"/rollout-[^/]*?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
 _VIBE_LOCK = re.compile(r"/session/active/([0-9a-f-]{36})\.lock\Z")
+_COPILOT_HOLD = re.compile(r"(/.*/session-state/([0-9a-f-]{36}))/inuse\.\d+\.hold\Z")
 _OPENCODE = "opencode"
 _LOGS_WITHIN = 60.0
 """Seconds after its start within which OpenCode has written to its log."""
@@ -140,6 +141,12 @@ def _of_vibe(wanted: BindingQuery, processes: list[psutil.Process], environ: Map
     return _last_written(roots, {id: folder / "CURRENT" for id, folder in folders.items()})
 
 
+def _of_copilot(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
+    held = [found for path in _open_files(processes) if (found := _COPILOT_HOLD.search(path))]
+    files = {found.group(2): Path(found.group(1)) / "events.jsonl" for found in held}
+    return _last_written(list(files), files)
+
+
 def _of_opencode(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
     since = min(process.create_time() for process in processes) - _EARLIER
     found = opencode_transcript.sessions_since(wanted.cwd, since, environ, home)
@@ -238,6 +245,7 @@ _FINDERS: Mapping[str, _Finder] = {
     "aider": _of_aider,
     "claude": _of_claude,
     "codex": _of_codex,
+    "copilot": _of_copilot,
     "gemini": _of_gemini,
     "opencode": _of_opencode,
     "qwen": _of_qwen,
