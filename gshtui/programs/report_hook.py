@@ -7,10 +7,8 @@ request of Claude Code, whose own box is open meanwhile, waits for a person's an
 prints nothing, and the box decides: no time-out and no error ever allows anything.
 """
 
-import contextlib
 import json
 import os
-import secrets
 import select
 import signal
 import sys
@@ -100,7 +98,7 @@ def decision(behavior: str) -> dict:
 
 def ask(spool: str, data: dict, program: str) -> None:
     """Report a permission request, and print the answer if one comes."""
-    request = secrets.token_hex(8)
+    request = os.urandom(8).hex()
     path = request_pipe(spool, request)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the box was answered: the pipe goes, too
     os.mkfifo(path, 0o600)
@@ -109,8 +107,10 @@ def ask(spool: str, data: dict, program: str) -> None:
         report(spool, line(data, program, time.time(), request))
         behavior = answered(pipe, WAITS)
     finally:
-        with contextlib.suppress(OSError):
-            os.unlink(path)  # noqa: PTH108  # pathlib takes longer to load than everything else here
+        try:  # contextlib, and pathlib, take longer to load than everything else here
+            os.unlink(path)  # noqa: PTH108
+        except OSError:
+            pass
     if behavior:
         os.write(1, json.dumps(decision(behavior)).encode() + b"\n")
 
