@@ -518,6 +518,27 @@ async def test_at_eighty_by_twenty_four_what_a_small_change_allows_is_in_sight()
         assert "always allow would add" in str(app.query_one("#approval-note", Static).content)
 
 
+@pytest.mark.parametrize("length", [8, 20, 35, 50])
+async def test_a_digit_that_does_not_count_yet_goes_on_through_the_change_and_then_counts(length: int) -> None:
+    """Whatever else changes in the title meanwhile: what was seen is seen."""
+    app = Asked()
+    lines = "".join(f"{sign}line {n}\n" for n in range(40) for sign in "-+")
+    diff = "@@ -1,43 +1,43 @@\n a\n b\n c\n" + lines
+    async with app.run_test(size=(80, 24)) as pilot:
+        subject = f"src/{'m' * length}.py"
+        app.feed(make_question(1, tool="edit", effect="write", subject=subject, detail=f"edit {subject}", diff=diff))
+        await app.review(pilot)
+        await pilot.pause()
+        tops = [app.query_one(QuestionView).scroll_offset.y]
+        while not app.answers:
+            await app.press(pilot, "1")
+            await pilot.pause()
+            tops.append(app.query_one(QuestionView).scroll_offset.y)
+            assert app.answers or tops[-1] > tops[-2], tops
+        assert app.answers == [("a1", "once", "")]
+        assert len(tops) > 5
+
+
 async def test_the_marked_answer_is_given_by_enter_and_arrows_move_the_mark() -> None:
     app = Asked()
     async with app.run_test(size=(80, 24)) as pilot:

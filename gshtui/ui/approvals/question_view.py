@@ -145,8 +145,8 @@ class QuestionView(ScrollView, can_focus=False):
         self._tail: list[QuestionLine] = []
         self._fresh: bool = False
         self._fitted = (0, False, True, 0)
-        self._unread = set[int]()
-        """The rows of those that must be seen which have not been on the screen yet."""
+        self._unread = set[str]()
+        """What must be seen and has not been on the screen yet."""
 
     def ask(self, parts: QuestionParts, path: str) -> None:
         """Show another question, from its beginning, or from its change if there is nothing else to read."""
@@ -179,7 +179,7 @@ class QuestionView(ScrollView, can_focus=False):
                     if self._height <= most:
                         break
             self.virtual_size = Size(inner, self._height)
-            self._unread = self._decisive if self._fresh or self._unread else set[int]()
+            self._unread = set(self._decisive) if self._fresh else self._unread
             self.refresh()
         rows = max(1, min(self._height, most))
         if self.styles.height is None or self.styles.height.value != rows:
@@ -219,12 +219,12 @@ class QuestionView(ScrollView, can_focus=False):
         return len(self._head) + self._lines_of_change + len(self._tail)
 
     @property
-    def _decisive(self) -> set[int]:
-        """The rows that must have been on the screen before an answer counts: the first change, and the last row of all
+    def _decisive(self) -> dict[str, int]:
+        """The rows that must have been on the screen before an answer counts: of the first change, and the last of all
         that is decided. What the asking program says besides is none of it.
         """
-        last = len(self._head) + self._lines_of_change - 1
-        return {*self._change_rows[:1], max(0, last)}
+        last = max(0, len(self._head) + self._lines_of_change - 1)
+        return {"change": min(self._change_rows, default=last), "end": last}
 
     @property
     def unread(self) -> bool:
@@ -234,7 +234,7 @@ class QuestionView(ScrollView, can_focus=False):
     def show_unread(self) -> None:
         """Show the next page of what has not been seen."""
         top, rows = self.scroll_offset.y, max(1, self.size.height - 1)
-        first = min(self._unread, default=top)
+        first = min((row for what, row in self._decisive.items() if what in self._unread), default=top)
         self.scroll_to(y=top + rows if first >= top else max(0, first - 1), animate=False)
 
     def notify_style_update(self) -> None:
@@ -262,7 +262,8 @@ class QuestionView(ScrollView, can_focus=False):
     def render_line(self, y: int) -> Strip:
         """One row."""
         at = y + self.scroll_offset.y
-        self._unread.discard(at)
+        if self._unread:
+            self._unread -= {what for what, row in self._decisive.items() if row == at}
         head, change = len(self._head), self._lines_of_change
         if at >= self._height:
             return Strip.blank(self.size.width, self.rich_style)
