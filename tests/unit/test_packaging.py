@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +40,35 @@ def test_a_recipe_leaves_open_only_what_a_release_fills_in(recipe: str) -> None:
     assert set(re.findall(r"@[A-Z0-9_]+@", text)) == {"@VERSION@", "@WHEEL_SHA256@", "@LOCK_SHA256@"}
     if recipe == "PKGBUILD":
         subprocess.run(["bash", "-n"], input=text, text=True, check=True)
+
+
+def test_debians_programs_find_what_a_deb_brings(tmp_path: Path) -> None:
+    """Made of a wheel with nothing but what it shares, without the packages that an index would have to give."""
+    if shutil.which("dpkg-deb") is None:
+        return  # no system that has such packages
+    wheel = tmp_path / "gsh_tui-9-py3-none-any.whl"
+    shared = tomllib.loads((source.ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for file, place in shared["shared-data"].items():
+            archive.write(source.ROOT / file, f"gsh_tui-9.data/data/{place}")
+        archive.writestr("gsh_tui-9.dist-info/METADATA", "Metadata-Version: 2.1\nName: gsh-tui\nVersion: 9\n")
+        archive.writestr("gsh_tui-9.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("gsh_tui-9.dist-info/RECORD", "")
+        archive.writestr("gshtui/__init__.py", "")
+    lock = source.ROOT / ".ci" / "requirements.txt"
+    alone = os.environ | {"PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1"}
+    subprocess.run([FOLDER / "deb", wheel, lock, tmp_path, sys.executable], check=True, env=alone, capture_output=True)
+    (made,) = tmp_path.glob("*.deb")
+    listed = subprocess.run(["dpkg-deb", "-c", made], check=True, capture_output=True, text=True).stdout
+    files = {line.split("./", 1)[1] for line in listed.splitlines()}
+    assert files >= {
+        *("usr/bin/gsh-tui", "usr/bin/gsh", "usr/share/man/man1/gsh-tui.1.gz"),
+        *("usr/share/zsh/vendor-completions/_gsh-tui", "usr/share/bash-completion/completions/gsh-tui"),
+        *("usr/share/fish/vendor_completions.d/gsh-tui.fish", "usr/lib/gsh-tui/gshtui/__init__.py"),
+    }
+    subprocess.run(["dpkg-deb", "-x", made, tmp_path / "root"], check=True)
+    launcher = (tmp_path / "root" / "usr" / "bin" / "gsh-tui").read_text()
+    assert launcher.startswith(f"#!/usr/bin/python3.{sys.version_info.minor} -P\n")
 
 
 def test_the_man_page_has_only_what_every_reader_of_man_pages_knows() -> None:
