@@ -7,10 +7,12 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import tomlkit
 
 from gshtui.cli.root import run as run_line
 from gshtui.commands.declaration import CommandError, UsageError
@@ -19,13 +21,14 @@ from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from tests.kit import warm_program
-from tests.kit.command import ROOT
+from tests.kit.command import ROOT, start_gsh
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.manual import MANUAL
 from tests.kit.pdf import pdf
 from tests.kit.png import png
 from tests.kit.pty_child import PtyChild
+from tests.kit.ssh_hosts import free_port, ssh_host
 from tests.kit.tmux import named_servers
 from tests.real.test_context_service import Here
 
@@ -34,6 +37,8 @@ __all__ = ["named_servers"]
 pytestmark = [pytest.mark.tmux, pytest.mark.timeout(300)]
 
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", MANUAL, re.DOTALL | re.MULTILINE)
+TEXTS = re.findall(r"^```text\n(.*?)^```", MANUAL, re.DOTALL | re.MULTILINE)
+"""Blocks for another machine, a friend or a room: they are run where a test has one."""
 PROSE = re.sub(r"```.*?```", "", MANUAL, flags=re.DOTALL)
 PARTS = 4
 """The lines in the text start a process each: so many tests share them."""
@@ -155,11 +160,11 @@ def test_every_block_is_run_here() -> None:
 
 ELSEWHERE = [
     line.split(" >")[0].split(" #")[0].strip()
-    for text in re.findall(r"^```text\n(.*?)^```", MANUAL, re.DOTALL | re.MULTILINE)
+    for text in TEXTS
     for line in text.splitlines()
     if " gsh-tui " in f" {line}" and not line.startswith("gsh-tui 0")
 ]
-"""Lines in blocks that are not run: they need a phone, another machine, or a friend."""
+"""Lines in those blocks. Some are only parsed: they need a phone, a browser, or an account with a vendor."""
 
 
 @pytest.mark.parametrize("line", ELSEWHERE)
@@ -306,6 +311,75 @@ def test_what_the_text_names(shop: Shop, part: int) -> None:
             shop.run(words, code=UNDERSTOOD)
         else:
             shop.run(f"{words} what failed", code={0, 1, 4})
+
+
+def typed(first: str) -> list[str]:
+    """The lines of the block of text that begins so, without what is said behind them."""
+    (found,) = [text for text in TEXTS if text.startswith(first)]
+    return [re.split(r"\s{2,}", line)[0] for line in found.splitlines()]
+
+
+def test_an_agent_whose_tools_act_on_another_machine(shop: Shop, home: Home) -> None:
+    with ssh_host() as host:
+        settings = host.settings().model_dump(mode="json", exclude_defaults=True)
+        (home.config / "gsh").mkdir(parents=True)
+        (home.config / "gsh" / "config.toml").write_text(tomlkit.dumps({"hosts": {"build": settings}}))
+        install, spawn, kill, uninstall = typed("gsh-tui host install")
+        shop.run(f"{install} --yes")
+        shop.run(spawn)
+        assert "What it ran on build ends with it" in shop.run(f"{kill} --yes")
+        shop.run(f"{uninstall} --yes")
+
+
+def test_people_over_ssh(shop: Shop, home: Home, tmp_path: Path) -> None:
+    """A script of theirs, and the files that they may fetch."""
+    port = free_port()
+    (home.config / "gsh").mkdir(parents=True)
+    (home.config / "gsh" / "config.toml").write_text(f"[ssh]\nport = {port}\n")
+    (shop.project / "docs").mkdir()
+    (shop.project / "docs" / "a.md").write_text("Ours\n")
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key"], check=True)
+    allow, serve = typed("gsh-tui people allow")
+    key = (tmp_path / "key.pub").read_text().strip()
+    shop.run(f"{allow.split(chr(39))[0]}'{key}' --rights all --yes")
+    there = f"-i {tmp_path}/key -o StrictHostKeyChecking=no -o UserKnownHostsFile={tmp_path}/known amy@127.0.0.1"
+    with start_gsh(*shlex.split(serve)[1:], "--json", cwd=shop.project) as process:
+        assert process.stdout is not None and str(port) in process.stdout.readline().decode()
+
+        def visit(line: str, stdin: str = "") -> str:
+            return shop.run(re.sub(r"([pP]) 8022 your-machine", rf"\1 {port} {there}", line), stdin=stdin)
+
+        visit("ssh -p 8022 your-machine", "create call=audio\njoin audio\n" + "say hello\n" * 8)
+        said, read = typed("echo 'say done'")
+        visit(said)
+        assert "hello" in visit(read)
+        sftp, message, docs = typed("sftp -P")
+        assert "hello" in visit(f"{sftp.replace('sftp', 'sftp -b -')}; cat 007.msg", message.removeprefix("sftp> "))
+        visit(sftp.replace("sftp", "sftp -b -"), docs.removeprefix("sftp> ") + " fetched")
+        assert (shop.project / "fetched" / "a.md").read_text() == "Ours\n"
+
+
+def test_servers_of_tools(shop: Shop) -> None:
+    """The program that fetches packages stands for the server that it would fetch."""
+    uvx = Path(shop.environ["PATH"].split(":")[0], "uvx")
+    uvx.write_text(f"#!/bin/sh\nexec {sys.executable} -m tests.kit.mcp_server\n")
+    uvx.chmod(0o755)
+    git, docs, doctor = typed("gsh-tui mcp add git")
+    shop.run(git.replace("add git", f"add git --env PYTHONPATH={ROOT}"))
+    shop.run(docs)
+    assert "tools" in shop.run(doctor)
+
+
+async def test_a_room(tmp_path: Path, named_servers: Path) -> None:
+    hub = build_hub(HubOptions(cwd=made_project(tmp_path / "project"), loaded=load(tmp_path / "project")))
+    await hub.start()
+    try:
+        for line in typed("/create call=audio"):
+            for words in line.replace("claude", "main").split("·"):
+                if not words.strip().startswith(("/talk", "/say")):  # the model that would answer is none
+                    await hub.run(words.strip())
+    finally:
+        await hub.stop()
 
 
 TURNS = (("/pin", "/unpin", "/whatif"), ("/compact", "/prune"), ("/undo", "/restore"), ("/clear_context",))
