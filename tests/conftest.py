@@ -3,8 +3,6 @@
 A test that wants the folders asks for the fixture `home`. Nothing here imports the program under test.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Generator, Iterator

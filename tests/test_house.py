@@ -1,7 +1,5 @@
 """The rules of the house, kept by tests: layers, what is loaded when, owners, the pinned wire, documentation."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Figures are compared with floors measured in the same session: trust the ratios.
 meanwhile gives other figures, which is why no test asserts them.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import signal

@@ -1,7 +1,5 @@
 """A person types while agents work: what 1, 10 and 50 of them that print 20 lines/s each cost the input."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -9,8 +9,6 @@ enter is pressed, with the variables of `tests.bench.synthetic`.
 Kept as plain as Textual's own examples: what ours is compared with is Textual, not our skill with it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

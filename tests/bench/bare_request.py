@@ -1,7 +1,5 @@
 """The floor of a question at the prompt: bare Python, the provider's SDK, one request whose answer is streamed."""
 
-from __future__ import annotations
-
 import sys
 
 import anthropic

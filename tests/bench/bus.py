@@ -1,7 +1,5 @@
 """The bus: events a second to three subscribers, published in bursts as streams do."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A call of 10,000 messages against one of 10: listed with the others, opened at its end, read as files, added to."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time

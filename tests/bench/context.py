@@ -4,8 +4,6 @@ The next request is everything that comes before the provider is asked: decision
 compact considered, assembled, stored in a real record, told.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import statistics

@@ -1,7 +1,5 @@
 """Real material for the whole program: a conversation in its record, a provider that answers on this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -3,8 +3,6 @@
 The peers run in this process, so their half of the encryption is part of each figure.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

@@ -1,7 +1,5 @@
 """From a key to its echo: at rest, and while an answer streams into a long conversation."""
 
-from __future__ import annotations
-
 import asyncio
 
 from tests.bench.conversation import provider, record

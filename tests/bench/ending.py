@@ -1,7 +1,5 @@
 """Runs a benchmark's coroutine so that a signal ends it in order: what it has started is ended, then the program."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Figures of the benchmarks: medians, ratios to a floor of the same session, the table and the file that keep them."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

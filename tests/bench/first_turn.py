@@ -1,7 +1,5 @@
 """The first turn of a resumed conversation, from enter to its request: long ones beside a short one. Real program."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import threading

@@ -1,7 +1,5 @@
 """A long conversation beside a short one: opening, scrolling, resizing. The real program on a real store."""
 
-from __future__ import annotations
-
 import asyncio
 
 from tests.bench.conversation import record

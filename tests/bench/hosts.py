@@ -4,8 +4,6 @@ The other machine is a real sshd here, behind a way that takes its time in both 
 one of this machine's, and by one round trip and two frames more.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sys

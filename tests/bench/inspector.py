@@ -4,8 +4,6 @@ In the real window with a recorded context service, so that what is measured is 
 same with a small request; the limit is three frames more, 50 ms.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -1,7 +1,5 @@
 """Python for agents: from nothing to a block's result, and the next block, in the sandbox."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

@@ -1,7 +1,5 @@
 """Keeping what each request sent: room and time in a conversation of 10,000 messages beside one of 100. Real SQLite."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time

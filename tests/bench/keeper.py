@@ -1,7 +1,5 @@
 """The keeper: what it costs at rest, how long commands take beside it, and how long mail to an idle agent waits."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

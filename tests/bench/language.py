@@ -3,8 +3,6 @@
 Also lines made to be slow: the longest, the deepest, the most substitutions.
 """
 
-from __future__ import annotations
-
 import asyncio
 import shlex
 import time

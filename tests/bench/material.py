@@ -3,8 +3,6 @@
 Always the same for the same arguments. Imports nothing of the program.
 """
 
-from __future__ import annotations
-
 import itertools
 
 START = "THE¤START"

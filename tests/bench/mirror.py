@@ -5,8 +5,6 @@ text is compared with the last. Processor time is that of this process, of the p
 client, for each screen that was brought; what the programs in the panes use is not counted.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

@@ -1,7 +1,5 @@
 """Native agents: from the start of a process to its first status event; and the hub's socket under a steady flood."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Where measured programs run: a made-up home, no keys, a folder with a little in it, the same for all of a session."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

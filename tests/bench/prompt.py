@@ -5,8 +5,6 @@ The floor is bare Python with the provider's SDK and one request. All take turns
 what a keeper adds, only the difference between neighbours counts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource

@@ -4,8 +4,6 @@
 that whatever else the machine does falls on both.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

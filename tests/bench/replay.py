@@ -1,7 +1,5 @@
 """A replay at ten times its pace: how often the screen is drawn, what it costs, and whether keys still answer."""
 
-from __future__ import annotations
-
 import asyncio
 from itertools import pairwise
 

@@ -5,8 +5,6 @@ First the real program in a pty, 50 to 400 ms between two sizes, idle and at wor
 the environment does one seed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

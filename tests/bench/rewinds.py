@@ -3,8 +3,6 @@
 The floor of a checkpoint is `git status` on the same tree.
 """
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """What the sandbox costs a command, and what a bomb in it costs everybody else."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource

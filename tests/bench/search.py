@@ -3,8 +3,6 @@
 Also the redactor on a megabyte. Real store, real command; each query is asked several times, in changing order.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

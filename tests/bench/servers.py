@@ -3,8 +3,6 @@
 The floor of a call is the SDK's client with the same server, in the same run, one call after the other of each.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

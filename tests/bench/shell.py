@@ -6,8 +6,6 @@ The floor is the approach that starts `date`, `jq` and `nc` from the hooks; wher
 for it, which starts sooner and waits for nothing.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 Twenty connections at 5,000 events a second, then as fast as they can. The lines are made before the clock starts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """A shell log of a million rows beside one of a thousand: scrolling, jumping, filtering. Real program and record."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from contextlib import closing

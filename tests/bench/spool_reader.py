@@ -4,8 +4,6 @@
 each until they are in the record.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

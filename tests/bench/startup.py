@@ -1,7 +1,5 @@
 """Start-up: the first frame, the first key that is taken, memory, and what doing nothing costs."""
 
-from __future__ import annotations
-
 import re
 import sys
 

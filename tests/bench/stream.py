@@ -1,7 +1,5 @@
 """A long answer: flat out beside Textual's `Log`, and whether its last tenth costs what its first did."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

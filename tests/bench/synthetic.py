@@ -5,8 +5,6 @@ a second (0: as fast as they are taken). `BENCH_PIECE`: characters a piece. `BEN
 goes. So the time of bus, bridge and panes is measured, and that of no network.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Sequence

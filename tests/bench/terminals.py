@@ -6,8 +6,6 @@ shell is the same shell in tmux alone, attached from the same terminal; beside i
 mode takes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Generator

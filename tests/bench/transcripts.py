@@ -1,7 +1,5 @@
 """A program's transcript of 96 MB: the first look at what it used, later looks, its last turn, the loop beside it."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

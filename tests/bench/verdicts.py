@@ -3,8 +3,6 @@
 The floor is bash reading the same lines without running them, in the same run.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import time

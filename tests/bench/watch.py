@@ -3,8 +3,6 @@
 Looking for stalls costs the processor several per cent; `BENCH_STALLS=0` leaves it out, where that is what is measured.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

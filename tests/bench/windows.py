@@ -1,7 +1,5 @@
 """A window with its own hub, one that starts the resident hub, and one beside it: from start and enter to request."""
 
-from __future__ import annotations
-
 import os
 import time
 from queue import SimpleQueue

@@ -6,8 +6,6 @@ a shell that does nothing either, that is several times as much. The time before
 has, counts apart.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

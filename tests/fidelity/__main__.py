@@ -4,8 +4,6 @@ Needs the provider's key, costs some cents, and ends with 1 when less than three
 anything that we carry ourselves is missing. No part of the test run: models differ, and so do their days.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

@@ -4,8 +4,6 @@ Owns the material; the deterministic half is `tests/unit/test_context_fidelity.p
 `python -m tests.fidelity`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tests.kit.context_harness import ContextHarness

@@ -9,8 +9,6 @@ runs a command through its client; `do:plan`, `do:flood`, `do:huge`, `do:die`, `
 names say; anything else is answered in a sentence. Sessions are files in the folder that it works in.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

@@ -1,7 +1,5 @@
 """An agent at work without a window: bus, gate, toolbox and agent around a scripted provider and a record in memory."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -13,8 +13,6 @@ have no numbers: the arrows move a mark and Enter chooses, which is what LOG get
 at once.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -5,8 +5,6 @@ expression's own alphabet: what each of its repetitions may hold, and what leads
 match over a long text ends within a limit: linear work takes a hundredth of it, and quadratic work a hundred times it.
 """
 
-from __future__ import annotations
-
 import heapq
 import re
 import re._constants as sre  # pyright: ignore[reportMissingImports]

@@ -1,7 +1,5 @@
 """Chromium without a screen, where it is installed, driven by its own protocol."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

@@ -1,7 +1,5 @@
 """A terminal that understands what the window writes: places, colours, text. For tests of what is on the screen."""
 
-from __future__ import annotations
-
 import re
 
 from rich.cells import cell_len

@@ -3,8 +3,6 @@
 Each run has a deadline and its own process group, and is ended with everything that it started.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """A hub that runs one line in a process of its own, to be killed: `python -m tests.kit.command_child LINE`."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Configuration files for tests: the person's own, and a project's, trusted or not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from gshtui.settings import trust

@@ -4,8 +4,6 @@ Everything is real but the model: decisions, overlays and iterations go through 
 answered by `summaries`, in order; what a normal request would be answered is the test's own affair.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 

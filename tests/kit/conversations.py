@@ -1,7 +1,5 @@
 """Conversations as `session ls` gives them to the window."""
 
-from __future__ import annotations
-
 from gshtui.store.sessions.session_calls import SessionList
 from gshtui.store.tables.session_table import SessionInfo
 from tests.kit.fake_hub import Answer

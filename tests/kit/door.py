@@ -1,7 +1,5 @@
 """The door for people elsewhere as tests use it: a running server with people on its list, and ways to come in."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import subprocess

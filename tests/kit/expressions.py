@@ -1,7 +1,5 @@
 """Every regular expression of the package, with the way in which it is used: found by importing and by reading it."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

@@ -1,7 +1,5 @@
 """The names of the tests that failed, a line each, in the file that `GSH_TEST_FAILED` names: `.ci/run` reads it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -8,8 +8,6 @@ the approval question, any other one an answer after `--work` seconds. With GSH_
 the real one do, unless `--mute`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -3,8 +3,6 @@
 The screens are as a mirror hands them out: rows that stand alone, in text and colours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

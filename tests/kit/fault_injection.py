@@ -4,8 +4,6 @@ Owns what counts as a handler, and how each is set off without what it needs to 
 widgets and handlers are found without anybody's help.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

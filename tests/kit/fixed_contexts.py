@@ -3,8 +3,6 @@
 For tests of the commands alone, whose words and rights do not depend on where a view comes from.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

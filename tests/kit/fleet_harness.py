@@ -3,8 +3,6 @@
 `FleetHarness` is one folder's worth; several fleets in it are several hubs. Used by `tests/real/test_fleet*.py`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -5,8 +5,6 @@
 to be ended. `none`: says whether a frame was painted.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -4,8 +4,6 @@ Nothing of the machine that runs the tests reaches the program under test: no ke
 git identity. Used by the autouse fixture in `tests/conftest.py`; a test that needs a variable sets it itself.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -3,8 +3,6 @@
 `Pilot.pause` takes a process that gets no processor time for one that rests; here every part of the window is asked.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

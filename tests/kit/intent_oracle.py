@@ -8,8 +8,6 @@ always allow takes a second key, once the rule could be read for `READ`. A run o
 person's own key to the question begins a new one.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Textual stamps each key with the moment at which it was pressed; here the stamp is the test's.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

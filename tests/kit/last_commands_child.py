@@ -1,7 +1,5 @@
 """What `gsh` would send of the shells, without a model: run in a fork of the warm program, to be killed."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Looks at what is drawn, cell by cell, whatever chose its colour. Left out are th
 bars, and what shows other programs in their own colours.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rich.style import Style

@@ -4,8 +4,6 @@ A refused attempt looks to the program like a network that is down, and is kept:
 fails the test for it, so that code which swallows the error is found as well.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import ipaddress

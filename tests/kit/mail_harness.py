@@ -3,8 +3,6 @@
 `MailHarness.send` is what an agent does by its tool. Used by `tests/real/test_mail_service*.py`.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field

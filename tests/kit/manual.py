@@ -2,8 +2,6 @@
 blocks, and every key that they name. Refuses to know what any key does.
 """
 
-from __future__ import annotations
-
 import re
 
 from textual.keys import (

@@ -1,7 +1,5 @@
 """Pages and plain renderings of Markdown, for tests of the transcript's pure parts: no terminal, no thread."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from textual.color import Color

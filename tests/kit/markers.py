@@ -1,7 +1,5 @@
 """The marker of a cut, read back out of a text that was sent: for tests that check its numbers."""
 
-from __future__ import annotations
-
 import re
 
 MARKER = re.compile(

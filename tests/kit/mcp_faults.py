@@ -5,8 +5,6 @@ all, `deaf` nothing that it does not know. `changing` lists another description 
 file that `GSH_TEST_COUNT` names.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

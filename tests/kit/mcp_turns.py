@@ -1,7 +1,5 @@
 """Turns of an agent with MCP servers: their configuration, a hub whose model follows a script, what its calls gave."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Sequence

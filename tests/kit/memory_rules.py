@@ -1,7 +1,5 @@
 """Rules that live as long as a test: what a gate saves counts from then on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from gshtui.guard.rules.rule_book import GuardRule, RuleBook, parse_rules

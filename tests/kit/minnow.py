@@ -5,8 +5,6 @@
 `work` keeps it at work until Escape, `ask` has it ask; anything else is repeated. Ctrl-D ends it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import termios

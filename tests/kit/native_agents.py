@@ -3,8 +3,6 @@
 Processes are ended at the end of a block with everything that they started. Waits are for events, with a deadline.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import signal

@@ -1,7 +1,5 @@
 """A router of contexts to which every agent is one of ours, over a context service of a test's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from gshtui.context.commands.context_router import ContextRouter

@@ -3,8 +3,6 @@
 They are made of the command line itself, so that they say what it knows; a test sees whether they are as they would be.
 """
 
-from __future__ import annotations
-
 import click
 from click.shell_completion import BashComplete, FishComplete, ZshComplete
 

@@ -3,8 +3,6 @@
 The product keeps the same as it goes, in `ConversationLog`; tests compare the two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

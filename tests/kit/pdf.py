@@ -1,7 +1,5 @@
 """PDFs made by hand."""
 
-from __future__ import annotations
-
 import zlib
 
 

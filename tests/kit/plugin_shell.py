@@ -5,8 +5,6 @@ Blocking, for a process of its own: `python -m tests.kit.plugin_shell SOCKET SPO
 many commands for each line of its standard input, and leaves at its end. Called by the tests of the shell log.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

@@ -1,7 +1,5 @@
 """PNG files made by hand, whole or hostile."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 

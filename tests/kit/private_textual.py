@@ -4,8 +4,6 @@ Owns how these are found, in the source and in Textual's classes as they are; wh
 house (`tests/test_house.py`).
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

@@ -5,8 +5,6 @@
 a sentence. A program's own tools are called by further wishes (`calls`). Knows no API but by its words for things.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

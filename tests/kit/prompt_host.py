@@ -1,7 +1,5 @@
 """A tiny app around the foot of the conversation: it keeps what was said upwards, and plays the bridge."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Providers as tests use them: pointed at a loopback, patient for a moment only, without real waits."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field

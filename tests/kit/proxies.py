@@ -1,7 +1,5 @@
 """Proxies on this machine, which bring every request to one server: HTTP and SOCKS5, as others run them."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """A program in a pty of its own: what it prints, what it is given, and the terminal that it leaves behind."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,7 +1,5 @@
 """Interpreters as the `python` tool has them, in a sandbox and without one, and what is found of their processes."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -8,8 +8,6 @@ LOG tells), `menu` a dialog that only Escape closes, `work` works until Escape i
 once. Its profile is `PROFILE`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -4,8 +4,6 @@
 by `tests/programs` and by the recorder of screens.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

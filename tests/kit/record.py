@@ -3,8 +3,6 @@
 Also the child processes that tests kill, starve or lock out. Used by `tests/real/test_store_*.py`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

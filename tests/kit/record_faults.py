@@ -3,8 +3,6 @@
 Nothing of ours is replaced. A fault can begin, end, or kill the process, just before the n-th statement from now on.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

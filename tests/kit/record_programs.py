@@ -4,8 +4,6 @@ Every step says what is done, what must be seen then, and what the program's tru
 hold the status rules against that. Nothing here talks to anything but this machine.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field

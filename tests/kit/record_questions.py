@@ -4,8 +4,6 @@ Every scene starts the program anew. The steps say what must be seen, and what i
 what each of its choices means.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable, Mapping

@@ -10,8 +10,6 @@ records what `.ci/programs` has installed, in a small and a large window, into `
 `--questions` what it asks in each of its modes, into `<scene>-<size>` (`record_questions`).
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

@@ -4,8 +4,6 @@ Runs in a process of its own, which a fault may kill; says line by line what a p
 leg, without faults: one more prompt, then all that the record has of the folder's conversations.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -3,8 +3,6 @@
 Plain data with a pinned clock; `play` hands them to a window as the bridge does.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """A call with its messages, as the record gives its pages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gshtui.bus.call_data import CallInfo, CallMember, CallMessage

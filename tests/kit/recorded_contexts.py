@@ -4,8 +4,6 @@ It keeps the contract of `ContextQueries` and `ContextEditor` in memory, with a 
 holds every act.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 Plain data with a pinned clock.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

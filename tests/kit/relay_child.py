@@ -3,8 +3,6 @@
 Prints its socket, then each event that it hears as a line. With a decision it answers every question so.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 It keeps what it acknowledges, as a hub does; it can be deaf, refuse, and die at once with what it had not read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

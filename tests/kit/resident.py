@@ -1,7 +1,5 @@
 """A resident hub for tests of faces, and tests that run with one and without."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """One plain instance of any event: every field that has no default gets the simplest value of its type."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

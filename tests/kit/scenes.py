@@ -3,8 +3,6 @@
 A scene is a window on recorded events, and the way to it. `opened(scene)` gives the window with its terminal behind it.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

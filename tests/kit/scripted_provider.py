@@ -1,7 +1,5 @@
 """A scripted provider: answers given in advance, run through the real loop. And a bus that remembers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """A window whose terminal is looked at, and what the terminal would show if all were written now."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from textual._compositor import CompositorUpdate

@@ -3,8 +3,6 @@
 Their forms in the shell, and which of them are tools.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import tempfile

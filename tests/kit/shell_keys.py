@@ -1,7 +1,5 @@
 """Keys of `gsh` in a shell with its editor, and what stands for the programs that they start."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

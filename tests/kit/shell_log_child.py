@@ -4,8 +4,6 @@ Uses the folders of its environment. Prints a line once it owns the shells' sock
 commands it has heard to their end since.
 """
 
-from __future__ import annotations
-
 import asyncio
 import select
 import sys

@@ -1,7 +1,5 @@
 """A real zsh or bash in a pty with our plugin, in the test's made-up home: lines in, what the prompt says out."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@
 commit it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection
 from pathlib import Path

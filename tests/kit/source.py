@@ -3,8 +3,6 @@
 `python -m tests.kit.source gshtui/fleet/lifecycle/fleet.py` prints the tests of a module.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import json

@@ -4,8 +4,6 @@ Runs as whoever runs the tests. A gate in front of it (`Gate`) stands for the ne
 swallow everything.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import getpass

@@ -1,7 +1,5 @@
 """How much work a call is: lines of Python run and functions of C called, which no busy machine changes."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from types import FrameType

@@ -1,7 +1,5 @@
 """How much of the storms and properties a run of the tests goes through: a part, or all with `GSH_TEST_STORMS=full`."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 A page such as a repository's front page loads nothing that a picture asks for, runs no script in it, and shows CSS.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 `TerminalAgents.spawn` starts a program as an agent; a test opens its tab with `OpenTerminal`, and waits for its text.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What terminals send, made by a grammar: every family of sequences, cut anywhere, with text and pastes between."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random

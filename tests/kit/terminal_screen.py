@@ -4,8 +4,6 @@
 outside, and tells the window about it; what the window still writes for the old size falls where a terminal puts it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

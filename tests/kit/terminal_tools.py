@@ -3,8 +3,6 @@
 `run` and `assess` call a tool as an agent does; `type_as_person` types as a person at the shared shell would.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 A test asks for the fixture `tmux` (import it) or enters `private_server()`. Waits are for conditions, with a deadline.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import fcntl

@@ -1,7 +1,5 @@
 """A project folder, and the tools on it, as an agent calls them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from dataclasses import dataclass, field, replace

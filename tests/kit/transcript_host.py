@@ -1,7 +1,5 @@
 """A tiny app around a transcript, and what its screen says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 `TypingRoutes.add_agent` puts a program into a pane and onto the roster; `send_mail` and `tool` send it a text.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

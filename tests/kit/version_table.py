@@ -5,8 +5,6 @@ for each test, a column for each program and version: P passed, F failed, – no
 do, and where there is no column of today's, which may be the pinned ones: a red one is news, a missing one is none.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

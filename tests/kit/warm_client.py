@@ -4,8 +4,6 @@ It passes its folder, environment and standard streams on, sends the interrupts 
 ends as that does. On a terminal it becomes `gsh-tui` itself, which needs a session of its own there.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -3,8 +3,6 @@
 `Window.feed` hands events to the panes as the bridge does; nothing here clicks or waits for a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack

@@ -4,8 +4,6 @@
 decision: a new event or an optional field is harmless, anything else needs another `VERSION` in `gshtui/bus/wire.py`.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A worker that reports an interrupt or a fault of its own would end the whole run
 handler runs is ended by `faulthandler_exit_on_timeout` (`pyproject.toml`), some time after pytest-timeout gave up.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

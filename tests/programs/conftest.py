@@ -5,8 +5,6 @@ and at 80x24, unless it is marked otherwise. What depends on neither is tested a
 GSH_TEST_ALONE, none is connected to us by a protocol of its own.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Real programs over the Agent Client Protocol: a whole turn with a question of theirs, and a restart with memory."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.bus.agent_data import AgentRow

@@ -1,7 +1,5 @@
 """The answer of a turn with each real program: its exact text alone, by its transcript where it keeps one."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.bus.events.agent_events import TurnFinished

@@ -1,7 +1,5 @@
 """The window in a real browser: Chromium without a screen, or a line that says that there is none."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

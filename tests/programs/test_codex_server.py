@@ -1,7 +1,5 @@
 """Codex by its app-server: no key is pressed, its person's screen stays usable, and the next rank takes over."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 The original knows nothing of it, and its files and conversation stay as they are.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

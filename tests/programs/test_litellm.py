@@ -1,7 +1,5 @@
 """A real proxy of models, LiteLLM, with its mock models: what its streams and refusals are to our adapters."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Claude Code and Codex as clients of `gsh-tui mcp serve`: they start it, see what it offers, and call it in a turn."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

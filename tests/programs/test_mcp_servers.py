@@ -3,8 +3,6 @@
 In the sandbox where that holds, as a person has them who has changed nothing; none of them needs a network.
 """
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The modes of real programs: each starts in the one that asks, and in `plan` it writes nothing unasked."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

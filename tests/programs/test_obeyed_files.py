@@ -1,7 +1,5 @@
 """Real programs on what a sandboxed command has left in their folder: they run none of it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """The questions of each real program: read with their own choices, and answered by one key, by exactly the one seen."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 

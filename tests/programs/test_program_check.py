@@ -1,7 +1,5 @@
 """The check of an installed program, run with each one that is here: its steps, and that it leaves nothing behind."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Permission boxes and dialogs of each real program: seen as what they are, never answered or typed into by a text."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.programs.stage import Stage

@@ -3,8 +3,6 @@
 Without hooks, and with several agents of one program in one folder.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

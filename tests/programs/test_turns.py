@@ -1,7 +1,5 @@
 """A turn with each real program: what is sent arrives whole, and the status follows what the program does."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

@@ -1,7 +1,5 @@
 """The real window beside real programs: what one asks is shown above the input, and answered there by one key."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

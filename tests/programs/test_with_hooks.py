@@ -3,8 +3,6 @@
 The other tests run them without hooks.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.bus.events.agent_events import AgentStatusChanged

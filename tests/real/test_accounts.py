@@ -1,7 +1,5 @@
 """Accounts and groups of agents, on real tmux: each agent gets its variables, and no secret is left anywhere."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import types

@@ -1,7 +1,5 @@
 """An agent over ACP in its own process: the SDK's own agent behind it, and a hub's relay in front of it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

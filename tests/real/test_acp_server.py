@@ -1,7 +1,5 @@
 """`gsh-tui acp` as a program, driven by the official SDK's client against a provider on this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

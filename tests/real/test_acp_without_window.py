@@ -1,7 +1,5 @@
 """An agent over ACP without any window: its questions are answered in its own pane."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What hooks say, with real processes, a real sandbox where there is one, and a real server on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

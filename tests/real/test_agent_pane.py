@@ -1,7 +1,5 @@
 """An agent's own pane in a real tmux: readable, typed into, answered in, interrupted, and safe from what it shows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

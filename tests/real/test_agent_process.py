@@ -1,7 +1,5 @@
 """A native agent as a process of its own, and a window's relay: real processes, real sockets, a real record."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import sys

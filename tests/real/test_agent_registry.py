@@ -1,7 +1,5 @@
 """The registry of ACP agents: searched, and an agent of it installed at exactly its version, once a person agrees."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import io

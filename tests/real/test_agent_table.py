@@ -1,7 +1,5 @@
 """The roster's table: numbers, names, owners; several processes on one file."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """`always` in real terminals: the rule is shown first, edited in one's editor, saved, and counts from then on."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from pathlib import Path

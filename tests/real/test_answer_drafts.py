@@ -1,7 +1,5 @@
 """What agents say in a call while they say it: from one process to another, and on the screens of people elsewhere."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

@@ -1,7 +1,5 @@
 """Answers to a program's questions by keys, on real tmux: no key is ever pressed on another one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

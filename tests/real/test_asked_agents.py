@@ -1,7 +1,5 @@
 """Native agents in the resident process, with a thin pane in their terminal: whichever of the two dies."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Turns that a resident hub takes for `gsh`: as its own process would, with its variables, whoever of the two dies."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Windows whose hub is in the resident process: as with a hub of their own, whichever of the two dies."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shlex

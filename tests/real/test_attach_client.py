@@ -1,7 +1,5 @@
 """A person's own client on a real tmux: found only inside this very server, switched to a session, attached to one."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Generator
 from contextlib import contextmanager

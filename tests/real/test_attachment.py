@@ -1,7 +1,5 @@
 """Pictures, PDFs and sounds: told by content, read within limits, kept once, and sent as each API takes them."""
 
-from __future__ import annotations
-
 import base64
 import io
 import tempfile

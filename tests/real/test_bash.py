@@ -1,7 +1,5 @@
 """Real shells: what they print, how they end, and that nothing of them is left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

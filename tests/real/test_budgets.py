@@ -1,7 +1,5 @@
 """Budgets on a real record and gate: they warn, pause and ask; children count; policy alone never allows more."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence

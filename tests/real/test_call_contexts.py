@@ -1,7 +1,5 @@
 """The window's own agent in calls: a conversation of its own in each, beside the one that the person sees."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Calls under faults: a killed hub, members that go, two writers, borrowed names, and a very long conversation."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sys

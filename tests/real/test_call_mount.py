@@ -1,7 +1,5 @@
 """Calls as files: what each path shows, who may read and write it, and that no name leads elsewhere."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path

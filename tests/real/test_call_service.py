@@ -1,7 +1,5 @@
 """Calls on a real record: who is in them, what is said, whom it is put to, and that a crash says nothing twice."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

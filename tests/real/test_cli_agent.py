@@ -1,7 +1,5 @@
 """`gsh-tui agent …` as processes of its own on a real tmux: the public contract, with and without a window."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Shell completion: each shell takes the script, and the program answers what a shell asks."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

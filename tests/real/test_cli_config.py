@@ -1,7 +1,5 @@
 """`gsh-tui config` as a process: what it says, what it writes, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

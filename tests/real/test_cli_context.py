@@ -1,7 +1,5 @@
 """`gsh-tui context timeline compact prune` as processes on the real record, with and without a window that is open."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

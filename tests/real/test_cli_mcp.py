@@ -1,7 +1,5 @@
 """`gsh-tui mcp …` as a process: the configuration it writes, and servers that it really starts."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """`gsh-tui usage`, `logs`, `search` and tasks as processes, on what real turns left behind."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`gsh-tui prompt` as a process: the offline provider behind the real loop, the real store, real tools."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

@@ -1,7 +1,5 @@
 """The command line as a process: help, usage errors, exit codes, streams that are closed, faults nobody expected."""
 
-from __future__ import annotations
-
 import os
 import pty
 import pwd

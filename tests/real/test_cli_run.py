@@ -1,7 +1,5 @@
 """`gsh-tui run`, `session` and `agent` as processes, on the real store."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

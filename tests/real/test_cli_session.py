@@ -1,7 +1,5 @@
 """Sessions with a program in a real terminal: a stand-in with the looks and the bad habits of the real one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

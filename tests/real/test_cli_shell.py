@@ -1,7 +1,5 @@
 """`gsh-tui shell …` and `gsh run` as processes: start-up files, pausing, the history, what a command printed."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """The picture on the clipboard, by programs that stand in for the desktop's: found, bounded, and none that is none."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Bedrock, Vertex, Azure and OpenRouter: the vendors' own SDKs, with the variables that people have set for them."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

@@ -3,8 +3,6 @@
 One test for each projection, over all commands: language, help, completion, palette, tools, command line, access.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path

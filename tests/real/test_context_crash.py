@@ -1,7 +1,5 @@
 """kill -9 between a summary and the overlay that makes it count, and right behind it: all of the cut, or none of it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """The context of a hub's agent over the real SDKs and the real record: compaction, overflow, undo, exact bytes."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable

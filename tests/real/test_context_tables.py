@@ -1,7 +1,5 @@
 """What was sent, in the record: overlays, texts and iterations; their size, their end, and what a crash leaves."""
 
-from __future__ import annotations
-
 import signal
 import sqlite3
 import time

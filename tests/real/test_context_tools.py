@@ -1,7 +1,5 @@
 """An agent that looks at its own context and cuts it while it works, and two hubs on one record; real parts only."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The kernel's count of a sandbox's processes, as root: a real group where one can be made, and both versions."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

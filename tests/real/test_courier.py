@@ -1,7 +1,5 @@
 """A native agent whose keeper may not run speaks to a program by itself, and gets the answer."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """kill -9 in mid-turn: what was acknowledged is there, the conversation opens again and its pairing is valid."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`guard log`: what ran, when, by which rule or answer, in the sandbox or not; as the program recorded it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

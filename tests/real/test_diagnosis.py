@@ -1,7 +1,5 @@
 """`gsh-tui doctor` as a process: what is missing, and how it is got; the record, the folders, the keys."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from pathlib import Path

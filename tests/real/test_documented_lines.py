@@ -1,7 +1,5 @@
 """Every line that the README, the help and the messages show means what it says; those of prose take it raw."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The keys of a terminal that sends signals, pressed in the person's editor: they are for the editor alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The reasoning effort: said once, sent to each provider as its API takes it, and kept with the conversation."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

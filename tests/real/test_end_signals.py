@@ -1,7 +1,5 @@
 """What is told to end in the midst of a turn: by a signal, by two, and by a terminal that is closed."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The exit codes that the guide and the help promise, each by every face that can end so, and no other codes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

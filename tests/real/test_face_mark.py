@@ -1,7 +1,5 @@
 """A face of ours is known by its process, and no tool types where one takes answers."""
 
-from __future__ import annotations
-
 import os
 import pty
 import shlex

@@ -1,7 +1,5 @@
 """What scripts for Claude Code and Codex read of a turn: the same turn on the real loop, in each form."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The report of a fault: whole, without secrets, and written only after it could be read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

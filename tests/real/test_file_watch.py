@@ -1,7 +1,5 @@
 """Changes of a project's files on a real disk: told in batches, without what git ignores, through every mishap."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The first frame in a real terminal: no key is lost, no flicker, and the terminal is always put back."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

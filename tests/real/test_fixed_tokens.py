@@ -1,7 +1,5 @@
 """What every request carries beside the conversation is small; rare tools come with the calls that find them."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

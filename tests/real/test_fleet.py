@@ -1,7 +1,5 @@
 """Agents in terminals on a real tmux server and a real record: started, found again, lost, ended, restored."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

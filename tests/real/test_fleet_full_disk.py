@@ -1,7 +1,5 @@
 """The disk is full while an agent is started: no terminal is left without an agent, and what runs goes on."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """Agents in worktrees of their own: made when they start, and what is in them is told before they are killed."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import AsyncGenerator, Sequence

@@ -1,7 +1,5 @@
 """What is told without looking: changes of files in a folder, by any process, and the ends of processes."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

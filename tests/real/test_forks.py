@@ -1,7 +1,5 @@
 """Forks of agents on a real tmux server, a real record and real repositories; what fails half-way leaves nothing."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The gate: what was always allowed is listed and taken back; only answers that were offered to a question count."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The real driver in a pty whose size changes all the time: the window lives, takes keys, and leaves in order."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Commits by our own git call, in real repositories: what is judged, what is committed, and what does not run."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whatever git prints costs one sentence: garbage, an early end, a hundred megabytes, names of any bytes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Ignore rules of any form mean what git takes them for, and none of them takes long."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

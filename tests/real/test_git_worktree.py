@@ -1,7 +1,5 @@
 """Real repositories: their worktrees, what a hostile one tries, and the project that a folder belongs to."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

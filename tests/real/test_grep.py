@@ -1,7 +1,5 @@
 """Finding files and text in them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`gsh` in a real terminal: questions for approval are answered by keys that were meant for them, and by no others."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

@@ -1,7 +1,5 @@
 """Claude's hook waits for a person's answer: one word allows, everything else leaves the question to its box."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Hooks that are told what happened: their events as JSON, and that none of them is lost when the hub stops."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

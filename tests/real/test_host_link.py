@@ -1,7 +1,5 @@
 """Other machines, on a real sshd: terminals there, and every way in which the connection can fail."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

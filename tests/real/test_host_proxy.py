@@ -1,7 +1,5 @@
 """Network by host: real servers, and curl and Python in the sandbox; what is not granted sees nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

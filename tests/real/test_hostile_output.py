@@ -1,7 +1,5 @@
 """The whole window in a pty, fed with text that would drive a terminal: what it writes is what its driver writes."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Patterns that would take minutes by backtracking, given to the tools in a process that can be killed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Servers over HTTP: a real one of the SDK on this machine, one that sends elsewhere, one that sends too much."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

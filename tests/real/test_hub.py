@@ -1,7 +1,5 @@
 """The hub with its real parts and the offline provider: order, isolation of failing parts, sharing, resuming."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3

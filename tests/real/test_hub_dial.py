@@ -1,7 +1,5 @@
 """A window starts the hub that it needs, while it loads; and what it does where there is none."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

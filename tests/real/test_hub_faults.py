@@ -1,7 +1,5 @@
 """A fault in every subscriber, every background task and every part of a real hub: the hub says so and goes on."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """The link to a hub in bad weather: breaks, wedged and false hubs, long absences. Everything arrives once, in order."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

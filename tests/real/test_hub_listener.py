@@ -1,7 +1,5 @@
 """A hub's socket: who may have it, who may connect, what is taken, and how much of it comes through."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

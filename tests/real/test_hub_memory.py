@@ -1,7 +1,5 @@
 """What a hub gives an agent to remember by: shell activity at the start, search, tasks that outlive the window."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Single changes of real repositories: staged, discarded and rewritten, whatever the file is like."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The inspector in the whole window: the real hub, record and SDK, a provider on this machine and what it got."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """An agent in a process and a worktree of its own gets the worktree's AGENTS.md, since its repository is trusted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from gshtui.bus.events.agent_events import TurnFinished

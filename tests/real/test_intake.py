@@ -1,7 +1,5 @@
 """The spool's lock holds against shells for as long as a hub takes a file in, whatever else that hub does meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

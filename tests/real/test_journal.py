@@ -1,7 +1,5 @@
 """The journal: what is recorded, in which order, under which conversation, and what comes back."""
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The keeper as a process of its own on a real tmux: it starts by itself, and does its work without a window."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

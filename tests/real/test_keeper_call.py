@@ -1,7 +1,5 @@
 """Commands beside a running keeper: it does them, prints the same as they would alone, and is never waited for long."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

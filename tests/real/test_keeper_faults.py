@@ -1,7 +1,5 @@
 """What may happen to a keeper: it is killed or put to sleep, its disk is full, others run; windows come and go."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

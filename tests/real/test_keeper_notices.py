@@ -1,7 +1,5 @@
 """The keeper calls the person, once for each thing: on the desktop, and in the terminals that show an agent."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

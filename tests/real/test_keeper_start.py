@@ -1,7 +1,5 @@
 """How the keeper starts: one for a data folder, by whoever needs it first, with neither a terminal nor tmux."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """kill -9 of hub, agent and tmux server, in every order: the next window says who is gone and brings it back whole."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

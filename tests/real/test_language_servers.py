@@ -1,7 +1,5 @@
 """What language servers say of agents' changes, and what bad ones cannot do; with our own server, ruff and pyright."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

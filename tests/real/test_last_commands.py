@@ -6,8 +6,6 @@ typed and goes through the whole program to a provider on this machine. `GSH_TES
 takes some minutes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

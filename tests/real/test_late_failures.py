@@ -4,8 +4,6 @@ Each command runs in a mount namespace of its own, with a small disk in one plac
 there, or the one sentence that it prints names what stays.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

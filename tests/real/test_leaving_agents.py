@@ -3,8 +3,6 @@
 Ended as its pane ends it, as `agent kill` does, and as a person does there. Counted at the model's server.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import signal

@@ -3,8 +3,6 @@
 An agent in a terminal works on meanwhile; what it was sent waits for its turn, in the order in which it was said.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import AsyncGenerator

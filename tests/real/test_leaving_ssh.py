@@ -1,7 +1,5 @@
 """A person over SSH who leaves, or whose connection drops, starts nothing more, and finds what waited again."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

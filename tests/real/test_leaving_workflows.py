@@ -1,7 +1,5 @@
 """A workflow that is left begins no further step, asks no model again, and goes on where it stopped when told to."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The resident hub calls the person by what is configured, where no window does."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The commands of the language itself, as a person types them in the program, and as an agent's tool."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path

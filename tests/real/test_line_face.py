@@ -1,8 +1,6 @@
 """The face for screen readers: a prompt, a question and its answer, commands and shell lines, and no control sequence
 but those of the input's own line. Opened by an option, or by the settings."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

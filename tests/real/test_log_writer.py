@@ -1,7 +1,5 @@
 """The log on a real disk: redacted, private, bounded, whole after torn lines and a full disk, and quick to search."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json

@@ -1,7 +1,5 @@
 """The loopback as a process of its own, as benchmarks and end-to-end tests use it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """Messages to an agent in the window: when they come, in whose words, how far they got, and what a person may do."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time

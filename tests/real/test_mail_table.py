@@ -1,7 +1,5 @@
 """Messages in the record: in order, changed only in time, delivered by one process, held when that one dies."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

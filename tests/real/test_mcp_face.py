@@ -1,7 +1,5 @@
 """`gsh-tui mcp serve` as other programs see it, by the SDK's own client: what is offered, allowed, and refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """An agent's memory: the record, the commands of people and agents, and what a request has of it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """A file or folder that a prompt names with `@` goes to the model with the prompt, as far as it may be read unasked."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

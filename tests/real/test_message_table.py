@@ -1,7 +1,5 @@
 """The conversation's log on a real SQLite file: order, pages, answers cut off, outputs, names, search."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import stat

@@ -1,7 +1,5 @@
 """Older records are brought up to date, with a copy first; newer ones are left alone."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path

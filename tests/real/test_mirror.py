@@ -1,7 +1,5 @@
 """The mirror on real tmux: what hostile programs print, sizes, people who attach, many panes, floods, every mode."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

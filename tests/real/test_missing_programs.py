@@ -1,8 +1,6 @@
 """Every program that is optional, away or broken, at every face: one sentence that names it, or nothing where it is not
 needed. What other programs do is no fault of ours: no crash report, and nothing "failed inside gsh-tui"."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

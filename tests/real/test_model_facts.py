@@ -1,7 +1,5 @@
 """Windows and prices in the form of models.dev: what ships, what an update brings, and what is wrong in one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,7 +1,5 @@
 """Modes in the program itself: `--mode` without a window, where the sandbox holds and where not, and `--yes`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

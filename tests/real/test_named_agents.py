@@ -1,7 +1,5 @@
 """Agents that the settings name, as people meet them: invited by name, each with a context of its own in each call."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Pages of the web and other agents that a prompt names with `@`: read once, cut, and not from private places."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

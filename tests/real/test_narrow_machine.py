@@ -1,7 +1,5 @@
 """Machines that have less than usual: each works, or says in one sentence what is missing, and `doctor` names it."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

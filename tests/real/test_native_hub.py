@@ -1,7 +1,5 @@
 """Agents in processes of their own and a whole hub: journal, wishes to start others, prompts, what they may ask for."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator

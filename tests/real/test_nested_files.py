@@ -1,7 +1,5 @@
 """What a sandboxed command leaves in subfolders for other programs to obey is taken out; what was there stays."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

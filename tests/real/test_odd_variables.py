@@ -3,8 +3,6 @@
 A face may say that it cannot use what it was given; it ends by itself, with no crash report.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import resource

@@ -1,7 +1,5 @@
 """What a sandboxed command leaves for other programs is gone soon, and gone after any end, with what was there kept."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

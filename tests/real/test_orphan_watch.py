@@ -1,7 +1,5 @@
 """A command outside the sandbox does not outlive the process that ran it, however that one ends; others stay."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import signal

@@ -1,7 +1,5 @@
 """`gsh-tui uninstall`: shown and asked first; then lines and unit are gone, and what is the person's stays."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is typed, pasted and pressed arrives as it should, on real tmux, and nothing else happens."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """What commands print in a real zsh inside a real tmux is kept, read off the pane and nothing else done to it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable

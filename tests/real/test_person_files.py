@@ -1,7 +1,5 @@
 """The virtual files over SFTP: what OpenSSH's client and one that tries everything can read."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 

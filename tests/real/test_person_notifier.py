@@ -1,7 +1,5 @@
 """A person elsewhere is reached by their own command and a webhook: without secrets, in time, not in quiet hours."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime
 import json

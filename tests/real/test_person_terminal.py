@@ -1,7 +1,5 @@
 """A person's terminal over SSH: the editor of lines, programs that get the screen, and what is longer than any line."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """A plugin as an installed package: nothing of it runs before it is approved, and all of it works afterwards."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

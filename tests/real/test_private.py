@@ -1,7 +1,5 @@
 """Everything that the program makes in a person's folders is for that person alone, whatever their umask says."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

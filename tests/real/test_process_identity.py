@@ -1,7 +1,5 @@
 """Several processes on one record: writing at once, opening at once, and who holds a conversation."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

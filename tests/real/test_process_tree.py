@@ -1,7 +1,5 @@
 """The end of processes by pid and start time."""
 
-from __future__ import annotations
-
 import asyncio
 
 import psutil

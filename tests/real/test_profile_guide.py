@@ -2,8 +2,6 @@
 `profiles test` tells of each screen what it reads.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys

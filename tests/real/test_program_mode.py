@@ -1,7 +1,5 @@
 """The mode of a running program is changed by its own key, until its screen shows the wanted one, or is refused."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

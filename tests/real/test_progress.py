@@ -1,7 +1,5 @@
 """A command that takes its time says so: on a terminal by a line that moves, elsewhere once. An interrupt says more."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

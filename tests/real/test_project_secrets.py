@@ -1,7 +1,5 @@
 """What looks like keys or passwords in a project is not read by a command that nobody was asked about."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`init` and `review`: the prompt fits what is in the folder, in a window and without one."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The input line in a real terminal: a paste of a megabyte, the keys of plain terminals, an editor, a kill."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """`gsh-tui prompts` and `gsh-tui prompt --prompt`, as processes, with a provider on loopback and the real guard."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

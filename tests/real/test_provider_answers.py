@@ -1,7 +1,5 @@
 """Every provider's SDK against a loopback that speaks its API: what a whole answer becomes."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

@@ -1,7 +1,5 @@
 """The body that each provider says it sends is, byte for byte, what its API receives."""
 
-from __future__ import annotations
-
 import base64
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Every provider against a loopback that fails: before the answer, in its middle, without end."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """`login` and `logout`: the key is in the keyring alone, and the settings say that it is there."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A conversation goes on with another provider, and with the first one again: every API's rules hold each time."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pictures of Python blocks, from a real interpreter into a real window: kept, shown, shown again, exported."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

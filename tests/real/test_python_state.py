@@ -1,7 +1,5 @@
 """The variables of Python over the processes of a conversation: what comes back, what does not, and where never."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import os

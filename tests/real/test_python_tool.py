@@ -1,7 +1,5 @@
 """The `python` command as agents and people call it, on real interpreters: what results look like, who shares what."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator

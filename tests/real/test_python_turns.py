@@ -1,7 +1,5 @@
 """Whole turns with Python: the real program against a loopback provider whose model writes blocks or calls the tool."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

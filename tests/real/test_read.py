@@ -1,7 +1,5 @@
 """Reading real files: ranges, sizes, encodings, kinds, and what is not there."""
 
-from __future__ import annotations
-
 import os
 import tracemalloc
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Read, detect, write, verify with real programs: prompts, stillness, ends; and only what came after the marker."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

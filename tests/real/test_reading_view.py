@@ -1,7 +1,5 @@
 """Lines that only read, in a sandbox of their own: where a changed link leads, and that honest readers go on."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,8 +1,6 @@
 """Every command that the README and its guides name is run as it stands there, in its order, by a shell, and every
 slash command."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Random sessions whose record fails: the wire, the inspector and the record agree on what was sent."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -1,7 +1,5 @@
 """The writer itself: what one batch holds, what fails alone, what waits for whom."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import sys

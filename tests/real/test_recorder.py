@@ -1,7 +1,5 @@
 """Usage in the record: every request once, sums, trees, and a clock that goes backwards."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncGenerator

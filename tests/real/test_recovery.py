@@ -1,7 +1,5 @@
 """A damaged file is kept as it is, and what can be read of it goes on in a new one."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import shutil

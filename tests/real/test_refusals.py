@@ -1,7 +1,5 @@
 """What a server has refused once is not sent to it again: counted at the server."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Our own agents on another machine: their tools act there, over a real sshd, wherever the connection breaks."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

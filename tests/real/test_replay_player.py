@@ -1,7 +1,5 @@
 """A conversation of the record on the real screen again: at any place the same, and also from a damaged record."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

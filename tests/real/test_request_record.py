@@ -1,7 +1,5 @@
 """A request of the past, put together again by another process, is byte for byte what the API received."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Going back in a conversation, with the files as they were; going on from any message; undoing it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

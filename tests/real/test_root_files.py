@@ -1,7 +1,5 @@
 """What a sandboxed command leaves behind with rights of its own, and what only root may read: neither, as any user."""
 
-from __future__ import annotations
-
 import os
 import stat
 from dataclasses import replace

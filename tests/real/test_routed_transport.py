@@ -1,7 +1,5 @@
 """Proxies and certificates that the environment names, under everything of ours that asks an address over HTTP."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

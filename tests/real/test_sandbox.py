@@ -1,7 +1,5 @@
 """The sandbox of commands that nobody is asked about: real bubblewrap, every known way out tried, and no trace left."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

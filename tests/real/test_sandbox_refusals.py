@@ -1,7 +1,5 @@
 """What the sandbox refused is said, whatever the exit code and whoever says it; what only looks like it is not."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The sandbox as a user without any rights, where the tests run as root: the same ways out, the same limits."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What a sandboxed command may use: bombs cost only themselves, and the limit that ended them is named."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """`gsh-tui sandbox`: any program behind the walls of agents' commands, with its own input, output and exit code."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The scratchpad in whole turns against a provider: there for the rest of a turn, in no later one, and for people."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

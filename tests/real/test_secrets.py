@@ -1,7 +1,5 @@
 """Canaries: secrets planted in the environment and in files are nowhere that a command, a model or a disk has."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """A server of our own on real tmux: what is started is exactly what was asked for, and what is ended is gone."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

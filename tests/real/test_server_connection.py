@@ -1,7 +1,5 @@
 """Servers that misbehave cost one clear error each, and never the next call, the window or a person's terminal."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

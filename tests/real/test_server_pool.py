@@ -1,7 +1,5 @@
 """Tools of real MCP servers in turns of an agent: offered, called past the guard, watched, and never a danger."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The MCP registry: searched, and a server of it added by name with exactly its version, once a person agrees."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import tomllib

@@ -1,7 +1,5 @@
 """`session …` as people, scripts and agents use it, and the two forms of export."""
 
-from __future__ import annotations
-
 import base64
 import json
 import stat

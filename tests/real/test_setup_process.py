@@ -1,7 +1,5 @@
 """A worktree's set-up command in the sandbox: it prepares its worktree, and reaches nothing else."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import replace

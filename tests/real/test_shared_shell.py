@@ -1,7 +1,5 @@
 """The `terminal` tool on a real tmux with a real zsh and bash: exit codes, output, what runs, what is half typed."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

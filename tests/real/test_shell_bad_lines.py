@@ -1,7 +1,5 @@
 """What a shell says wrongly costs that line alone: in the spool and at the socket, with every field of every kind."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

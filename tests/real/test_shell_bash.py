@@ -1,7 +1,5 @@
 """The bash plugin on a real bash in a terminal: the same lines, by way of the spool."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

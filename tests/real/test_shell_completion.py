@@ -1,7 +1,5 @@
 """TAB behind `gsh` and `gsh-tui` in real shells, answered by the real program."""
 
-from __future__ import annotations
-
 import os
 import sys
 

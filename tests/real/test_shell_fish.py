@@ -1,7 +1,5 @@
 """The fish plugin on a real fish in a pty: what it records, what stays with the person, and the key."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

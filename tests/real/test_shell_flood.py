@@ -5,8 +5,6 @@ up at every hundredth command and not at each, which would take minutes. They ru
 the hubs, which is killed in the midst of it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import select
 import subprocess

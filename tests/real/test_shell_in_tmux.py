@@ -1,7 +1,5 @@
 """A shell outside tmux whose line says so goes on in a tmux of its own: what it prints is known there, too."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`gsh` and its keys in a real zsh and bash with their editors; `gsh-tui` is a program that prints its words."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing

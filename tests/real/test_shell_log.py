@@ -1,7 +1,5 @@
 """The shell log on real sockets and a real record: what shells say is kept once, told everywhere, and outlives hubs."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

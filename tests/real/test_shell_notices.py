@@ -1,7 +1,5 @@
 """An agent that was started at a prompt has ended: its shell says so once, before its next prompt, and only there."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

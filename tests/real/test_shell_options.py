@@ -3,8 +3,6 @@
 Each case is run in a terminal of its own with the plugin and without it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

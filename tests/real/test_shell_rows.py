@@ -1,7 +1,5 @@
 """Rows of the shell log by their numbers, from a real record: order, filters, the newest first asked for."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path

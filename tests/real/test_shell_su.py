@@ -1,7 +1,5 @@
 """A shell by `su` with the first user's HOME and socket: it works, and neither tells nor leaves anything there."""
 
-from __future__ import annotations
-
 import os
 import shutil
 

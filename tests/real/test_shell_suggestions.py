@@ -1,7 +1,5 @@
 """Suggestions at the prompt of a real zsh, from a hub that listens or stands still, and through another plugin."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import signal

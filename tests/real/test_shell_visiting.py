@@ -1,7 +1,5 @@
 """`gsh` with no window open is a visitor: it does not become what shells report to, nor answers for other agents."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The plugin in real zsh and the shell log together: hubs come and go, and every command is in the history once."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import subprocess

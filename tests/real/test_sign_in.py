@@ -1,7 +1,5 @@
 """Signing in to a real server of the SDK that wants it: by a page, with a code, tokens that stay, and a refusal."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

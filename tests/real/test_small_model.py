@@ -1,7 +1,5 @@
 """The small model on a loopback server: summaries of calls, and output that a person wants short."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Before the record is read it has what stands in the spool: stored by the hub that shells report to, or here."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """The door for people elsewhere, from outside: OpenSSH's own client, and one that tries everything."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

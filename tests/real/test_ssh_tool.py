@@ -1,7 +1,5 @@
 """The `ssh` tool on a real sshd: what it does there, what it asks about, and what it never does."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

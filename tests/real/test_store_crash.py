@@ -1,7 +1,5 @@
 """What was acknowledged outlives `kill -9` of the process that wrote it, and of one that was recovering."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

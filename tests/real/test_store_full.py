@@ -1,7 +1,5 @@
 """A disk that is full, and a folder that cannot be written: what fails says so, reading goes on, recording resumes."""
 
-from __future__ import annotations
-
 import errno
 import json
 import shutil

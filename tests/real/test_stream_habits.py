@@ -4,8 +4,6 @@ Habits of the wire are tried on an ordinary answer with words and a call, whose 
 chat completions' calls, of errors within an answer and of reasoning in the text have tables of their own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Lists of tasks in the record: they outlive the process, and are told wherever they change."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from pathlib import Path

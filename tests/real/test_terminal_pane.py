@@ -1,7 +1,5 @@
 """Terminal tabs on a real tmux: what a program prints is shown, what is typed arrives, and nothing else does."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The whole window in a real terminal: gsh-tui in one tmux, its agents in another, driven by keys alone."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import AsyncGenerator

@@ -1,7 +1,5 @@
 """An agent's terminal on the whole screen: inside its tmux the person is switched, elsewhere the window says how."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Cuts and summaries of an agent in a real tmux, asked for and answered by the window over its socket."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncGenerator
 from pathlib import Path

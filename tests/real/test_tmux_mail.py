@@ -1,7 +1,5 @@
 """Messages to programs in real terminals: typed when they are ready, one at a time, never into a draft or twice."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

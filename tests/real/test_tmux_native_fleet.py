@@ -1,7 +1,5 @@
 """The whole of it: a hub with its fleet, native agents in a real tmux, questions, reports, nested agents."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import sys

@@ -1,7 +1,5 @@
 """What a whole hub's agents share: the shell that the person sees, messages between processes, skills."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import AsyncIterator, Callable

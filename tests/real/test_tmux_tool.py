@@ -1,7 +1,5 @@
 """The `tmux` tool on a real tmux: the cycle of read, send, wait, read; what may be reached; what the guard is told."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an API receives of a long output is what the receipt says, and names only tools that the request offers."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Commands that agents run are rows of the history: once each, as running only while they run, never when denied."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncGenerator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Traces for a collector: a turn with its requests, tools and questions, by OTLP, without contents and secrets."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

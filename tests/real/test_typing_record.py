@@ -1,7 +1,5 @@
 """A process is killed while it types a message: what it left in the input is told from what a person typed there."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Every door × every state of a terminal: text arrives in an idle input, and nowhere else."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

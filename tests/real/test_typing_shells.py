@@ -1,7 +1,5 @@
 """Shells and interpreters as agents: what they do is known from their terminal, and what they printed is the answer."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """What becomes of a text: taken exactly as it stands, or refused before anything is typed; keys that are answers."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Prompts that a program was not seen to take: asked about, and no longer once it has, or a person has decided."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

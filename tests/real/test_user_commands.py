@@ -3,8 +3,6 @@
 Remarks are redacted.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -1,7 +1,5 @@
 """The virtual file system of a whole hub: memory, agents and contexts as files, and real files below /shared."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Who waits, in the status line of attached terminals: on real tmux, kept short, gone when nobody waits."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

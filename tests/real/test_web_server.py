@@ -1,7 +1,5 @@
 """The window in a browser, spoken to as a browser does: who gets in, types or only sees, and what is left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncGenerator

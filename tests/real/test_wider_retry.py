@@ -1,7 +1,5 @@
 """What the sandbox refused a command runs once more, wider, by one answer: the whole hub, in auto mode."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator

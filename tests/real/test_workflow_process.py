@@ -1,7 +1,5 @@
 """`gsh-tui workflow` as a process: real shells, a real repository, a provider on loopback, a record that survives."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

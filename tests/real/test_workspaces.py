@@ -1,7 +1,5 @@
 """The folders that one hub serves: each with its caller's settings and variables, all on one record."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

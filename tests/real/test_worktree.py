@@ -1,7 +1,5 @@
 """Worktrees of real repositories: what is copied, what is kept from being lost, merges, patches, set-up commands."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`worktree finish` with real agents, tmux and git; and agents that are archived."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import AsyncGenerator

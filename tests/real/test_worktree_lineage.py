@@ -1,7 +1,5 @@
 """Worktrees forked and finished: equal to the original, and nothing is lost on the way back."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

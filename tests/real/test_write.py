@@ -1,7 +1,5 @@
 """Writing and editing real files: nothing half done, nobody's change lost, no link followed astray."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lines about agents in the window: attaching really attaches, the palette opens terminals, looking marks as read."""
 
-from __future__ import annotations
-
 from gshtui.commands.declaration import AttachView
 from gshtui.fleet.core import agent_calls as calls
 from gshtui.fleet.core.agent_states import AgentState

@@ -1,7 +1,5 @@
 """The sidebar by keyboard and mouse: what is opened, asked and run for an agent."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """People who type into the real panel while questions come, change and go: nothing runs that was not asked for."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

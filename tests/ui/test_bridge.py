@@ -1,7 +1,5 @@
 """The bridge: the hub starts behind the window, intents wait for it, events come a frame at a time."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Calls in the window: the tab of one with what is said there, the list to choose from, and what is typed."""
 
-from __future__ import annotations
-
 import msgspec
 from textual.pilot import Pilot
 

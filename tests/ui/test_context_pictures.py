@@ -1,7 +1,5 @@
 """Inspector, timeline, context pane, receipts and their dialogs in pictures: small and large."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The conversation pane: events in, older messages loaded as the reader goes back, a search line, honest failures."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass

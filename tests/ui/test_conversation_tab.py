@@ -1,7 +1,5 @@
 """The tab of one of our own agents: its conversation from the record and its events, and who gets what is typed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A tab of changes and the dialog for a new agent, in the window."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

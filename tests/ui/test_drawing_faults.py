@@ -1,7 +1,5 @@
 """A part whose drawing or layout raises costs its own place: the window lives, the part says so, and comes back."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Lists that are filtered by typing: what is listed, which row is chosen, and what is tried out on the way."""
 
-from __future__ import annotations
-
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.pilot import Pilot

@@ -1,7 +1,5 @@
 """The sidebar, its dialogs and a tab of changes in pictures: small and large."""
 
-from __future__ import annotations
-
 from textual.widgets import Input, TextArea
 
 from gshtui.fleet.commands.agent_lifecycle import kill_question

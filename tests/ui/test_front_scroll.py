@@ -1,7 +1,5 @@
 """Scrolling from the input: pages, the ends, and from prompt to prompt, in the conversation and in another tab."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

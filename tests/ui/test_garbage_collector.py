@@ -1,7 +1,5 @@
 """The collector while the window runs: what rests is not walked through again, and cycles go in the end."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections.abc import Iterator

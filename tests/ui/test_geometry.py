@@ -1,7 +1,5 @@
 """A window of any size, changed at any moment, with anything in front: it lives, and shows what a fresh draw shows."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """While hostile text is worked on, the window's loop goes round: counted in rounds, not in time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -4,8 +4,6 @@ needs is loaded by that use.
 In a process of its own, so that what other tests have imported does not count.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

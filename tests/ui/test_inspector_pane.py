@@ -1,7 +1,5 @@
 """The inspector in the window: opened from everywhere, by key and mouse; what is read, searched, copied and done."""
 
-from __future__ import annotations
-
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static

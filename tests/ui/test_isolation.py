@@ -1,7 +1,5 @@
 """A fault in any handler of any widget costs that one message: the window stays, says so once, and the part goes on."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import inspect

@@ -1,7 +1,5 @@
 """The line under the input names keys that work at that moment, wherever the focus is and whatever a turn did."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from textual.pilot import Pilot

@@ -1,7 +1,5 @@
 """Comments on lines of changes: written by keys, kept until they are sent, and sent as one message."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 from pathlib import Path

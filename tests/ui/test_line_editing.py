@@ -1,7 +1,5 @@
 """Editing as at a shell's prompt, with the keys of a shell's prompt, and what ctrl+c does to a line."""
 
-from __future__ import annotations
-
 import pytest
 from textual import events
 

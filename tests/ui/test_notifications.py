@@ -1,7 +1,5 @@
 """Telling of agents that end or need the person: once each, in the window, and elsewhere where nobody looks."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A command is declared once: the language, completion, palette, tools, calls from code and its question come of it."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import AsyncIterator

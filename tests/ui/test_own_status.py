@@ -1,7 +1,5 @@
 """The window's state for people's own bars: what their command reads, and what of its output is shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

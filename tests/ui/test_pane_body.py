@@ -1,7 +1,5 @@
 """A pane's body that is given lines: drawn as Textual would draw the whole, but only where a line is another one."""
 
-from __future__ import annotations
-
 import random
 
 from textual.app import App, ComposeResult

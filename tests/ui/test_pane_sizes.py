@@ -1,7 +1,5 @@
 """After any change of the terminal's size the window shows what one opened at that size shows, cell for cell."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import AsyncGenerator

@@ -3,8 +3,6 @@
 `pytest --snapshot-update` writes them anew; look at them (`rsvg-convert`) before you commit them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The functions that reach into Textual for others: each fails here, by name, when Textual keeps things elsewhere."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading

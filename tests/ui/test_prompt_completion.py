@@ -1,7 +1,5 @@
 """The list of completions: it helps, and never has the focus."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The input line: writing, sending, pasting, history, drafts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

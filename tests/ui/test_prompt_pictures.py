@@ -1,7 +1,5 @@
 """The foot of the conversation in pictures: every state, small and large."""
 
-from __future__ import annotations
-
 from textual import events
 
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptQueued, TurnStarted

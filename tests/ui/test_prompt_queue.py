@@ -1,7 +1,5 @@
 """Prompts that wait: seen, changed, taken back."""
 
-from __future__ import annotations
-
 from gshtui.bus.events.agent_events import (
     PromptEdited,
     PromptEditRequested,

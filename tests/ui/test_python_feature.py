@@ -1,7 +1,5 @@
 """The key for the variables of the agent's Python, in a window."""
 
-from __future__ import annotations
-
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.python.python_feature import PythonFeature
 from gshtui.ui.window.features import FEATURES, own_keys

@@ -1,7 +1,5 @@
 """The tab of a workflow's run: steps as they go, what each prints, cancel and resume; a run of another process too."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 from textual.pilot import Pilot

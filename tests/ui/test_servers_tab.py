@@ -1,7 +1,5 @@
 """The tab of MCP servers: what it says of each, what its keys do, and that it follows what changes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The full screen of conversations: what is listed, searched and previewed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from textual.app import ComposeResult

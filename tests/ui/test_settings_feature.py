@@ -1,7 +1,5 @@
 """The settings screen on real files: every kind of row, changed by keys, with comments kept and two screens at once."""
 
-from __future__ import annotations
-
 import json
 import threading
 import tomllib

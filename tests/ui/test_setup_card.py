@@ -1,7 +1,5 @@
 """The card of the first start: a key that is tried and kept, an Ollama, another program, and what can wait."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator

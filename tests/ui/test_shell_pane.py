@@ -1,7 +1,5 @@
 """The shell log in the window: rows from the record and as they come, keys, mouse, filter, what is done with a row."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any

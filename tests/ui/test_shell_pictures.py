@@ -3,8 +3,6 @@
 `pytest --snapshot-update` writes them anew; look at them (`rsvg-convert`) before you commit them.
 """
 
-from __future__ import annotations
-
 from gshtui.ui.shell.shell_pane import ShellPane
 from tests.kit import recorded, recorded_shell
 from tests.kit.recorded_shell import FakeRecord

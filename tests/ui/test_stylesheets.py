@@ -1,7 +1,5 @@
 """The style sheets: found in a checkout and in a wheel, right in every theme, and without colour if so asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

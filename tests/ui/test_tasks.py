@@ -1,7 +1,5 @@
 """The tasks strip: hidden when nothing is left to do, one line else, the list on a click."""
 
-from __future__ import annotations
-
 from gshtui.bus.context_data import Task
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.session_events import SessionOpened

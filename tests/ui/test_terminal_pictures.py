@@ -3,8 +3,6 @@
 `pytest --snapshot-update` writes them anew; look at them (`rsvg-convert`) before you commit them.
 """
 
-from __future__ import annotations
-
 from textual.pilot import Pilot
 
 from gshtui.ui.kit.widget_messages import OpenTerminal

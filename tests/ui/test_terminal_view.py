@@ -1,7 +1,5 @@
 """A terminal tab on a terminal without tmux: keys, mouse, reading back, search, selection, ends, the words around."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """A person's own themes: read from their files, offered with ours, and shown anew when a file has changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

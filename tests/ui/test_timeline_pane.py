@@ -1,7 +1,5 @@
 """The timeline, receipts and waiting summaries in the window, by key and mouse."""
 
-from __future__ import annotations
-
 from textual.widgets import TextArea
 
 from gshtui.bus.event import Event

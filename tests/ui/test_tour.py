@@ -1,7 +1,5 @@
 """The tour that the README shows: the real window in eight scenes, from a question to the receipt of a cut."""
 
-from __future__ import annotations
-
 import re
 import time
 import xml.etree.ElementTree as ElementTree

@@ -1,7 +1,5 @@
 """Reading a transcript: it stays where the reader is, opens what is asked for, and holds at any size."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import random

@@ -1,7 +1,5 @@
 """The form of a server's question: reached by its key, checked before it is sent, safe with any schema."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The input with vi's keys: modes in its frame, undo, folded texts, and what escape and enter still do."""
 
-from __future__ import annotations
-
 from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted, TurnStarted
 from gshtui.settings.settings_tables import Ui
 from tests.kit.prompt_host import PromptHost

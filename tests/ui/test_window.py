@@ -1,7 +1,5 @@
 """The window: what people do with it, and what it tells them. Text from elsewhere is never taken for markup."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 

@@ -3,8 +3,6 @@
 Keys of a single pane are pressed in the pane's own tests. The trials of one place share a window.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence

@@ -1,7 +1,5 @@
 """The main screen: panes by key and by mouse, in every size of terminal, and a layout that is remembered."""
 
-from __future__ import annotations
-
 import pytest
 from textual.pilot import Pilot
 

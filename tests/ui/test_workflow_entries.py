@@ -1,7 +1,5 @@
 """The steps of a workflow in the conversation: a row each, of the runs that were started from it alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from gshtui.bus.events.workflow_events import (

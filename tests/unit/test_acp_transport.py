@@ -1,7 +1,5 @@
 """The lines between us and a program over ACP: garbage is skipped and counted, and nothing grows without a bound."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Who gets what is typed, in words: the input's frame and its placeholder."""
 
-from __future__ import annotations
-
 from gshtui.ui.prompt.addressee import Addressee
 
 

@@ -1,7 +1,5 @@
 """What `info` says of an agent's context: as data, and as rows for people."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

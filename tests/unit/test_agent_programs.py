@@ -1,7 +1,5 @@
 """One look at a program that nobody follows: weighed as everywhere, so that an input that is to be seen is no rest."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One reducer for every agent's row: figures, conversations, and what ends an agent in a terminal."""
 
-from __future__ import annotations
-
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.agent_reducer import REPORT_LENGTH, apply_event, differences, local_row
 from gshtui.bus.events.agent_events import (

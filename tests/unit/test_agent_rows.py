@@ -1,7 +1,5 @@
 """The rows in memory while the record is read and written: an older read never takes back what is newer."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

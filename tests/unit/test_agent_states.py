@@ -1,7 +1,5 @@
 """Who is listed: agents, and for as long as they are there. The hub's list and the window's say the same."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.bus.bus import Bus

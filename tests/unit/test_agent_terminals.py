@@ -1,7 +1,5 @@
 """What a look at the terminals makes of a row: nobody is declared dead by what was not seen."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.bus.agent_data import AgentRow

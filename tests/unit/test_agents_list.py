@@ -1,7 +1,5 @@
 """The list of agents: what rows and events make of it, its order, its lines, and what can be done with whom."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from textual.content import Content

@@ -1,7 +1,5 @@
 """The side panes' and the header's reducers: pure, and what they say of recorded events."""
 
-from __future__ import annotations
-
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (

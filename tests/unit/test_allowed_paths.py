@@ -1,7 +1,5 @@
 """The list of the only paths that an agent reaches: real ones by what they lead to, virtual ones by their steps."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

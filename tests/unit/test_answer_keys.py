@@ -1,7 +1,5 @@
 """Answers out of keys: the rules one by one, and ten thousand people who type while questions come and go."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any, cast

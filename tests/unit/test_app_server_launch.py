@@ -1,7 +1,5 @@
 """Codex's command lines with an app-server: which ones are started with it, and what the terminal's shell does."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shlex

@@ -1,7 +1,5 @@
 """What a program asks about, from its transcript: whole, and only where its screen asks about exactly that."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

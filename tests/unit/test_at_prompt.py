@@ -1,7 +1,5 @@
 """`gsh` at the prompt: which words are commands, what a key means, which conversation goes on."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

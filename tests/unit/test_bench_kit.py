@@ -1,7 +1,5 @@
 """The benchmarks' instruments: a figure that is wrong would be worse than none."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

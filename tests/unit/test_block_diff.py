@@ -1,7 +1,5 @@
 """The difference of two assemblies: what is said of it is enough to make one of the other, and no more than needed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

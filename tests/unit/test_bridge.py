@@ -1,7 +1,5 @@
 """Fewer events for a frame, and nothing else changed."""
 
-from __future__ import annotations
-
 import itertools
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Whose variables the running work has: the caller's, in its tasks and threads too, and nobody else's."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 

@@ -1,7 +1,5 @@
 """All that look rarely do so at the same moments, and once at each."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.system import calm_look

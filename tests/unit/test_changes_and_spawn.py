@@ -1,7 +1,5 @@
 """What a tab of changes makes of a diff's data, and what the dialog for a new agent makes of what is filled in."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """What the answers of programs mean, and on which digits they are."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """What setting up a clone installs: for running it, only programs that it uses, and no service."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Plugins in the form of Claude Code: listed, used only once approved as they are, and never in another's place."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What came since a prompt, out of two pictures of a conversation."""
 
-from __future__ import annotations
-
 from gshtui.programs.session.cli_session import added_lines
 
 

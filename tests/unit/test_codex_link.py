@@ -1,7 +1,5 @@
 """The link to Codex's app-server: status, questions, answers, prompts, a server that goes and comes back."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

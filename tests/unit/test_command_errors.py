@@ -1,7 +1,5 @@
 """Other rooms' errors as command errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

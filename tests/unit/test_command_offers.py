@@ -1,7 +1,5 @@
 """The one list of commands: what a window's hub has, and what an agent's own process leaves out."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

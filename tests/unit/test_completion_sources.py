@@ -1,7 +1,5 @@
 """The index of a project's files, and what is offered of it."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`config`: what a person sees of a project is what they trust, and others hear of a change."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

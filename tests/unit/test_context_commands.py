@@ -1,7 +1,5 @@
 """The context commands: what they say to people and to agents, whom they let do what, and how they refuse."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What survives a cut by our own care, whatever a summary says: the deterministic half of the fidelity test."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.bus.context_data import CutKind

@@ -1,7 +1,5 @@
 """Other programs are read from their transcripts and not cut; our own agents by the context service."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

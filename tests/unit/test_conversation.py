@@ -2,8 +2,6 @@
 an answer that is kept while it streams.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which conversation a process is in: by the files that it really holds open, and by what programs note of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

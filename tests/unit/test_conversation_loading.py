@@ -2,8 +2,6 @@
 file, OpenCode by its screen.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Sources of a status that part: which count, when that is said, and that each is said once."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.programs.status.disagreements import LASTS, Disagreements, parted

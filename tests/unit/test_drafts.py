@@ -1,7 +1,5 @@
 """Drafts on disk: whole or not at all, one for each window, safe from other users."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which editor is taken, and what is said when it leaves no text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Values for a server's question, in words: typed as it asks for them, complete, and its own names only."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.mcp_client.elicitations import Elicitations, defaults, parsed_values

@@ -1,7 +1,5 @@
 """The context engine under pressure: what it cuts, in which order, and the sentences where nothing helps."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Lines of several commands: what flows from one to the next, what stops them, and who may run what."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which events may be merged when a subscriber falls behind, and what is left of two that were."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Every regular expression of the package takes time in proportion to the text, whatever the text is."""
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import re

@@ -1,7 +1,5 @@
 """First words and options of other programs: what is taken, and which right one a wrong one names."""
 
-from __future__ import annotations
-
 import click
 import pytest
 

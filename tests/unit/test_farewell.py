@@ -1,7 +1,5 @@
 """What the terminal shows once the window is closed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gshtui.bus.agent_data import AgentRow

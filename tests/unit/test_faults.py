@@ -1,7 +1,5 @@
 """The primitives of isolation: files of faults, supervised tasks, ends of many steps, and what the house keeps to."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """Figures for people."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Locks over all processes: had by one at a time, given back, and removed where they are for one occasion."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """When a turn of another program is over: not while it waits for an answer in the midst of it."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What other programs wrote, with hostile values anywhere in it: each bad item costs itself."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Front matter: YAML, but text only, with the line of a fault, in bounded time whoever wrote it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Git's configuration is found where git finds it, however a repository is put together."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a repository has git run is listed in full before a folder is trusted, told when it changes, and never run."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

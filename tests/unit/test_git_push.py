@@ -1,7 +1,5 @@
 """Pushes that overwrite or delete at the other end, by flag or by refspec: the same question, the same rules."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

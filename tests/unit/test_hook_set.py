@@ -1,7 +1,5 @@
 """Which hooks there are: a person's own, Claude Code's once approved exactly, and the sentence for each bad entry."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hooks: shown before, put in and taken out as shown; what they report, and what is done with nonsense."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shlex

@@ -1,7 +1,5 @@
 """Hosts that a sandboxed command may reach: how they are written, and that no name is read in two ways."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 
 import pytest

@@ -1,7 +1,5 @@
 """Files that people and programs write: one that cannot be read costs that file, is named, and the others count."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text that was written to hold the window up: what its parsers do with it is bounded, counted in calls."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

@@ -1,7 +1,5 @@
 """What waits for a connection: in order, once, bounded in memory, through a file and back."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

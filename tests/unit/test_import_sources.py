@@ -1,7 +1,5 @@
 """Servers of other programs' configurations: found, made ours, and none of their secrets copied."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The memory section: which files count, from whom, how much of them, and that they are read again when they change."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

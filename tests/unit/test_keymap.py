@@ -1,7 +1,5 @@
 """Remapping: what cannot work is refused with a sentence, and its default stays."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.ui.kit.keys.key_table import KEYS, bind

@@ -1,7 +1,5 @@
 """The isolation that every other test relies on: a made-up home, and no network beyond this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Exact command lines: minted ids, resumed ones, and nothing that a stranger could put there."""
 
-from __future__ import annotations
-
 import json
 import stat
 import time

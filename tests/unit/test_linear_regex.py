@@ -1,7 +1,5 @@
 """Expressions of others: their dialect, and that none of them holds the program up or fills its memory."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.agents.hooks.hook_set import Hook

@@ -1,7 +1,5 @@
 """The layers of the settings: which one wins, where each value came from, and that files are really read."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

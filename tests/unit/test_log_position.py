@@ -1,7 +1,5 @@
 """The position in a long list: a cursor, the rows on the screen, and the newest row, followed until it is left."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.ui.shell.log_position import LogPosition

@@ -1,7 +1,5 @@
 """Leaving the login session, and telling its end, with systemd's answers from a program in its place."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The agent loop on a scripted provider: what a turn records and publishes, and every way in which it can go wrong."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The watchdog of an event loop: who keeps everything else waiting is named, with the stack."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import traceback

@@ -1,7 +1,5 @@
 """The loopbacks are as strict as the real APIs: a gate that lets everything through would prove nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import json

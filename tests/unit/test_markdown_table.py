@@ -1,7 +1,5 @@
 """Tables, amounts and widths, as all lists share them."""
 
-from __future__ import annotations
-
 from gshtui.text import cells, markdown_table, units
 
 

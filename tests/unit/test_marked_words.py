@@ -1,7 +1,5 @@
 """Our own words where no Markdown is drawn."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.text.marked_words import marked_parts, unmarked

@@ -1,7 +1,5 @@
 """Modes: what each lets run unasked, that none widens what is refused, who may change one, and what children get."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The grammar of the provider without a model: which words become which call."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

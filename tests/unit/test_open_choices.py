@@ -1,7 +1,5 @@
 """A marked choice while no input has the cursor: something is open that waits for a person, whatever its words are."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """No descriptor is left open of what turns out to be a folder."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

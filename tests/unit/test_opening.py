@@ -1,7 +1,5 @@
 """What opens the window and what is left to the command-line library."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

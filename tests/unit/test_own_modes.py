@@ -1,7 +1,5 @@
 """The mode that a program's own settings choose, and that nothing wider is passed: programs × settings × ours."""
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import random

@@ -1,7 +1,5 @@
 """How each way of installing is updated, from the note that the installer leaves; and that it is asked first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

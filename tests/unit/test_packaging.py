@@ -1,7 +1,5 @@
 """What a release is made of: files for other programs as the command line is now, and recipes that are whole."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

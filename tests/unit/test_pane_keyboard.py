@@ -1,7 +1,5 @@
 """Keys and the mouse for a program in a terminal: what each becomes, and what is not sent at all."""
 
-from __future__ import annotations
-
 from string import punctuation
 
 import pytest

@@ -1,7 +1,5 @@
 """The folders: where they are, that they are private, and that nobody else's is ever used."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

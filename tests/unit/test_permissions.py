@@ -1,7 +1,5 @@
 """What a started agent may do: never more than who started it. Personas, limits, depth, budgets, bad files."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

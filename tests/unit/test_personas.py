@@ -1,7 +1,5 @@
 """Agents that people have written down for other programs: read as those read them, trusted as ours, never wider."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Pictures of prompts as rows: in the conversation and in the inspector, from their small copies."""
 
-from __future__ import annotations
-
 import zlib
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The window says that an agent has a plan: when a turn in plan mode has left steps, and only then."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from gshtui.bus.context_data import Task

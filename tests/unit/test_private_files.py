@@ -1,7 +1,5 @@
 """Private files and folders: their rights under any umask, links, and writes that are whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

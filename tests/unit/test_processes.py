@@ -1,7 +1,5 @@
 """A child is gone that is killed or whose start is cancelled, whatever is left in its pipes and whoever holds them."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """Profiles: what ships, what a user writes, and what is wrong with what they wrote."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Words change places, lines come above the footer, choices lose their numbers, a 
 unknown, or something that needs the person; it is never at rest.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """The profiles of a process that stays follow their folder, wherever it is in its life."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

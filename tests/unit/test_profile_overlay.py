@@ -1,7 +1,5 @@
 """Overlays: single keys and rules of a profile changed by a file, over whatever ships."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

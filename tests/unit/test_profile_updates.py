@@ -1,7 +1,5 @@
 """Bundles of rules: only what a trusted key has signed, for what is read and nothing else; shown, kept and undone."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import tomllib

@@ -1,7 +1,5 @@
 """The check of an installed program: its set-ups, what is kept of it, and what it says of programs it cannot start."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

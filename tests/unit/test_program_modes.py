@@ -1,7 +1,5 @@
 """Modes of other vendors' programs: which arguments stand for ours, what is refused, what their screens show."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

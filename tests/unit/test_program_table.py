@@ -1,7 +1,5 @@
 """The table of programs: what is shipped is well formed, and what is not well formed is refused."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

@@ -1,7 +1,5 @@
 """The version of a program: by its package, by its own answer, and in the order of versions."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

@@ -1,7 +1,5 @@
 """Asking sources while a person types: nothing stale is shown, nobody's failure is everybody's."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass

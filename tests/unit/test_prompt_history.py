@@ -1,7 +1,5 @@
 """Walking through what was sent before."""
 
-from __future__ import annotations
-
 from gshtui.ui.prompt.sent_history import LIMIT, SentHistory
 
 

@@ -1,7 +1,5 @@
 """The prompts that wait."""
 
-from __future__ import annotations
-
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptEdited, PromptQueued, PromptWithdrawn, TurnStarted
 from gshtui.ui.prompt.prompt_queue import QueueState, reduce_queue

@@ -1,7 +1,5 @@
 """Where a submitted text goes, and what goes along with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the line under the input says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Kept prompts: where they are found, which of them count, and the sentence for each that does not."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The environment of agents' Python: what would be run for it, and what is."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

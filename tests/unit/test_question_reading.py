@@ -1,7 +1,5 @@
 """The questions of programs: read exactly from their recorded screens, and never where anything is out of place."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

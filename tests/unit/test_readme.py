@@ -4,8 +4,6 @@ codes, files and folders.
 The manual is read for names of each kind, wherever they stand; a name that nothing here knows fails.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Receipts, thresholds and waiting summaries without a terminal."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

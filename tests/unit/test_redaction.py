@@ -1,7 +1,5 @@
 """Secrets are taken out, nothing else is, in time that grows with the text alone."""
 
-from __future__ import annotations
-
 import string
 
 import pytest

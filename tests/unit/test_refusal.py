@@ -1,7 +1,5 @@
 """What the policy refuses whoever asks, and its limits."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.cli.by_hand import MODULES

@@ -1,7 +1,5 @@
 """The registry: commands that are made when they are first asked for, in the place where they were offered."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.commands.declaration import Command, Invocation, Outcome, Parameters, UsageError

@@ -1,7 +1,5 @@
 """The hook of other programs: one line for each event, into the one file that is ours, and never a failure."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """When a request is sent again, on scripted attempts: no network, no waits."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 
 import pytest

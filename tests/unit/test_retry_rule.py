@@ -1,7 +1,5 @@
 """When a block may not be run again."""
 
-from __future__ import annotations
-
 from gshtui.python.retry_rule import RetryRule
 
 

@@ -1,7 +1,5 @@
 """Rules in TOML: what each matches, the strictest wins, a mistake allows nothing, and a project only tightens."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the words of a shell line do not say is asked about, where a rule asks or denies."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The rule that `always` would save: no wider than it says, checked as the person left it, old approvals among them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

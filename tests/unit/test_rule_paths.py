@@ -1,7 +1,5 @@
 """Paths that a rule names: by every name, through folders that hold them, and asked about where that is not clear."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is new on a screen: words, and neither drawings nor words that come again and again."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

@@ -1,7 +1,5 @@
 """The status rules and the reading of drafts, held against the screens of the real programs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

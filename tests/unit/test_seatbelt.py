@@ -1,7 +1,5 @@
 """The generated profile of macOS, compared with one that was read by people; it is not run here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

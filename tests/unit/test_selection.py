@@ -1,7 +1,5 @@
 """The choice of provider and model from settings and environment; the catalog; the `model` command."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from pathlib import Path

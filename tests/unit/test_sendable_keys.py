@@ -1,7 +1,5 @@
 """Which keys a terminal can send, and which of several a hint names."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.ui.kit.keys.key_table import KEYS

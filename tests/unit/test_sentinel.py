@@ -1,7 +1,5 @@
 """A command's output on the screen, between what was typed and how it ended."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.fleet.terminal_tools import sentinel

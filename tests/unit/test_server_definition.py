@@ -1,7 +1,5 @@
 """A server's settings: what they may say, whose they are, and the variables in them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

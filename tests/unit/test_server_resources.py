@@ -1,7 +1,5 @@
 """Which resources of servers a person's words name."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.mcp_client.server_resources import mentioned_resources

@@ -1,7 +1,5 @@
 """What a program keeps up to date about its session counts only if it is exactly that process's, and whole."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """`gsh-tui NAME …`: the forms of declared commands are those that are written, and their help has every field."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The words of the shell log's rows, and a command as a prompt refers to it."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

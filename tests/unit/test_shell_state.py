@@ -1,7 +1,5 @@
 """The shell log's reducer: rows by number, pages that are missing, what comes while the record is asked."""
 
-from __future__ import annotations
-
 import random
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """A question beside the conversation: one request, counted against the agent's budgets, and no part of its context."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.agents.ports import ModelHandle

@@ -1,7 +1,5 @@
 """Skills: read strictly, from where they may come, loaded without a way out of their folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Which source of a status counts: events first, the screen to contradict, stillness last."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from pathlib import Path

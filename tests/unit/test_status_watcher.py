@@ -1,7 +1,5 @@
 """A program's status follows its screen, also when tmux reports no change; screens are looked at one by one."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

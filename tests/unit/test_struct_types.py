@@ -1,7 +1,5 @@
 """Types of msgspec are learned in one thread, and everything that decodes into one says so."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

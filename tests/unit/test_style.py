@@ -1,7 +1,5 @@
 """What `.github/STYLE.md` asks of the words that people read, as far as a test can tell."""
 
-from __future__ import annotations
-
 import ast
 import re
 

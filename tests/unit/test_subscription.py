@@ -1,7 +1,5 @@
 """The bus and its awkward subscribers: failing, hanging, cancelled, leaving in the middle, publishing at the end."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The picture on a terminal's clipboard: given in pieces, refused, broken off, or told though nobody asked."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 

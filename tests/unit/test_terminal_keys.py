@@ -1,7 +1,5 @@
 """Keys from a terminal of its own: what is discarded, and what never blocks."""
 
-from __future__ import annotations
-
 import os
 import select
 import termios

@@ -1,7 +1,5 @@
 """Which line of a terminal is in which row of its tab, and which rows a frame changes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

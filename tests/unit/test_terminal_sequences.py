@@ -1,7 +1,5 @@
 """What a terminal sends, cut at every byte with every delay: no part of a sequence is typed, and no paste is sent."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

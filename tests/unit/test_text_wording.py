@@ -1,7 +1,5 @@
 """How a text is written for a program, so that all of it arrives as text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

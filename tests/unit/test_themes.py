@@ -1,7 +1,5 @@
 """Our two themes: words can be read on every surface, and the quiet ones too."""
 
-from __future__ import annotations
-
 import pytest
 from textual.color import Color
 from textual.theme import Theme

@@ -1,7 +1,5 @@
 """A time limit ends its block with `TimeoutError`, whether or not the task is being cancelled."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 

@@ -1,7 +1,5 @@
 """Moments as people write them."""
 
-from __future__ import annotations
-
 import datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """“Too long”, in the words of many servers: understood, and told apart from what only sounds like it."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.providers.wire.learnt_windows import LearntWindows

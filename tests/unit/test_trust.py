@@ -1,7 +1,5 @@
 """A project's own configuration: only once it is trusted, only to make things stricter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

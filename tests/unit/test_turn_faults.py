@@ -1,7 +1,5 @@
 """An agent's turn with each of its steps raising in turn: a failed turn at most, in one sentence; the agent goes on."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from inspect import isasyncgenfunction, iscoroutinefunction

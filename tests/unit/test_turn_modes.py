@@ -1,7 +1,5 @@
 """A turn that another agent asked for runs at most in that one's mode; and in plan mode an agent drops nothing."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

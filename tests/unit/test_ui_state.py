@@ -1,7 +1,5 @@
 """What the window remembers: written whole, read with care."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path

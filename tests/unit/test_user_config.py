@@ -1,7 +1,5 @@
 """Setting a value in the file: comments stay, mistakes are refused, the file is never half written."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The table of tests by program and version: what is red, what is missing, and the order of its columns."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.kit import version_table

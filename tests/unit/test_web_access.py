@@ -1,7 +1,5 @@
 """Who may see the window in a browser, and what a server on this machine may be asked as."""
 
-from __future__ import annotations
-
 import pytest
 
 from gshtui.system.network.local_address import LocalAddress, is_loopback

@@ -1,7 +1,5 @@
 """What a window that comes to a running hub is told: a few states and the turn in progress, never all that was."""
 
-from __future__ import annotations
-
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,

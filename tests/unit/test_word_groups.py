@@ -1,7 +1,5 @@
 """The help of `gsh-tui`, and of what follows a slash: every word once, in a group with a title, ten of them first."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

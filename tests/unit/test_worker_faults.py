@@ -1,7 +1,5 @@
 """One test never ends the run: neither a hang, nor a dead worker, nor an exception where no test is."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

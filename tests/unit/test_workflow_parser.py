@@ -1,7 +1,5 @@
 """Workflows as they are read from YAML: what is accepted, and errors that name file and line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -6,8 +6,6 @@ prints its URL, then the environment that sends gsh-tui to it, one `NAME=value` 
 is a JSON list of answers (see `script.parse_step`); without one every answer is `ok`. Ends on SIGTERM or SIGINT.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -1,7 +1,5 @@
 """Anthropic's Messages API as a loopback speaks it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """All APIs by name, and a server for one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

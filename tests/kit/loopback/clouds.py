@@ -1,7 +1,5 @@
 """The clouds as a loopback speaks them: the APIs of Claude, Gemini and OpenAI at other addresses, in other frames."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

@@ -1,7 +1,5 @@
 """Gemini's generateContent as a loopback speaks it. Takes camelCase and snake_case, as the real one does."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Ollama's chat API as a loopback speaks it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Chat completions as a loopback speaks them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

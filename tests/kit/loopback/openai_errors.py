@@ -1,7 +1,5 @@
 """OpenAI's errors, the same for both of its APIs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.kit.loopback.script import Fault

@@ -1,7 +1,5 @@
 """OpenAI's Responses API as a loopback speaks it."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

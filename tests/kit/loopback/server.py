@@ -1,7 +1,5 @@
 """The server of tests: the product's own model server, with scripts, faults and rules that requests have to keep."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterable, Iterator, Sequence

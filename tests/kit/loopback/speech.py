@@ -1,7 +1,5 @@
 """What an API's room has to tell the server of tests beside its wire: its refusals and its checks."""
 
-from __future__ import annotations
-
 import base64
 import re
 from typing import Any, Protocol
