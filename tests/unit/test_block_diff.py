@@ -1,5 +1,7 @@
 """The difference of two assemblies: what is said of it is enough to make one of the other, and no more than needed."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 
@@ -43,6 +45,11 @@ def test_rewritten_says_both_texts_and_sizes() -> None:
 
 def test_one_block_that_moved_is_one_difference() -> None:
     assert said(differences(row("a", "b", "c", "d"), row("b", "c", "d", "a"))) == [("moved", "a")]
+
+
+def test_one_that_was_rewritten_moves_no_other() -> None:
+    before, after = [block("a"), block("b", "long")], [block("b", "pruned"), block("a")]
+    assert said(differences(before, after)) == said(differences(after, before)) == [("rewritten", "b")]
 
 
 def test_what_was_input_is_history_in_the_next_turn() -> None:

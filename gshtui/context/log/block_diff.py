@@ -87,9 +87,9 @@ def _place_of(block: Block) -> str:
 
 
 def _moved(before: Sequence[Block], after: Sequence[Block], pairs: dict[int, int]) -> set[int]:
-    """Places in `before` of blocks that have moved."""
-    staying = [old for old in pairs if _place_of(before[old]) == _place_of(after[pairs[old]])]
-    staying.sort()
+    """Places in `before` of blocks that have moved; what was rewritten is no measure of that."""
+    same = ((before[old], after[new], old) for old, new in sorted(pairs.items()))
+    staying = [old for one, other, old in same if one.hash == other.hash and _place_of(one) == _place_of(other)]
     in_order = _longest_rising([pairs[old] for old in staying])
     kept = {staying[number] for number in in_order}
     return set(pairs) - kept
