@@ -1,5 +1,7 @@
 """What is typed while the window starts: shown at once, never gone again, and in the input in the end."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterator

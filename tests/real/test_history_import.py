@@ -1,5 +1,7 @@
 """Histories of zsh, bash, Atuin and the daemon before are taken in once, and come out again as JSON lines."""
 
+from __future__ import annotations
+
 import json
 import sqlite3
 import subprocess

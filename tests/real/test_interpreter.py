@@ -1,6 +1,8 @@
 """Real interpreters, in a real sandbox and outside: they keep their variables, and whatever a block does costs only
 its own interpreter."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import os

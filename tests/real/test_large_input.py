@@ -1,5 +1,7 @@
 """Standard input that is too long for one prompt: read in parts or summarised by the model, and never cut."""
 
+from __future__ import annotations
+
 import asyncio
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """`search_context` on a real record: the seed's words for agents, filters, and queries that are nothing but text."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import AsyncGenerator
 from pathlib import Path

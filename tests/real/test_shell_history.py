@@ -1,5 +1,7 @@
 """The history of commands in a real record: halves merge, a million rows answer, old ones go in small steps."""
 
+from __future__ import annotations
+
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The zsh plugin on a real zsh in a terminal: what is told of commands, and that nobody notices it."""
 
+from __future__ import annotations
+
 import fnmatch
 import os
 import re

@@ -1,5 +1,7 @@
 """The zsh plugin when something is wrong: hostile commands, no hub, one that is deaf, dies or is not ours, no home."""
 
+from __future__ import annotations
+
 import fcntl
 import json
 import os

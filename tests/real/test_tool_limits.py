@@ -1,5 +1,7 @@
 """Real tools at every limit from 1 byte to none: what is sent is within it, says what is missing, and counts right."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import AsyncIterator, Sequence

@@ -1,5 +1,7 @@
 """The approvals inbox: answers count when they are meant, and nobody's typing is taken for one."""
 
+from __future__ import annotations
+
 import random
 import time
 from pathlib import Path

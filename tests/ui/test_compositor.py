@@ -1,5 +1,7 @@
 """What is written piece by piece gives the same screen as writing all of it, and says nothing twice."""
 
+from __future__ import annotations
+
 import re
 from typing import Any
 

@@ -1,6 +1,8 @@
 """The row that is written at a key, before the frame, is a full refresh's row; so is the screen after the frame. What
 is written before the key is even handled is the row that its handling makes."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,7 @@
 """Keys that are typed faster than they are handled go where they would go if each had waited for the one before."""
 
+from __future__ import annotations
+
 import asyncio
 from typing import Any
 

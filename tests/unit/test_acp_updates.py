@@ -1,5 +1,7 @@
 """What a program reports over ACP becomes plain data of ours, sanitised and bounded, whatever is in it. Pure."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 from collections.abc import Sequence

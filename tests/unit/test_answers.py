@@ -1,5 +1,7 @@
 """Contexts in words: tables for 80 columns, names of requests and blocks, and nothing untrusted in between."""
 
+from __future__ import annotations
+
 import time
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The questions that wait."""
 
+from __future__ import annotations
+
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st

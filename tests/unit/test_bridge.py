@@ -1,5 +1,7 @@
 """Fewer events for a frame, and nothing else changed."""
 
+from __future__ import annotations
+
 import itertools
 
 from hypothesis import given

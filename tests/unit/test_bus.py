@@ -3,6 +3,8 @@
 The subscribers are slow at random points of the schedule, never for a time: they wait for a turn that the test gives.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field

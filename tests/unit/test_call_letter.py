@@ -1,5 +1,7 @@
 """What a member of a call is sent: whom a text names, how much of the conversation, and whose words are whose."""
 
+from __future__ import annotations
+
 import msgspec
 import pytest
 from hypothesis import given

@@ -1,5 +1,7 @@
 """The pairing rule: whatever the log holds, a request holds each call with exactly one result right behind it."""
 
+from __future__ import annotations
+
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,5 +1,7 @@
 """The pure parts of code intelligence: frames, columns, what is new among problems, outlines, the known servers."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """A terminal of few colours gets a theme of its own, and one without colours loses nothing that marks a row."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
 

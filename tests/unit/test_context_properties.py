@@ -4,6 +4,8 @@ Random sequences of append, prune, compact, clear, drop, undo, pin, restore, int
 engine with its real decisions; and the incremental ways against the plain ones.
 """
 
+from __future__ import annotations
+
 import asyncio
 from dataclasses import dataclass, field
 

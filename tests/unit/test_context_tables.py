@@ -1,5 +1,7 @@
 """A list of blocks as what differs from another one: restored it is the same, and it takes room for what changed."""
 
+from __future__ import annotations
+
 import msgspec
 import pytest
 from hypothesis import given

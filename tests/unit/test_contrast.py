@@ -1,5 +1,7 @@
 """Colours that can be read: WCAG's own figures, and quiet words in every theme there is."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """What a control client says is cut at the right places, whatever programs print and however it arrives."""
 
+from __future__ import annotations
+
 from hypothesis import given
 from hypothesis import strategies as st
 

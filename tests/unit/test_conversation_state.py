@@ -1,5 +1,7 @@
 """The conversation's reducer: the same entries, whether a message comes as deltas, whole, both, or from the store."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """A diff as rows: nothing is lost when it is read, paired or shortened, and marks are where two lines differ."""
 
+from __future__ import annotations
+
 import difflib
 from dataclasses import replace
 from itertools import pairwise

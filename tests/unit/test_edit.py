@@ -1,5 +1,7 @@
 """An edit finds its text whichever line ends the file has, and leaves those that it does not change."""
 
+from __future__ import annotations
+
 from hypothesis import given
 from hypothesis import strategies as st
 

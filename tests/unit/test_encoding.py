@@ -1,5 +1,7 @@
 """What goes into the record comes out of it: any message, whatever a tool or a model put into it."""
 
+from __future__ import annotations
+
 import math
 import sqlite3
 from typing import Any

@@ -1,5 +1,7 @@
 """Figures for people."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 

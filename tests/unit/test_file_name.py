@@ -1,5 +1,7 @@
 """A name that anything gives out can be given back: to tools, commands, prompts and a shell."""
 
+from __future__ import annotations
+
 import asyncio
 import os
 import subprocess

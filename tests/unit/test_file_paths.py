@@ -1,5 +1,7 @@
 """Whatever path is written: no file command reaches beyond the shared folders by a path below them."""
 
+from __future__ import annotations
+
 import asyncio
 import os
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Long pastes, folded and unfolded."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

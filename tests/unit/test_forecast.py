@@ -1,5 +1,7 @@
 """What is worked out from requests: the forecast, the carry cost, and what-if."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

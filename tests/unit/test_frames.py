@@ -1,5 +1,7 @@
 """The pure parts: quoting, keys, pastes, versions, what describes a pane, rows that stand alone."""
 
+from __future__ import annotations
+
 import re
 
 import pytest

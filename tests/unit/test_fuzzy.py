@@ -1,5 +1,7 @@
 """Fuzzy matching of names and paths."""
 
+from __future__ import annotations
+
 from hypothesis import given
 from hypothesis import strategies as st
 

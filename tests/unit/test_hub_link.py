@@ -1,5 +1,7 @@
 """What waits for a connection: in order, once, bounded in memory, through a file and back."""
 
+from __future__ import annotations
+
 import json
 import os
 import stat

@@ -1,5 +1,7 @@
 """What a terminal sends, cut anywhere."""
 
+from __future__ import annotations
+
 from hypothesis import given
 from hypothesis import strategies as st
 from textual import events

@@ -1,5 +1,7 @@
 """The inspector without a terminal: its state, its outline, long texts as rows, the search."""
 
+from __future__ import annotations
+
 import json
 
 from hypothesis import given

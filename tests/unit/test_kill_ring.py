@@ -1,5 +1,7 @@
 """The kill ring: what comes back, in which order, and what is one text."""
 
+from __future__ import annotations
+
 from hypothesis import given
 from hypothesis import strategies as st
 

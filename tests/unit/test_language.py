@@ -1,5 +1,7 @@
 """The command language: one table of lines and what they bind to, and every way a line can be wrong."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 from typing import Annotated, Literal

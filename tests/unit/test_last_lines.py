@@ -1,5 +1,7 @@
 """What a failed program said last: the error at the end of its screen, and nothing of its banner."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

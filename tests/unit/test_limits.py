@@ -1,5 +1,7 @@
 """How much of a window is for what: the answer, what is reserved, and when history is cut."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """The parser and the formatter of the command language: what is written is what is read, whatever the text."""
 
+from __future__ import annotations
+
 import re
 
 import pytest

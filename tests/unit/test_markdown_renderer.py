@@ -1,5 +1,7 @@
 """How Markdown looks: its blocks as lines, at any width, with nothing that a terminal could obey."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

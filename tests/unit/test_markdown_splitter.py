@@ -1,5 +1,7 @@
 """Where Markdown is cut: the same in whatever pieces it comes, and nothing is lost or torn."""
 
+from __future__ import annotations
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt

@@ -1,5 +1,7 @@
 """The memory section: which notes a request has, in which order, and what it says of the others."""
 
+from __future__ import annotations
+
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,5 +1,7 @@
 """OpenCode by its server: how it is started, what is read of it, and what it is told."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import subprocess

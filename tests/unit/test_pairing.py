@@ -1,5 +1,7 @@
 """Two halves of a command become one record: in order, out of order, twice, lost, ignored, with a clock that jumps."""
 
+from __future__ import annotations
+
 import sqlite3
 from typing import Any
 

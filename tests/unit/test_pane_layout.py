@@ -1,5 +1,7 @@
 """The layout's arithmetic: what is shown in which terminal, and that nothing is ever cut off."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

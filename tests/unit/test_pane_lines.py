@@ -1,5 +1,7 @@
 """The pane's pure parts: keys to edits and wishes, words to lines, questions as a person reads them."""
 
+from __future__ import annotations
+
 import re
 
 import pytest

@@ -1,5 +1,7 @@
 """An answer in an agent's own pane: Markdown as it streams, in blocks of bounded cost, with nothing that steers."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 

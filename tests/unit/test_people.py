@@ -1,5 +1,7 @@
 """Who may enter over SSH: what a line of the list lets in, and that a wrong one lets nobody in."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import asyncssh

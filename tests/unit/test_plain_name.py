@@ -1,5 +1,7 @@
 """Names that people and agents give: what they show is what they are, and none is a path."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

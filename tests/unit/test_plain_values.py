@@ -1,5 +1,7 @@
 """What processes tell each other comes back as it was, and nothing that comes in runs anything."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """What a PNG from outside must be, and what is left of it."""
 
+from __future__ import annotations
+
 import zlib
 
 import pytest

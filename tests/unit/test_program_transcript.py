@@ -1,5 +1,7 @@
 """Transcripts of other programs: each format, its loose ends, and what becomes of it in the inspector."""
 
+from __future__ import annotations
+
 import asyncio
 import hashlib
 import itertools

@@ -1,5 +1,7 @@
 """What programs used, by transcripts that are written, torn, shortened and moved while they are read."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import shutil

@@ -1,5 +1,7 @@
 """The cache ledger: which block broke the prefix, what was read, and what is to be expected."""
 
+from __future__ import annotations
+
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st

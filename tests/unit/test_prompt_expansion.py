@@ -1,5 +1,7 @@
 """The text of a kept prompt: arguments, commands in a real shell, files; and that no argument is ever code."""
 
+from __future__ import annotations
+
 import asyncio
 import subprocess
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """The way to an address, as variables of the environment describe it: a table of what desktops and companies set."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import certifi

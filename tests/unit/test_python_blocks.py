@@ -1,5 +1,7 @@
 """The `<python>` blocks of an answer: which are run, and what becomes of their results."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """A question in words: all of it, and nothing hidden; the same in every face."""
 
+from __future__ import annotations
+
 import re
 
 import msgspec

@@ -1,5 +1,7 @@
 """Secrets are taken out, nothing else is, in time that grows with the text alone."""
 
+from __future__ import annotations
+
 import string
 
 import pytest

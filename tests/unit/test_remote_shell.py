@@ -1,5 +1,7 @@
 """A command for another machine means the same in every login shell, and its output begins behind the mark."""
 
+from __future__ import annotations
+
 import shutil
 import subprocess
 

@@ -1,5 +1,7 @@
 """A rest is sure only by evidence of this turn, in whatever order its sources speak, lag or fall silent."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal

@@ -1,5 +1,7 @@
 """No rest is called sure between what is typed into a program and the first sign of what comes of it."""
 
+from __future__ import annotations
+
 import asyncio
 import time
 from pathlib import Path

@@ -1,5 +1,7 @@
 """A result of a server is valid after its repair, and nothing good in it is lost."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Untrusted text: nothing that drives a terminal gets through, nothing that a person must see is hidden."""
 
+from __future__ import annotations
+
 import re
 
 import pytest

@@ -1,5 +1,7 @@
 """What the policy thinks of shell lines: a table of cases, and what holds for all of them however they are dressed."""
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess

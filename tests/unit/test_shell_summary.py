@@ -1,5 +1,7 @@
 """The ambient summary: the seed's words, once, in a new conversation only."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from hypothesis import given

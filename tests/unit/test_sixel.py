@@ -1,5 +1,7 @@
 """Sixels that stand in the place of cells: read back as a terminal reads them, and cut where the cells are cut."""
 
+from __future__ import annotations
+
 import re
 
 from hypothesis import given

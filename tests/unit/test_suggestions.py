@@ -1,5 +1,7 @@
 """Which earlier command a prompt suggests, and what it never puts into a line."""
 
+from __future__ import annotations
+
 import json
 
 from hypothesis import given

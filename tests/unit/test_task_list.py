@@ -1,5 +1,7 @@
 """Lists of tasks: every operation gives a sound list, whatever came before."""
 
+from __future__ import annotations
+
 import contextlib
 from typing import Any
 

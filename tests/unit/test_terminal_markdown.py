@@ -1,5 +1,7 @@
 """Markdown for a terminal: whatever it says, a terminal obeys nothing of it but our own colours."""
 
+from __future__ import annotations
+
 import re
 
 import pytest

@@ -1,5 +1,7 @@
 """Which lines need a terminal, and which outputs say that one was missing."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """Rows of a terminal: colours as they are, nothing but words; the past, put together from pages; the search in it."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

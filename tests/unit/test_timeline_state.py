@@ -1,5 +1,7 @@
 """The timeline without a terminal: marks, cuts, what the record held, zoom and the cursor's place."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """The pure parts of the tools: patterns, diffs, near misses, environment, secrets, shortened output, the spool."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 from itertools import pairwise

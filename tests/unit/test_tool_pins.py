@@ -1,5 +1,7 @@
 """What is kept of a server's tools: clean, short, and the same until a person accepts another."""
 
+from __future__ import annotations
+
 import json
 
 import msgspec

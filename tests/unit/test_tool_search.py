@@ -1,5 +1,7 @@
 """Tools that requests do not describe: how a query finds them, and which of them a conversation has."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """A program's start screen comes to the same word, in whatever pieces it is painted and whenever it is looked at."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 from collections.abc import Iterator

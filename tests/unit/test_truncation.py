@@ -1,5 +1,7 @@
 """Truncation: never longer than asked, never a broken character, one marker, and numbers that add up."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """Mistakes in the configuration: each is named with its place, costs one value at most, and never crashes."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

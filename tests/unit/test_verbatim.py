@@ -1,5 +1,7 @@
 """Text as it is: nothing in it means anything, and it comes back whole."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """Vi's keys as a state machine: what each does as vim does it, and what holds whatever is pressed."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

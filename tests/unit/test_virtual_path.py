@@ -1,5 +1,7 @@
 """Virtual paths: nothing that is written as one leads out of its mount."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """The wire form: every event there and back, what is not known passed through, what is broken refused by itself."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

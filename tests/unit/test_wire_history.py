@@ -1,5 +1,7 @@
 """Whatever a log holds, each translation makes a request that keeps every rule of its API. Pure: no SDK, no network."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Templates of workflows, on python-liquid itself: strict, bounded, and never code of a shell."""
 
+from __future__ import annotations
+
 import subprocess
 from typing import Any
 
