@@ -74,26 +74,3 @@ class ServerHost(Protocol):
     async def sign_in(self, server: str, url: str) -> bool:
         """Ask the person to sign in at an address, and show it; whether they agreed."""
         ...
-
-
-class NobodyAnswers:
-    """Answers for programs without an agent and without a person: the folders, and nothing else."""
-
-    def __init__(self, project: Path) -> None:
-        self._project = project
-
-    def roots(self) -> list[Path]:
-        """The project."""
-        return [self._project]
-
-    async def sample(self, server: str, caller: ToolCaller, request: SamplingRequest) -> SamplingAnswer | None:
-        """Refuse."""
-        return None
-
-    async def elicit(self, server: str, caller: ToolCaller, asked: Elicitation) -> Mapping[str, Any] | None:
-        """Decline."""
-        return None
-
-    async def sign_in(self, server: str, url: str) -> bool:
-        """Refuse."""
-        return False

@@ -26,11 +26,11 @@ from gshtui.guard.rules.rule_book import GuardRule, RuleBook
 from gshtui.mcp_client.server_connection import ConnectionOptions
 from gshtui.mcp_client.server_definition import ServerDefinition
 from gshtui.mcp_client.server_pool import ServerPool, ServerQuestion
-from gshtui.mcp_client.server_requests import NobodyAnswers
 from gshtui.settings.settings_tables import McpServer
 from tests.bench.figures import Report, median, p95
 from tests.bench.place import ROOT, Place, ours
 from tests.bench.pty_probe import Probe
+from tests.kit.mcp_turns import NobodyAnswers
 
 CALLS = 200
 ROUNDS = 5

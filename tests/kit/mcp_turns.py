@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished, TurnFi
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
+from gshtui.mcp_client.server_requests import Elicitation, SamplingAnswer, SamplingRequest, ToolCaller
 from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
@@ -26,6 +27,29 @@ from tests.kit.scripted_provider import Recorder
 WITHIN = 45.0
 """Seconds for a turn, and for a question in it: a server's start takes many of them beside a machine's other work."""
 PARTS = frozenset({"store", "guard", "providers", "agents"})
+
+
+class NobodyAnswers:
+    """Answers a server where neither an agent nor a person is: the folders, and nothing else."""
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+
+    def roots(self) -> list[Path]:
+        """The project."""
+        return [self._project]
+
+    async def sample(self, server: str, caller: ToolCaller, request: SamplingRequest) -> SamplingAnswer | None:
+        """Refuse."""
+        return None
+
+    async def elicit(self, server: str, caller: ToolCaller, asked: Elicitation) -> Mapping[str, Any] | None:
+        """Decline."""
+        return None
+
+    async def sign_in(self, server: str, url: str) -> bool:
+        """Refuse."""
+        return False
 
 
 def configure(*servers: str, sandboxed: bool = False, **kinds: str) -> None:

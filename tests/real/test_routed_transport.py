@@ -8,12 +8,13 @@ import pytest
 from gshtui.headless.program.diagnosis import examine_network
 from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnection
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
-from gshtui.mcp_client.server_requests import NobodyAnswers, ToolCaller
+from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.providers.port import ProviderError
 from gshtui.providers.wire import http_client
 from gshtui.settings.settings_tables import McpServer
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Say
+from tests.kit.mcp_turns import NobodyAnswers
 from tests.kit.providers import APIS, make_provider, make_request, provider_with_loopback, receive_stream
 from tests.kit.proxies import proxy_to
 

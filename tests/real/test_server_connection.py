@@ -13,10 +13,11 @@ from gshtui.mcp_client import message_filter
 from gshtui.mcp_client.answer_outcome import call_outcome
 from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnection
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
-from gshtui.mcp_client.server_requests import NobodyAnswers, ToolCaller
+from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.mcp_client.tool_pins import ServerPins
 from gshtui.settings.settings_tables import McpServer
 from tests.kit.command import ROOT
+from tests.kit.mcp_turns import NobodyAnswers
 
 OnOffer = Callable[[ServerConnection, ServerPins], Awaitable[None]]
 

@@ -157,16 +157,7 @@ def _mend_sessions(target: sqlite3.Connection) -> int:
         "INSERT OR IGNORE INTO sessions (id, title, created, updated, touched)"
         " SELECT session, '(recovered)', min(at), max(at), min(id) FROM messages GROUP BY session"
     )
-    for table in (
-        "partials",
-        "output_uses",
-        "overlays",
-        "text_uses",
-        "iterations",
-        "media_uses",
-        "session_bases",
-        "checkpoints",
-    ):
+    for table in _OF_SESSIONS:
         target.execute(f"DELETE FROM {table} WHERE session NOT IN (SELECT id FROM sessions)")
     target.execute("DELETE FROM session_bases WHERE base NOT IN (SELECT id FROM sessions)")
     target.execute(
