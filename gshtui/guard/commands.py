@@ -171,9 +171,7 @@ def commands(
         except StoreError as error:
             raise command_error(error) from error
 
-    async def read_log(invocation: Invocation, wanted: ReadDecisions) -> DecisionList:
-        if invocation.caller.is_agent:
-            raise UsageError("guard log is for people only.")
+    async def read_log(_invocation: Invocation, wanted: ReadDecisions) -> DecisionList:
         from gshtui.guard.rules.decision_log import DecisionQuery, read_decisions
 
         since = parse_time(wanted.since, time.time())

@@ -61,7 +61,7 @@ async def test_a_person_is_shown_the_commands_and_they_are_run(tmp_path: Path, u
     assert done.text.startswith(f"Installed into {venv}: requests, pandas.")
     assert Path(f"{uv}.log").read_text("utf-8").splitlines() == [f"venv --quiet {venv}", fill]
     assert "installed some" in "".join(python.live)
-    with pytest.raises(UsageError, match="Only a person installs packages"):
+    with pytest.raises(UsageError, match="for people only"):
         await python.run(action="install")
     await python.close()
 

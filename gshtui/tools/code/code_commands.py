@@ -241,17 +241,12 @@ def commands(paths: FilePaths, servers: Callable[[], LanguageServers]) -> list[A
         Action(RestartLanguageServers, ServersRestarted, handlers.restart, _restarted_text, access=Access.HUMAN_ONLY),
     )
 
-    async def run(invocation: Invocation, given: CodeParameters) -> Outcome:
-        if given.action == "restart" and invocation.caller.is_agent:
-            raise UsageError("Only a person restarts language servers.", hint="Ask them to run `code restart`.")
-        return await family.handle(invocation, given)
-
     return [
         Command(
             "code",
             "Outlines, problems, definitions and uses of code",
             CodeParameters,
-            run,
+            family.handle,
             effect=Effect.READ,
             positions=("action", "name", "path", "line"),
             description=DESCRIPTION,

@@ -207,8 +207,6 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
         )
 
     async def install_packages(invocation: Invocation, wanted: InstallPackages) -> PythonInstalled:
-        if invocation.caller.is_agent:
-            raise UsageError("Only a person installs packages.", hint="Ask them to run `python install NAME`.")
         planned = await plan(wanted)
         try:
             await install(planned, interpreters.environ, invocation.output)
