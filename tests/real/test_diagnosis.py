@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.headless.program import doctor_programs
+from gshtui.headless.program import diagnosis, doctor_programs
 from tests.kit.command import CommandResult
 from tests.kit.command import run_gsh as run_alone
 from tests.kit.configuration import user_file
@@ -38,6 +38,14 @@ def test_everything_is_there(tmp_path: Path) -> None:
     assert run_gsh("doctor", cwd=tmp_path, env=programs(tmp_path / "bin")).out.endswith(
         "Everything required is there.\n"
     )
+
+
+def test_a_package_that_a_python_has_none_of_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [one.name for one in diagnosis.examine_python()] == ["Python"]
+    monkeypatch.setattr(diagnosis, "find_spec", lambda _: None)
+    python, *rest = diagnosis.examine_python()
+    assert (python.status, [one.name for one in rest]) == ("ok", ["tree-sitter", "agent-client-protocol"])
+    assert "each shell line" in rest[0].detail
 
 
 def test_what_is_missing_comes_with_its_command(tmp_path: Path) -> None:

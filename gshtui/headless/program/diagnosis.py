@@ -13,6 +13,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -164,13 +165,32 @@ _NETWORK = "Network"
 _CODE = "Language servers"
 
 
+_NOT_EVERYWHERE = (
+    ("tree-sitter", "tree_sitter", "each shell line of an agent asks, and files have no outlines"),
+    ("agent-client-protocol", "acp", "agents over ACP do not run"),
+)
+_OLDER = "run gsh-tui with Python 3.14 or older"
+
+
 def examine_python() -> list[Finding]:
     """Examine Python itself."""
     version = platform.python_version()
     fine = sys.version_info >= (3, 11)
     fix = "" if fine else "install Python 3.11 or newer"
+    missing = [
+        Finding(
+            "System",
+            package,
+            "note",
+            f"not installed: without it {lost}; it has no package for every Python yet",
+            _OLDER,
+        )
+        for package, module, lost in _NOT_EVERYWHERE
+        if find_spec(module) is None
+    ]
     return [
-        Finding("System", "Python", "ok" if fine else "problem", f"{version} at {sys.executable}", fix, needed=True)
+        Finding("System", "Python", "ok" if fine else "problem", f"{version} at {sys.executable}", fix, needed=True),
+        *missing,
     ]
 
 
