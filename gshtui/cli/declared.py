@@ -168,7 +168,8 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
     found, yes, silent = values(form, given), bool(given.get("yes")), 0
     flags: dict[str, str] = given.get("flags") or {}
     if form.by_keeper and not any(value.alone and given[value.field] for value in form.values):
-        from gshtui.headless.commands.keeper_call import KeeperCall, Silent, run_by_keeper
+        from gshtui.client.hub_greeting import HubSilent
+        from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
 
         by_keeper = KeeperCall(
             form.name, form.declared, found, json=given["as_json"], yes=yes, waiting=form.by_keeper, flags=flags
@@ -176,7 +177,7 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
         try:
             if (code := run_by_keeper(by_keeper)) is not None:
                 return code
-        except Silent as keeper:
+        except HubSilent as keeper:
             silent = keeper.pid
             _tell_silent(silent)
     lines = any(value.lines and given[value.name] == "-" for value in form.values)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from gshtui import __version__
+from gshtui.client.hub_greeting import greeted, line_from
 from gshtui.client.pane_protocol import PaneOpening
 from gshtui.client.window_protocol import WindowOpening
-from gshtui.settings import paths
-from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.network.peer import peer_of
 from gshtui.system.processes import process_limits
 
 if TYPE_CHECKING:
@@ -31,8 +26,6 @@ ANSWER_WITHIN = 5.0
 _COMES_WITHIN = 10.0
 """Seconds for a hub that is being started."""
 _LOOK_EVERY = 0.02
-_LONGEST = 16 * 1024
-"""Bytes of a line before it takes the window."""
 
 
 def window_opening(
@@ -115,51 +108,20 @@ def dial(opening: WindowOpening | PaneOpening, coming: Callable[[], bool] = lamb
     Raises:
         TimeoutError: it does not answer.
     """
+    kind = "pane" if isinstance(opening, PaneOpening) else "window"
     until = time.monotonic() + _COMES_WITHIN
     while True:
-        for path in paths.keeper_sockets():
-            if (connected := _dialled(path, opening)) is not None:
-                return connected
+        for connected in greeted(kind, ANSWER_WITHIN):
+            try:
+                connected.sendall(msgspec.json.encode(opening) + b"\n")
+                if line_from(connected).get("begins") is True:
+                    return connected
+            except TimeoutError:
+                connected.close()
+                raise
+            except (OSError, ValueError):
+                pass
+            connected.close()
         if not coming() or time.monotonic() > until:
             return None
         time.sleep(_LOOK_EVERY)
-
-
-def _dialled(path: Path, opening: WindowOpening | PaneOpening) -> socket.socket | None:
-    connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_CLOEXEC", 0))
-    try:
-        connected.settimeout(ANSWER_WITHIN)
-        connected.connect(os.fspath(path))
-        kind = "pane" if isinstance(opening, PaneOpening) else "window"
-        if peer_of(connected).is_us and _is_of_this_program(connected, kind) and _is_taken(connected, opening):
-            return connected
-    except TimeoutError:
-        connected.close()
-        raise
-    except (OSError, ValueError):
-        pass
-    connected.close()
-    return None
-
-
-def _is_of_this_program(connected: socket.socket, kind: str) -> bool:
-    """Say hello. Raises `OSError`, `ValueError`."""
-    connected.sendall(json.dumps({"hello": kind, "pid": os.getpid()}).encode() + b"\n")
-    welcome = _answer(connected)
-    return (welcome.get("serves"), welcome.get("installed")) == (__version__, INSTALLED_AT)
-
-
-def _is_taken(connected: socket.socket, opening: WindowOpening | PaneOpening) -> bool:
-    connected.sendall(msgspec.json.encode(opening) + b"\n")
-    return _answer(connected).get("begins") is True
-
-
-def _answer(connected: socket.socket) -> dict[str, Any]:
-    """One line; what comes behind it stays to be read. Raises `OSError`, `ValueError`."""
-    line = b""
-    while not line.endswith(b"\n"):
-        seen = connected.recv(_LONGEST, socket.MSG_PEEK)
-        line += connected.recv(seen.find(b"\n") + 1 or len(seen))
-        if not seen or len(line) > _LONGEST:
-            raise ValueError("no line")
-    return msgspec.json.decode(line, type=dict[str, Any])

@@ -15,10 +15,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from gshtui import __version__
+from gshtui.client.hub_greeting import HubSilent, greeted
 from gshtui.headless import exits, streams
-from gshtui.settings import paths
-from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.network.peer import peer_of
 from gshtui.system.processes import process_limits
 
@@ -74,14 +72,6 @@ class KeeperCall:
         self.flags = flags
 
 
-class Silent(Exception):
-    """The keeper of this process does not answer."""
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(pid)
-        self.pid = pid
-
-
 class _Ended(Exception):
     """It answered, and then hung up or said nothing more."""
 
@@ -90,27 +80,19 @@ def run_by_keeper(call: KeeperCall) -> int | None:
     """Have it run by the keeper; returns its exit code, or `None` where it has to be done here.
 
     Raises:
-        Silent: a keeper runs and does not answer; nothing was done.
+        HubSilent: a keeper runs and does not answer; nothing was done.
     """
-    for path in paths.keeper_sockets():
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connected:
-            connected.settimeout(ANSWER_WITHIN)
-            try:
-                connected.connect(str(path))
-                peer = peer_of(connected)
-            except OSError:
-                continue  # none listens there
-            if not peer.is_us:
-                continue
+    for connected in greeted("command", ANSWER_WITHIN):
+        with connected:
             conversation = _Conversation(connected)
             try:
                 reads = conversation.begin(call)
             except TimeoutError:
-                raise Silent(peer.pid) from None
+                raise HubSilent(peer_of(connected).pid) from None
             except (OSError, _Ended):
                 continue
             if reads is None:
-                continue  # it is the keeper of another record, or of another version
+                continue  # it is the keeper of another record
             try:
                 return conversation.run(call)
             except (OSError, _Ended):
@@ -138,10 +120,6 @@ class _Conversation:
             TimeoutError: it does not answer.
         """
         until = time.monotonic() + ANSWER_WITHIN
-        self._send(hello="command", pid=os.getpid())
-        said = self._next(until)
-        if (said.get("serves"), said.get("installed")) != (__version__, INSTALLED_AT):
-            return None
         try:
             cwd = os.getcwd()  # noqa: PTH109  (`Path` costs as much as the rest of this call)
         except OSError:

@@ -9,17 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from gshtui import __version__
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.settings import paths
-from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.network.peer import peer_of
+from gshtui.client.hub_greeting import greeted, line_from
 from gshtui.system.processes import process_limits
 from gshtui.system.processes.time_limit import time_limit
 
@@ -54,45 +51,19 @@ class TurnCall:
     @classmethod
     async def begin(cls, request: TurnRequest) -> TurnCall | None:
         """Have the hub begin it; `None`: none does, and it is to be done here."""
-        for path in paths.keeper_sockets():
-            if (call := await cls._connected(path)) is None:
-                continue
-            try:
-                async with time_limit(ANSWER_WITHIN):
-                    if await call._accepted(request):
-                        return call
-            except (OSError, TimeoutError, HubEnded):
-                pass
-            call.close()
-        return None
-
-    @classmethod
-    async def _connected(cls, path: Path) -> TurnCall | None:
-        try:
-            reader, writer = await asyncio.open_unix_connection(path, limit=_LONGEST)
-        except OSError:
-            return None
-        if peer_of(writer.get_extra_info("socket")).is_us:
-            return cls(reader, writer)
-        writer.close()
-        return None
-
-    async def _accepted(self, request: TurnRequest) -> bool:
         import msgspec
 
-        self._send(hello="turn", pid=os.getpid())
-        welcome = await self._next()
-        if (welcome.get("serves"), welcome.get("installed")) != (__version__, INSTALLED_AT):
-            return False
         surroundings = {"umask": process_limits.umask(), "limits": process_limits.limits()}
         fields = {"turn": msgspec.to_builtins(request), "cwd": os.getcwd(), "environ": dict(os.environ)}  # noqa: PTH109
         line = json.dumps(fields | surroundings).encode() + b"\n"
-        if len(line) > _TAKEN:
-            return False
-        self._writer.write(line)
-        answer = await self._next()
-        self.problems = [(str(level), str(text)) for level, text in answer.get("problems", ())]
-        return answer.get("begins") is True
+        begun = None if len(line) > _TAKEN else await asyncio.to_thread(_begin, line)
+        if begun is None:
+            return None
+        connected, answer = begun
+        connected.setblocking(False)
+        call = cls(*await asyncio.open_unix_connection(sock=connected, limit=_LONGEST))
+        call.problems = [(str(level), str(text)) for level, text in answer.get("problems", ())]
+        return call
 
     async def run(self, face: TurnFace, publish: Callable[[Event], None]) -> str:
         """Tell the face what happens, until the turn has ended; how it went.
@@ -151,3 +122,16 @@ class TurnCall:
         if not isinstance(message, dict):
             raise HubEnded
         return cast("dict[str, Any]", message)
+
+
+def _begin(line: bytes) -> tuple[socket.socket, dict[str, Any]] | None:
+    """The connection to the hub that begins this turn, and what it said; `None`: none does."""
+    with suppress(TimeoutError):
+        for connected in greeted("turn", ANSWER_WITHIN):
+            with suppress(OSError, ValueError):
+                connected.sendall(line)
+                answer = line_from(connected)
+                if answer.get("begins") is True:
+                    return connected, answer
+            connected.close()
+    return None
