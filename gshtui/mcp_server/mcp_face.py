@@ -17,7 +17,9 @@ import mcp_types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 from mcp_types import CLIENT_INFO_META_KEY
+from pydantic import ValidationError
 
 from gshtui import __version__
 from gshtui.commands.declaration import Effect
@@ -74,6 +76,40 @@ class McpFace:
         given = anyio.wrap_file(io.TextIOWrapper(io.BufferedReader(lines), encoding="utf-8", errors="replace"))
         async with stdio_server(given, cast("Any", _Output(write_line))) as (read, write):
             await self._server.run(read, write, self._server.create_initialization_options())
+
+    async def serve_messages(
+        self, messages: asyncio.Queue[dict[str, Any] | None], send: Callable[[str], Awaitable[None]]
+    ) -> None:
+        """Serve until there is `None` among the messages.
+
+        Args:
+            messages: what the program says.
+            send: sends the text of a message to it.
+        """
+        _quiet()
+        to_server, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        said, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+
+        async def listen() -> None:
+            async with to_server:
+                while (message := await messages.get()) is not None:
+                    try:
+                        parsed = mcp_types.jsonrpc_message_adapter.validate_python(message, by_name=False)
+                    except ValidationError as error:
+                        await to_server.send(error)
+                    else:
+                        await to_server.send(SessionMessage(parsed))
+
+        async def speak() -> None:
+            async with from_server:
+                async for one in from_server:
+                    await send(one.message.model_dump_json(by_alias=True, exclude_unset=True))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(listen)
+            group.start_soon(speak)
+            await self._server.run(heard, said, self._server.create_initialization_options())
+            group.cancel_scope.cancel()
 
     async def serve_http(self, listener: socket.socket, token: str, stop: asyncio.Event) -> None:
         """Serve on a socket of this machine, until asked to stop, those who have the token."""

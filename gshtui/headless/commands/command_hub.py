@@ -117,18 +117,20 @@ async def on_settings(
     return result
 
 
-async def leave_keeper(settings: Settings) -> None:
-    """Start the keeper for the next command, unless it is never wanted. It comes up while nobody waits for it.
+async def leave_keeper(settings: Settings) -> bool:
+    """Start the keeper for the next command, unless it is never wanted; returns whether it comes up, or is there.
 
     One that an agent runs leaves none: it would be among that agent's processes.
     """
     if settings.hub.keep == "never" or os.environ.get("GSH_AGENT"):
-        return
+        return False
     from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT, ensure_keeper
 
     with suppress(OSError):  # where it cannot start, the next command does without it too
         if (await ensure_keeper(settings.general.session_dir, os.environ, briefly=True)).logged_out:
             complain(LOGGED_OUT, LINGER)
+        return True
+    return False
 
 
 async def _result_or_code(

@@ -26,6 +26,7 @@ from gshtui.fleet.keeper.keeper import DRAIN, LOCK, KeeperClaim, keeper_command
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import load_settings, running_hub
 from gshtui.headless.runner import Stop, run_command
+from gshtui.headless.servers.asked_programs import AskedPrograms
 from gshtui.headless.streams import complain
 from gshtui.hub.faces.asked_agents import AskedAgents
 from gshtui.hub.faces.asked_commands import AskedCommands
@@ -36,7 +37,7 @@ from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.shell import hub_registry
-from gshtui.shell.event_table import COMMAND, PANE, TURN, WINDOW
+from gshtui.shell.event_table import COMMAND, MCP, PANE, TURN, WINDOW
 from gshtui.shell.hub_listener import ConnectionHost, HubListener
 from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
 from gshtui.store.engine.store_errors import StoreError
@@ -147,11 +148,13 @@ class _Asked:
     turns: AskedTurns
     windows: AskedWindows
     agents: AskedAgents
+    programs: AskedPrograms
 
     async def finish(self) -> None:
         """Wait until nothing that must not be cut is done."""
         await self.commands.finish_acting()
         await self.turns.finish()
+        await self.programs.finish()
         await self.windows.rest()
         await self.agents.rest()
 
@@ -160,9 +163,9 @@ class _Asked:
 async def _listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
     """Run commands and take turns for those that ask; without a socket they do it themselves."""
     commands, turns, windows = AskedCommands(hub), AskedTurns(hub), AskedWindows(hub, after_logout=after_logout)
-    agents = AskedAgents(hub)
-    hosts: dict[str, ConnectionHost] = {COMMAND: commands, TURN: turns, WINDOW: windows, PANE: agents}
-    asked = _Asked(_Socket(HubListener(hosts, _at_once)), commands, turns, windows, agents)
+    agents, programs = AskedAgents(hub), AskedPrograms(hub)
+    hosts: dict[str, ConnectionHost] = {COMMAND: commands, TURN: turns, WINDOW: windows, PANE: agents, MCP: programs}
+    asked = _Asked(_Socket(HubListener(hosts, _at_once)), commands, turns, windows, agents, programs)
     await asked.place.open()
     try:
         yield asked
@@ -170,6 +173,7 @@ async def _listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
         await windows.close()
         await agents.close()
         await turns.close()
+        await programs.close()
         await asked.place.close()
         await commands.close()
 
@@ -357,7 +361,7 @@ async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms, c
     busy_at = time.monotonic()
     idle = terms.idle if terms.at_first is None else terms.at_first
     while not stop.asked.is_set():
-        if asked.turns.busy or asked.windows.open or asked.agents.open or await _goes_on(hub):
+        if asked.turns.busy or asked.windows.open or asked.agents.open or asked.programs.busy or await _goes_on(hub):
             busy_at, idle = time.monotonic(), terms.idle
         elif idle and time.monotonic() - max(busy_at, asked.commands.last_at) >= idle:
             if idle == terms.idle or not await asyncio.to_thread(claim.is_wanted_longer):

@@ -7,9 +7,10 @@ import io
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
 from gshtui.headless.runner import Stop, run_command
@@ -18,8 +19,11 @@ from gshtui.settings import paths
 from gshtui.system.files import private_files
 from gshtui.system.tasks import cancel_and_wait, start_job
 
+if TYPE_CHECKING:
+    from gshtui.hub.hub_options import HubOptions
+    from gshtui.settings.loader import Loaded
+
 _PARTS = frozenset({"store", "guard", "providers", "fleet"})
-_KEY = "agent.auto_approve"
 _SHORTEST_TOKEN = 32
 Serve = Callable[[socket.socket, str, asyncio.Event], Awaitable[None]]
 """Serves on a socket those who have a token, until asked to stop."""
@@ -52,29 +56,30 @@ def serve_commands(options: McpServeOptions) -> int:
 
 async def _run(options: McpServeOptions, stop: Stop) -> int:
     protocol: tuple[int, int] | None = None
+    from gshtui.headless.servers.mcp_relay import relayed
+
     if not options.http:
         try:
             protocol = claim_for_protocol()
         except OSError as error:
             complain(f"standard input or output cannot be used: {error.strerror}.", "Or serve with --http.")
             return exits.ERROR
-    from gshtui.headless.commands.command_hub import load_settings, running_hub, working_folder
-    from gshtui.hub.hub_options import HubOptions
+        if (code := await relayed(options.allowed, *protocol, stop)) is not None:
+            return code
+    from gshtui.headless.commands.command_hub import leave_keeper, load_settings, running_hub, working_folder
     from gshtui.mcp_server.mcp_face import McpFace
     from gshtui.mcp_server.served_commands import ServedCommands
 
     own = load_settings()
-    loaded = load_settings({_KEY: [*own.settings.agent.auto_approve, *options.allowed]}, quiet=True)
-    here = HubOptions(
-        cwd=working_folder(),
-        loaded=loaded,
-        respondent="nobody",
-        mode="ask",
-        parts=_PARTS,
-        visiting=True,
-        where="gsh-tui mcp serve",
-    )
-    async with running_hub(here) as hub:
+    if (
+        protocol is not None
+        and own.settings.hub.resident
+        and await leave_keeper(own.settings)
+        and (code := await relayed(options.allowed, *protocol, stop, comes=True)) is not None
+    ):
+        return code
+    loaded = load_settings(allowing(own.settings.agent.auto_approve, options.allowed), quiet=True)
+    async with running_hub(serving_options(working_folder(), loaded)) as hub:
 
         async def start() -> bool:
             await hub.start()
@@ -94,6 +99,20 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
         finally:
             await commands.started()
     return exits.DONE
+
+
+def allowing(approved: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:
+    """The settings under which these writing commands may be called besides what the person has approved."""
+    return {"agent.auto_approve": [*approved, *allowed]}
+
+
+def serving_options(cwd: Path, loaded: Loaded) -> HubOptions:
+    """The hub that serves a program."""
+    from gshtui.hub.hub_options import HubOptions
+
+    return HubOptions(
+        cwd=cwd, loaded=loaded, respondent="nobody", mode="ask", parts=_PARTS, visiting=True, where="gsh-tui mcp serve"
+    )
 
 
 async def _serve_lines(serve: ServeLines, source: int, sink: int) -> None:

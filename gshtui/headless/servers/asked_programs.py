@@ -1,0 +1,165 @@
+"""Serves programs that use our commands by MCP, for the processes that they started (`mcp_relay`).
+
+Each has a hub of its own on the host's record, with the settings and the variables of its process. What it says and is
+answered is passed on as it is. It keeps the host from ending only while it waits for an answer: its process comes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gshtui import __version__
+from gshtui.bus.bus import Bus
+from gshtui.headless.servers.mcp_process import allowing, serving_options
+from gshtui.hub.faces.surroundings import difference
+from gshtui.hub.hub import Hub
+from gshtui.settings.loader import Loaded, load
+from gshtui.shell.hub_listener import HubConnection, NoHost
+from gshtui.shell.line_stream import BadLine
+from gshtui.system.caller_environment import working_for
+from gshtui.system.installation import INSTALLED_AT
+from gshtui.system.network.peer import sees_the_same
+from gshtui.system.processes import process_limits
+from gshtui.system.processes.time_limit import time_limit
+from gshtui.system.struct_types import learned
+from gshtui.system.tasks import cancel_and_wait, end_all, start_job
+
+_FINISHES_WITHIN = 30.0
+"""Seconds for calls in progress, when this process makes way; most of them only wait for an agent."""
+
+
+class ProgramOpening(msgspec.Struct, frozen=True):
+    """What the process of a program asks for."""
+
+    allowed: tuple[str, ...]
+    """The writing commands that may be called."""
+    cwd: str
+    environ: dict[str, str]
+    umask: int
+    limits: list[tuple[int, int]]
+
+
+class AskedPrograms(NoHost):
+    """Handles connections of the kind `mcp`."""
+
+    def __init__(self, host: Hub) -> None:
+        self._host = host
+        self._umask = process_limits.umask()
+        self._programs: dict[HubConnection, _Program] = {}
+        self._answered = asyncio.Event()
+
+    @property
+    def busy(self) -> bool:
+        """Whether one waits for an answer."""
+        return any(program.waiting for program in self._programs.values())
+
+    def admit(self, connection: HubConnection) -> dict[str, Any]:
+        """Say which version this is."""
+        return {"serves": __version__, "installed": INSTALLED_AT}
+
+    def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
+        """Open it, or take what it says."""
+        if (program := self._programs.get(connection)) is not None:
+            program.take(fields)
+            return
+        try:
+            opening = msgspec.convert(fields, learned(ProgramOpening))
+        except msgspec.ValidationError as error:
+            raise BadLine(str(error)) from error
+        program = self._programs[connection] = _Program(connection, self._answered)
+        program.task = start_job(self._serve(program, opening), "a program that uses our commands")
+
+    def disconnected(self, connection: HubConnection) -> None:
+        """It has left."""
+        if (program := self._programs.pop(connection, None)) is not None and program.task is not None:
+            program.task.cancel()
+
+    async def finish(self) -> None:
+        """Wait a while until none waits for an answer."""
+        try:
+            async with time_limit(_FINISHES_WITHIN):
+                while self.busy:
+                    self._answered.clear()
+                    await self._answered.wait()
+        except TimeoutError:
+            pass
+
+    async def close(self) -> None:
+        """Serve none any more."""
+        await cancel_and_wait(*(program.task for program in self._programs.values()))
+
+    async def _serve(self, program: _Program, opening: ProgramOpening) -> None:
+        connection = program.connection
+        if not sees_the_same(connection.peer):
+            connection.send_fields(declined="it is in other namespaces")
+            return
+        loaded = await asyncio.to_thread(_settings, opening)
+        if why := difference(self._host, self._umask, opening, loaded):
+            connection.send_fields(declined=why)
+            return
+        with working_for(opening.environ):
+            await program.serve(self._host, opening, loaded)
+
+
+def _settings(opening: ProgramOpening) -> Loaded:
+    folder = Path(opening.cwd)
+    own = load(folder, environ=opening.environ).settings
+    return load(folder, flags=allowing(own.agent.auto_approve, opening.allowed), environ=opening.environ)
+
+
+class _Program:
+    """One program, at the other end of a connection."""
+
+    def __init__(self, connection: HubConnection, answered: asyncio.Event) -> None:
+        self.connection = connection
+        self.task: asyncio.Task[None] | None = None
+        self.waiting: set[int | str] = set()
+        """Ids of its requests without an answer."""
+        self._answered = answered
+        self._messages = asyncio.Queue[dict[str, Any] | None]()
+
+    def take(self, message: dict[str, Any]) -> None:
+        """What it says. Raises `BadLine`."""
+        id = message.get("id")
+        if "method" in message and isinstance(id, int | str):
+            self.waiting.add(id)
+        self._messages.put_nowait(message)
+
+    async def serve(self, host: Hub, opening: ProgramOpening, loaded: Loaded) -> None:
+        """Serve it until it leaves."""
+        from gshtui.hub.composition import build_hub
+
+        await asyncio.to_thread(importlib.import_module, "gshtui.mcp_server.mcp_face")
+        from gshtui.mcp_server.mcp_face import McpFace
+        from gshtui.mcp_server.served_commands import ServedCommands
+
+        hub = build_hub(serving_options(Path(opening.cwd), loaded), Bus(), host)
+
+        async def start() -> bool:
+            await hub.start()
+            return not hub.failed
+
+        commands = ServedCommands(hub, frozenset(opening.allowed), start)
+        self.connection.send_fields(begins=True, problems=[[each.level, str(each)] for each in loaded.problems])
+        try:
+            await McpFace(commands).serve_messages(self._messages, self._send)
+        finally:
+            await end_all("the end of an MCP server", commands.started, hub.stop, hub.bus.close)
+
+    async def _send(self, message: str) -> None:
+        self.connection.send(message.encode() + b"\n")
+        await self.connection.sent()
+        answer = msgspec.json.decode(message, type=_Answer)
+        if not answer.method:
+            self.waiting.discard(answer.id)
+            self._answered.set()
+
+
+class _Answer(msgspec.Struct):
+    id: int | str | None = None
+    method: str = ""
