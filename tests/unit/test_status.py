@@ -205,6 +205,13 @@ def test_a_program_that_was_just_started_is_starting() -> None:
     assert decide(CLAUDE, None, begun, NOW).status == "starting"
 
 
+def test_a_start_with_an_animation_is_a_start_for_as_long_as_it_may_take() -> None:
+    kilo = LOADED.get("kilo")
+    blank = StatusFacts(started=NOW - 35, moved=NOW - 0.1, news=NOW - 33)
+    assert decide(kilo, None, blank, NOW).status == "starting"
+    assert decide(kilo, None, replace(blank, started=NOW - kilo.timing.start - 1), NOW).status == "quiet"
+
+
 def test_what_ended_says_nothing_any_more() -> None:
     ended = HookEvent(NOW - 5, "SessionEnd", "")
     assert decide(CLAUDE, ended, facts("idle"), NOW).source == "screen"

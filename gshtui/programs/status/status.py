@@ -536,10 +536,10 @@ def _entered(facts: StatusFacts, now: float) -> KnownStatus | None:
 def _by_movement(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus:
     """Nothing is known but whether the screen moves."""
     still = now - max(facts.moved, facts.started)
-    if _animated(facts, now, _ANIMATED):
-        return KnownStatus(QUIET, "activity", facts.news, ANIMATED, sure=False)
     if not facts.ready and now - facts.started < profile.timing.start and profile.rules:
         return KnownStatus("starting", "spawn", facts.started, again=profile.timing.start - (now - facts.started))
+    if _animated(facts, now, _ANIMATED):
+        return KnownStatus(QUIET, "activity", facts.news, ANIMATED, sure=False)
     if still >= profile.timing.idle:
         return KnownStatus(QUIET, "activity", facts.moved or facts.started, sure=False)
     again = profile.timing.idle - still
