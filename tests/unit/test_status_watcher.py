@@ -401,8 +401,13 @@ async def test_an_answer_counts_until_the_source_of_the_question_has_noticed_it(
     asks = Told(Evidence(Rank.PROTOCOL, "protocol", "waiting", clock[0] - 5))
     status = CliStatus(server, row, claude, lambda _: None, clock=lambda: clock[0], sources=(asks,))
     server.looks = 9
-    for pressed, expected in ((False, "waiting"), (True, "thinking")):
-        server.shown = QUESTION
+    for before, pressed, expected in (
+        (QUESTION, False, "waiting"),
+        (QUESTION, True, "thinking"),
+        (TOOL, True, "thinking"),  # what asks is not read from the screen
+    ):
+        clock[0] += 5
+        server.shown = before
         await status._look()  # pyright: ignore[reportPrivateUsage]
         if pressed:
             status._on_keys(True)  # pyright: ignore[reportPrivateUsage]

@@ -333,8 +333,10 @@ class CliStatus:
         """Something is typed from here, and maybe entered; its screen shows that later, the later the busier it is."""
         prompts = self._has_draft() and not self._facts.reading.draft.lstrip().startswith(COMMANDS)
         unseen = self._profile.ai and self._facts.printed and self.known.status == "idle"  # it was typed just now
-        if entered and (prompts or unseen or self.known.status == "waiting"):
-            self._facts = dataclasses.replace(self._facts, pressed=self._now())
+        waits = self.known.status == "waiting"
+        if entered and (prompts or unseen or waits):
+            now = self._now()
+            self._facts = dataclasses.replace(self._facts, pressed=now, answered=now if waits else self._facts.answered)
         self._doubt()
 
     def _doubt(self) -> None:
@@ -606,7 +608,6 @@ class CliStatus:
         unread = reading.status == "waiting" and _asks(reading) == _asks(facts.reading)
         stands = rests_on and bool(reading.draft or facts.reading.draft)
         goes_on = reading.status in WORKING
-        answered = facts.reading.status == "waiting" and reading.status != "waiting"
         if rests_on and not self._has_draft() and lines != self._lines:
             self._idles.append(time.monotonic())
         if reading.draft:
@@ -629,7 +630,6 @@ class CliStatus:
             asked=asked,
             entered=entered,
             pressed=facts.pressed if stands or unread or goes_on or facts.pressed >= looked else 0.0,
-            answered=max(facts.answered, facts.pressed) if answered else facts.answered,
             doubted=doubted,
             printed=facts.printed and self._outputs != outputs,
             prompted=prompted,

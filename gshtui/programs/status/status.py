@@ -97,7 +97,7 @@ class StatusFacts:
     """When Enter was pressed below a text in its input or at a question, while its screen shows nothing of that.
     0: it was not."""
     answered: float = 0.0
-    """When Enter was pressed at a question that its screen showed, and shows no longer; 0: it was not."""
+    """When Enter was last pressed while it waited."""
     doubted: float = 0.0
     """When something last happened at rest that may begin a turn: it printed after a while, or a text was gone from its
     input; 0: not since it last showed anything but rest."""
@@ -184,7 +184,8 @@ def decide(profile: Profile, evidences: Sequence[Evidence], facts: StatusFacts, 
 
 def _pressed(known: KnownStatus, facts: StatusFacts, now: float) -> KnownStatus | None:
     """That it is about to take up a text or an answer, by the Enter that was pressed for that; `None`: it is not."""
-    pressed = max(facts.pressed, facts.answered if known.status == "waiting" else 0.0)
+    asks = "waiting" in (facts.reading.status, facts.reading.contradicts)
+    pressed = facts.pressed if asks or known.status != "waiting" else max(facts.pressed, facts.answered)
     left = _READ_WITHIN[known.status] - (now - pressed)
     if left <= 0 or known.at > pressed:
         return None
