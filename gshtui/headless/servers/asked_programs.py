@@ -65,7 +65,7 @@ class AskedPrograms(NoHost):
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Open it, or take what it says."""
         if (program := self._programs.get(connection)) is not None:
-            program.take(fields)
+            program.handle_message(fields)
             return
         try:
             opening = msgspec.convert(fields, learned(ProgramOpening))
@@ -123,7 +123,7 @@ class _Program:
         self._answered = answered
         self._messages = asyncio.Queue[dict[str, Any] | None]()
 
-    def take(self, message: dict[str, Any]) -> None:
+    def handle_message(self, message: dict[str, Any]) -> None:
         """What it says. Raises `BadLine`."""
         id = message.get("id")
         if "method" in message and isinstance(id, int | str):
@@ -154,7 +154,7 @@ class _Program:
     async def _send(self, message: str) -> None:
         self.connection.send(message.encode() + b"\n")
         await self.connection.sent()
-        answer = msgspec.json.decode(message, type=_Answer)
+        answer = msgspec.json.decode(message, type=learned(_Answer))
         if not answer.method:
             self.waiting.discard(answer.id)
             self._answered.set()
