@@ -15,10 +15,8 @@ Answer = Callable[[bool, list[bytes], bytes], None]
 
 
 class ControlParser:
-    """Feeds on bytes; calls `Answer`s in the order of `expect`, and `note` with every other line.
-
-    Args:
-        note: takes a notification, without its newline.
+    """Feeds on bytes; calls `Answer`s in the order of `expect`, and `note` with every other line. `note`: takes a
+    notification, without its newline.
     """
 
     def __init__(self, note: Callable[[bytes], None]) -> None:

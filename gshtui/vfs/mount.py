@@ -20,9 +20,8 @@ MOST_BYTES = 1 << 20
 class FileError(ExpectedError):
     """A virtual file cannot be read or written.
 
-    Args:
-        kind: missing: there is none. folder, file: it is one, and the other is needed. refused: it cannot be changed,
-            or not by this caller. full: a quota. failed: what it is made of cannot be read or written now.
+    `kind`: missing: there is none. folder, file: it is one, and the other is needed. refused: it cannot be changed, or
+    not by this caller. full: a quota. failed: what it is made of cannot be read or written now.
     """
 
     def __init__(self, kind: FileErrorKind, message: str, hint: str = "") -> None:

@@ -44,12 +44,7 @@ UNDO = "Undo a cut: everything it removed is sent again. Without an id, undoes t
 
 
 def commands(contexts: ContextRouter, row: Row | None, names: Names = list) -> list[AnyCommand]:
-    """Declare the family.
-
-    Args:
-        row: looks up an agent of the roster, if there is a record.
-        names: for completion.
-    """
+    """Declare the family. `row`: looks up an agent of the roster, if there is a record; `names`: for completion."""
     rights = ContextAccess(row)
     return [
         *_reading(ViewCommands(contexts, rights), rights, names),

@@ -23,11 +23,7 @@ _OWN, _MOUNTS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True)
 class ControlGroup:
-    """One that exists, with its limit.
-
-    Args:
-        folder: where it is.
-    """
+    """One that exists, with its limit. `folder`: where it is."""
 
     folder: Path
 

@@ -48,11 +48,7 @@ class _RefusedError(Exception):
 
 @dataclass(slots=True)
 class HostProxy:
-    """Connects one sandbox to the hosts that its rules cover.
-
-    Args:
-        rules: those.
-        resolve: finds addresses.
+    """Connects one sandbox to the hosts that its rules cover. `rules`: those; `resolve`: finds addresses.
 
     Attributes:
         refused: what was asked for and is not covered, with the reason.

@@ -44,10 +44,8 @@ _watcher: list[subprocess.Popen[bytes]] = []
 
 @contextlib.contextmanager
 def dies_with_us(call: str) -> Generator[Callable[[int], None]]:
-    """Have what is started within the block killed if this process ends there without doing so itself.
-
-    Args:
-        call: the mark in the environment of what is started.
+    """Have what is started within the block killed if this process ends there without doing so itself. `call`: the mark
+    in the environment of what is started.
 
     Yields:
         Takes the group that the started process leads.

@@ -189,11 +189,7 @@ class RemovedWorktree:
 
 
 async def remove_worktree(tree: Worktree, cwd: Path, *, force: bool = False, limit: float = LIMIT) -> RemovedWorktree:
-    """Remove it.
-
-    Args:
-        cwd: the caller's folder.
-        force: even if something is lost.
+    """Remove it. `cwd`: the caller's folder; `force`: even if something is lost.
 
     Raises `CommandError`: it must not be removed, or git cannot; it is then still there.
     """
