@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import socket
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, cast
@@ -18,6 +19,7 @@ from gshtui.client.hub_greeting import greeted, line_from
 from gshtui.headless import exits, streams
 from gshtui.headless.runner import Stop
 from gshtui.system.processes import process_limits
+from gshtui.system.processes.processes import start_child
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait
 
@@ -124,13 +126,17 @@ class _Relay:
             self._waiting[cast("int | str", id)] = True
         try:
             if self._writer is None and not await self.connect():
-                raise ConnectionError
+                await _start_hub()
+                if not await self.connect():
+                    raise ConnectionError
             assert self._writer is not None
             self._writer.write(line)
             await self._writer.drain()
         except OSError:
             if asks and self._waiting.pop(cast("int | str", id), False):
-                await self._refuse(id, _SERVER_ERROR, "The hub is not there; try again.")
+                await self._refuse(
+                    id, _SERVER_ERROR, "No hub runs, and none could be started: `gsh-tui hub start` says why."
+                )
         if method in ("initialize", "notifications/initialized"):
             self._greeting.append(line)
 
@@ -158,6 +164,18 @@ class _Relay:
     async def _tell(self, line: bytes) -> None:
         async with self._telling:
             await asyncio.to_thread(streams.pass_on, self._sink, line)
+
+
+async def _start_hub() -> None:
+    """Start the hub, which has ended since because nothing went on."""
+    nothing = asyncio.subprocess.DEVNULL
+    words = [sys.executable, "-m", "gshtui", "hub", "start"]
+    process = await start_child(*words, stdin=nothing, stdout=nothing, stderr=nothing)
+    try:
+        async with time_limit(_COMES_WITHIN):
+            await process.wait()
+    except TimeoutError:
+        pass  # it goes on by itself, and the next call finds it
 
 
 def _taken(opening: bytes) -> socket.socket | None:
