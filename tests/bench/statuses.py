@@ -90,7 +90,8 @@ _MODES: dict[str, dict[str, Mode]] = {
     },
     "qwen": {
         "Ask permissions": Mode(
-            (*_TASKS, "do:small", "do:ask", "do:agent", "/model"), ("run_shell_command", "edit", "ask_user_question")
+            (*_TASKS, "do:small", "do:ask", "do:agent", "/model"),
+            ("run_shell_command", "edit", "ask_user_question", "agent"),
         ),
         "auto-accept edits": Mode((*_TALK, "do:small", "do:sleep"), ("run_shell_command",)),
         "Auto mode (": Mode(_TALK),
@@ -113,6 +114,7 @@ _ASKING = {
     "qwen": {
         "run_shell_command": "Allow execution of",
         "edit": "Apply this change",
+        "agent": "Do you want to proceed",
         "ask_user_question": "Which colour",
         "exit_plan_mode": "Would you like to proceed",
     },

@@ -6,6 +6,8 @@ The other tests run them without hooks.
 import pytest
 
 from gshtui.bus.events.agent_events import AgentStatusChanged
+from gshtui.programs.hooks import hooks
+from gshtui.programs.profiles import profile as profiles
 from tests.kit.native_agents import EventLog
 from tests.programs.stage import Stage
 from tests.programs.test_own_choices import answer, asked
@@ -41,6 +43,7 @@ async def test_a_day_with_hooks(stage: Stage) -> None:
     await stage.say("And now?")
     await stage.hears("Good day to you", "And now?")  # its conversation went on
     await stage.status("idle")
+    assert hooks.state(profiles.load().get(stage.program.name)) == "installed", "it has written into the recipe"
 
 
 @pytest.mark.programs("claude", "codex", "gemini", "qwen")

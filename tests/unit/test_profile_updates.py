@@ -240,6 +240,8 @@ async def test_without_a_trusted_key_or_a_signature_nothing_is_taken(home: Home,
         await update(UpdateProfiles(source=path))
     with pytest.raises(CommandError, match="There is no such file"):
         await update(UpdateProfiles(source=str(tmp_path / "none.toml")))
+    with pytest.raises(CommandError, match="by http and https, not by ftp"):
+        await update(UpdateProfiles(source="ftp://x/rules.toml"))
 
 
 async def test_a_signature_over_the_whole_file_is_one_too(home: Home, tmp_path: Path) -> None:

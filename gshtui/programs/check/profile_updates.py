@@ -188,6 +188,8 @@ async def _fetch(source: str, cwd: Path) -> bytes:
     """A file's or an address's bytes. Raises `BundleError`."""
     if _is_address(source):
         return await _downloaded(source)
+    if "://" in source:
+        raise BundleError(f"Rules are fetched by http and https, not by {source.partition('://')[0]}.")
     path = cwd / Path(source).expanduser()
     try:
         data = await asyncio.to_thread(read_bytes, path)

@@ -130,7 +130,8 @@ def _hooks(profile: Profile) -> str:
     events = {event.partition(".")[0]: [group] for event in profile.hooks.events}
     if profile.hooks.answers:  # it waits for a person, beside the program's own box
         events["PermissionRequest"] = [group | {"hooks": [hook | {"timeout": WAITS + _SECONDS}]}]
-    return json.dumps({"hooks": events}, indent=2) + "\n"
+    version = {"$version": 4} if profile.hooks.kind == "qwen" else {}  # which it adds to settings that have none
+    return json.dumps({"hooks": events, **version}, indent=2) + "\n"
 
 
 def hook_setup(profile: Profile, file: Path, argv: Sequence[str], environ: Mapping[str, str]) -> HookSetup:
