@@ -161,7 +161,8 @@ async def _check_place(address: str, rules: HostRules) -> None:
         found = [ip_address(str(one[4][0]).partition("%")[0]) for one in answers]
     covered = all(rules.covers_address(place, one) for one in found)
     if not covered or (place.name == "localhost" and not rules.covers(place)):
-        raise _RefusedPageError(f"{place.name} is in a private network, and no rule of [sandbox] hosts has it")
+        rule = f"{place.name}:{place.port}"
+        raise _RefusedPageError(f"{place.name} is in a private network, and [sandbox] hosts has no rule {rule!r}")
 
 
 class _PageReader(HTMLParser):

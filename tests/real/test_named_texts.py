@@ -65,7 +65,7 @@ async def test_a_page_is_its_words() -> None:
         assert "10.1.2.3 is in a private network" in await page_text(f"{address}/away", here)
         assert "its rest was not read" in await page_text(f"{address}/long", here)
         assert "it is no text but application/zip" in await page_text(f"{address}/data", here)
-        assert "no rule of [sandbox] hosts has it" in await page_text(f"{address}/a", [])
+        assert f"[sandbox] hosts has no rule '{address.removeprefix('http://')}'" in await page_text(f"{address}/a", [])
         assert "private network" in await page_text(address.replace("127.0.0.1", "localhost"), [])
 
 
