@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from gshtui.bus.wire import EVENT_TYPES
-from gshtui.settings.loader import load
 from gshtui.settings.model import Settings
 from tests.kit import private_textual, source, wire_schema
+from tests.kit.running_hub import running_hub
 
 SDKS = {"anthropic", "openai", "google.genai", "httpx2", "mcp", "mcp_types", "uvicorn", "starlette"}
 
@@ -278,20 +278,14 @@ def test_every_setting_says_what_it_does() -> None:
 
 
 async def test_every_command_and_parameter_says_what_it_does(tmp_path: Path) -> None:
-    from gshtui.hub.composition import build_hub
-    from gshtui.hub.hub_options import HubOptions
 
-    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path)))
-    await hub.start()
-    try:
+    async with running_hub(tmp_path) as hub:
         assert len(list(hub.registry)) > 15
         for command in hub.registry:
             assert command.summary, command.name
             assert "\n" not in command.summary, f"{command.name}: the summary is one line"
             for name, field in command.parameters.model_fields.items():
                 assert field.description, f"{command.name}: {name} has no description"
-    finally:
-        await hub.stop()
 
 
 TIMED = re.compile(

@@ -3,10 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from gshtui.hub.composition import build_hub
 from gshtui.hub.faces.turn import recent_commands
-from gshtui.hub.hub_options import HubOptions
-from gshtui.settings.loader import load
+from tests.kit.running_hub import running_hub
 from tests.kit.shell_log_child import main as listen
 
 
@@ -19,12 +17,8 @@ def ask(_words: list[str]) -> int:
 async def _ask() -> None:
     cwd = Path.cwd()
     parts = frozenset({"store", "shell"})
-    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), parts=parts, visiting=True))
-    await hub.start()
-    try:
+    async with running_hub(cwd, parts=parts, visiting=True) as hub:
         print("\n".join(part.text for part in (await recent_commands(hub)(True)).along))
-    finally:
-        await hub.stop()
 
 
 def hub(_words: list[str]) -> int:

@@ -12,9 +12,7 @@ from pathlib import Path
 from gshtui.cli import by_hand, form_projection
 from gshtui.commands import registry
 from gshtui.commands.registry import Registry
-from gshtui.hub.composition import build_hub
-from gshtui.hub.hub_options import HubOptions
-from gshtui.settings.loader import load
+from tests.kit.running_hub import running_hub
 
 WRITTEN = Path(form_projection.__file__).with_name("declared_forms.py")
 TOOLS = Path(registry.__file__).with_name("known_tools.py")
@@ -40,14 +38,10 @@ TOOLS = {
 
 async def declared(folder: Path) -> tuple[str, str]:
     """The modules with the forms and with the tools, as the commands of a hub in this folder declare them."""
-    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), parts=PARTS, visiting=True))
-    await hub.start()
-    try:
+    async with running_hub(folder, parts=PARTS, visiting=True) as hub:
         groups, forms = form_projection.forms(hub.registry)
         shell = sorted({*(form.name for form in forms), *by_hand.MODULES})
         return form_projection.source(groups, forms), _tools(hub.registry, shell)
-    finally:
-        await hub.stop()
 
 
 def _tools(registry: Registry, shell: list[str]) -> str:

@@ -10,12 +10,10 @@ import yaml
 
 from gshtui.bus.call_data import CallMember, CallMessage
 from gshtui.commands.declaration import Caller
-from gshtui.hub.composition import build_hub
-from gshtui.hub.hub_options import HubOptions
-from gshtui.settings.loader import load
 from gshtui.vfs.mount import FileError
 from gshtui.vfs.virtual_path import VirtualPath
 from tests.kit.configuration import made_project
+from tests.kit.running_hub import running_hub
 from tests.real.test_virtual_files import Files
 
 AGENT, OTHER, GUEST = Caller("0001", is_agent=True), Caller("0002", is_agent=True), Caller("bo", is_guest=True)
@@ -25,10 +23,8 @@ AGENT, OTHER, GUEST = Caller("0001", is_agent=True), Caller("0002", is_agent=Tru
 async def files(tmp_path: Path) -> AsyncIterator[Files]:
     project = made_project(tmp_path / "project")
     (project / "goals.md").write_text("ship it\n")
-    hub = build_hub(HubOptions(cwd=project, loaded=load(project)))
-    await hub.start()
-    assert hub.failed == {} and hub.store is not None
-    try:
+    async with running_hub(project) as hub:
+        assert hub.failed == {} and hub.store is not None
         await hub.run("create call=audio topic='JACK: \"why\"'; join audio")
         await hub.store.calls.add_member("audio", CallMember(member="0001", name="claude", is_agent=True))
         answer = CallMessage(
@@ -45,8 +41,6 @@ async def files(tmp_path: Path) -> AsyncIterator[Files]:
         await hub.store.calls.add_message(CallMessage(call="audio", id="q1", author="person", text="how do we route?"))
         await hub.store.calls.add_message(answer)
         yield Files(hub, project, tmp_path)
-    finally:
-        await hub.stop()
 
 
 async def test_what_there_is(files: Files) -> None:

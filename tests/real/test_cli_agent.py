@@ -12,18 +12,16 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.agent_events import PromptSubmitted
-from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import HubOptions
 from gshtui.programs.check.check_results import CheckedStep, CheckResult, keep_result
 from gshtui.programs.profiles.profile import load as load_profiles
-from gshtui.settings.loader import load
 from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.pty_child import PtyChild
+from tests.kit.running_hub import running_hub
 from tests.kit.tmux import end_server, eventually, kill_server, named_servers, short_folder
 from tests.kit.warm_program import run_gsh
 
@@ -58,11 +56,9 @@ def project(tmp_path: Path, named_servers: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 async def window(project: Path) -> AsyncIterator[Hub]:
-    hub = build_hub(HubOptions(cwd=project, loaded=load(project)))
-    await hub.start()
-    assert hub.failed == {}
-    yield hub
-    await hub.stop()
+    async with running_hub(project) as hub:
+        assert hub.failed == {}
+        yield hub
 
 
 def test_consent_to_a_set_up_command_is_given_with_the_worktree(project: Path, home: Home, tmp_path: Path) -> None:

@@ -22,12 +22,11 @@ from gshtui.commands.language import parse, read_line, validate
 from gshtui.commands.line_formatter import format_line
 from gshtui.commands.registry import AnyCommand, may_run, words_of
 from gshtui.commands.schema import tool_schema
-from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import ALL_PARTS, HubOptions
-from gshtui.settings.loader import load
+from gshtui.hub.hub_options import ALL_PARTS
 from gshtui.ui.window.palette_entries import command_entries
 from tests.kit.configuration import made_project
+from tests.kit.running_hub import running_hub
 
 AGENT, PERSON = Caller("main", is_agent=True), Caller()
 SEED: dict[str, tuple[str, ...]] = {
@@ -82,12 +81,8 @@ async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
     """With the record, the guard, the providers and the fleet: what offers commands."""
     project = made_project(tmp_path / "project")
     parts = frozenset(ALL_PARTS - {"socket", "shell"})
-    hub = build_hub(HubOptions(cwd=project, loaded=load(project), parts=parts, visiting=True))
-    await hub.start()
-    try:
+    async with running_hub(project, parts=parts, visiting=True) as hub:
         yield hub
-    finally:
-        await hub.stop()
 
 
 def all_of(hub: Hub) -> list[AnyCommand]:

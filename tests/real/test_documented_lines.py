@@ -7,12 +7,10 @@ import pytest
 
 from gshtui.commands.language import canonical, parse, read_line
 from gshtui.commands.line_formatter import format_line
-from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import HubOptions
-from gshtui.settings.loader import load
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
+from tests.kit.running_hub import running_hub
 
 LINES: dict[str, tuple[str, dict[str, object]]] = {
     "/agent answer fix": ("agent", {"action": "answer", "target": "fix"}),
@@ -131,10 +129,8 @@ LINES: dict[str, tuple[str, dict[str, object]]] = {
 @pytest.fixture
 async def hub(tmp_path: Path, home: Home) -> AsyncIterator[Hub]:
     project = made_project(tmp_path / "project")
-    hub = build_hub(HubOptions(cwd=project, loaded=load(project)))
-    await hub.start()
-    yield hub
-    await hub.stop()
+    async with running_hub(project) as hub:
+        yield hub
 
 
 async def test_lines_mean_what_they_did(hub: Hub) -> None:

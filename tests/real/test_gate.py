@@ -24,6 +24,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from tests.kit.home import Home
 from tests.kit.native_agents import EventLog
+from tests.kit.running_hub import heard_hub, running_hub
 
 
 def call(command: str) -> Call:
@@ -85,10 +86,7 @@ async def test_rules_and_old_approvals_are_listed_kept_and_revoked(home: Home, t
 
 async def test_open_questions_and_what_was_allowed_for_a_conversation_are_listed(home: Home, tmp_path: Path) -> None:
     parts = frozenset({"store", "guard"})
-    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=parts, respondent="person"))
-    heard = EventLog(hub.bus)
-    await hub.start()
-    try:
+    async with heard_hub(tmp_path, parts=parts, respondent="person") as (hub, heard):
         assert hub.failed == {} and hub.store is not None and hub.gate is not None
         review = asyncio.ensure_future(hub.gate.review(call("pytest -q a"), ASSESSMENT))
         asked = await heard.wait_for(ApprovalRequested)
@@ -122,14 +120,10 @@ async def test_open_questions_and_what_was_allowed_for_a_conversation_are_listed
         hub.bus.publish(AgentEnded(agent="0007"))
         await hub.bus.drained()
         assert [one["agent"] for one in (await hub.run("approvals")).data["session"]] == ["main"]
-    finally:
-        await hub.stop()
 
 
 async def test_the_rules_name_old_approvals_as_such_and_for_people_only(home: Home, tmp_path: Path) -> None:
-    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset({"store"}), respondent="nobody"))
-    await hub.start()
-    try:
+    async with running_hub(tmp_path, parts=frozenset({"store"}), respondent="nobody") as hub:
         assert hub.failed == {} and hub.store is not None
         assert (await hub.run("guard rules")).data["old"] == []
         await hub.store.grants.add(str(hub.project), "bash", "pytest -q …")
@@ -139,8 +133,6 @@ async def test_the_rules_name_old_approvals_as_such_and_for_people_only(home: Ho
             "Old, and without effect until `approvals keep` makes rules of them:\n- bash: pytest -q …"
         )
         assert (await hub.run("guard rules", Caller("main", is_agent=True))).data["old"] == []
-    finally:
-        await hub.stop()
 
 
 def test_a_file_of_rules_keeps_what_it_has(home: Home) -> None:

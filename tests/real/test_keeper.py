@@ -22,8 +22,6 @@ from gshtui.fleet.keeper import keeper_unit
 from gshtui.fleet.keeper.keeper import KeeperState, keeper_environment, running_keeper, stop_keeper
 from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
 from gshtui.headless.servers.keeper_process import after_change
-from gshtui.hub.composition import build_hub
-from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import Loaded, load
 from gshtui.settings.paths import config_file, data_dir
 from gshtui.store.record.store import Store
@@ -35,6 +33,7 @@ from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Say
 from tests.kit.loopback.server import Asked
 from tests.kit.record import latest_session, texts_of
+from tests.kit.running_hub import running_hub
 from tests.kit.shells import Shell
 from tests.kit.tmux import end_server, eventually, short_folder
 from tests.kit.warm_program import start_gsh
@@ -218,25 +217,17 @@ async def test_a_window_takes_its_folders_agents_over_and_gives_them_back(place:
     keeper = await place.keeper()
     for id in ("0001", "0002"):
         await place.row(lambda row: row.owner == keeper.process.pid, id=id)
-    brief = build_hub(HubOptions(cwd=place.project, loaded=load(place.project), visiting=True))
-    await brief.start()
-    try:
+    async with running_hub(place.project, visiting=True) as brief:
         assert brief.fleet is not None
         await brief.fleet.refresh()
         assert brief.fleet.get("0001") == await place.store.agents.find("0001"), "a question at the prompt looks only"
         assert (await place.store.agents.find("0001")).owner == keeper.process.pid
-    finally:
-        await brief.stop()
-    window = build_hub(HubOptions(cwd=place.project, loaded=load(place.project)))
-    await window.start()
-    try:
+    async with running_hub(place.project) as window:
         assert window.failed == {}
         row = await place.row(lambda row: row.owner == os.getpid())
         assert (await place.store.agents.find("0002")).owner == keeper.process.pid, "that one is of another folder"
         letter = await place.post("to the window's agent", row)
         await place.letter(letter.id, lambda letter: letter.state in ("submitted", "acted"))
-    finally:
-        await window.stop()
     await place.row(lambda row: row.owner == keeper.process.pid)
     assert (await place.keeper()).process == keeper.process
 

@@ -30,6 +30,7 @@ from gshtui.shell.hub_registry import is_live
 from tests.kit.command import command, environment, run_gsh
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
+from tests.kit.running_hub import running_hub
 from tests.kit.shells import Shell
 from tests.kit.storms import FULL
 from tests.kit.tmux import eventually
@@ -265,15 +266,11 @@ async def test_a_wedged_keeper_hides_nothing_from_gsh_and_gives_way_to_a_window(
                 assert "no-such-command-here" in json.dumps(provider.chats[-1].body["messages"])
         finally:
             await asyncio.to_thread(shell.close)
-        window = build_hub(HubOptions(cwd=place.project, loaded=load(place.project)))
-        await window.start()
-        try:
+        async with running_hub(place.project) as window:
             assert window.failed.keys() <= {"shell"}, "the shells still report to the keeper"
             await place.row(lambda row: row.owner == os.getpid())
             await post(place, "to the window")
             assert await heard(log, 1) == ["to the window"]
-        finally:
-            await window.stop()
         os.kill(wedged.pid, signal.SIGCONT)
         await place.row(lambda row: row.owner == wedged.pid)
         await post(place, "and back")

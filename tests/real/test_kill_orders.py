@@ -14,12 +14,10 @@ import psutil
 import pytest
 
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
-from gshtui.hub.composition import build_hub
-from gshtui.hub.hub_options import HubOptions
-from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
-from tests.kit.native_agents import DEADLINE, EventLog
+from tests.kit.native_agents import DEADLINE
+from tests.kit.running_hub import heard_hub
 from tests.kit.storms import FULL
 from tests.kit.tmux import eventually, kill_server
 
@@ -88,10 +86,7 @@ async def test_whatever_is_killed_first_the_agent_comes_back_with_its_words(
             with contextlib.suppress(ProcessLookupError):  # an agent may end with its terminal
                 os.kill(victims[victim], signal.SIGKILL)
             await ended(victims[victim])
-        hub = build_hub(HubOptions(cwd=folder, loaded=load(folder)))
-        heard = EventLog(hub.bus)
-        await hub.start()
-        try:
+        async with heard_hub(folder) as (hub, heard):
             assert hub.failed == {} and hub.fleet is not None
             gone = await hub.fleet.wait(id, ["lost", "failed"], DEADLINE)
             assert gone.doing
@@ -107,8 +102,6 @@ async def test_whatever_is_killed_first_the_agent_comes_back_with_its_words(
             assert [message.text for message in said if message.role == "user"] == ["find Zanzibar", "find island"]
             assert len({message.id for message in said}) == len(said)
             await hub.fleet.kill(id, now=True)
-        finally:
-            await hub.stop()
 
 
 async def ended(pid: int) -> None:

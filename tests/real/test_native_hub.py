@@ -21,11 +21,9 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
 from gshtui.bus.events.hub_events import PartStarted
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import HubOptions
-from gshtui.settings.loader import load
 from tests.kit.native_agents import AGENT, EventLog, agent_process, prepare_spec, relay_window, wait_for_exit
+from tests.kit.running_hub import heard_hub
 
 PARTS = frozenset({"store", "guard", "socket", "providers", "agents"})
 
@@ -33,14 +31,8 @@ PARTS = frozenset({"store", "guard", "socket", "providers", "agents"})
 @contextlib.asynccontextmanager
 async def hub_of(folder: Path) -> AsyncIterator[tuple[Hub, EventLog, str]]:
     """A hub without a fleet, what is heard on its bus, and its socket."""
-    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), parts=PARTS))
-    heard = EventLog(hub.bus)
-    await hub.start()
-    try:
-        assert hub.failed == {}
+    async with heard_hub(folder, parts=PARTS) as (hub, heard):
         yield hub, heard, hub.socket
-    finally:
-        await hub.stop()
 
 
 async def test_what_an_agent_says_is_in_the_journal_once(tmp_path: Path) -> None:

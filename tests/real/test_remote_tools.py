@@ -40,13 +40,11 @@ from gshtui.hosts.host_checks import examine_host
 from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLink
 from gshtui.hosts.host_package import check_package, examine_package, install_package, remove_package
-from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
-from gshtui.settings.loader import load
 from gshtui.tools.remote.remote_tools import RemoteTools
 from tests.kit.native_agents import AGENT, agent_process, kill, relay_window
+from tests.kit.running_hub import running_hub
 from tests.kit.ssh_hosts import Gate as Network
 from tests.kit.ssh_hosts import SshHost, ssh_host
 from tests.kit.tmux import eventually
@@ -108,12 +106,8 @@ class Tools:
 
 @contextlib.asynccontextmanager
 async def plain_hub(folder: Path) -> AsyncGenerator[Hub]:
-    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), parts=frozenset(), visiting=True))
-    await hub.start()
-    try:
+    async with running_hub(folder, parts=frozenset(), visiting=True) as hub:
         yield hub
-    finally:
-        await hub.stop()
 
 
 def servers(host: SshHost) -> list[psutil.Process]:

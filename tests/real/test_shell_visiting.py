@@ -4,20 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.hub.composition import build_hub
-from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
-from gshtui.settings.loader import load
 from gshtui.shell import hub_registry
 from gshtui.shell.log.shell_log import LOOK_EVERY
+from tests.kit.running_hub import running_hub
 from tests.kit.tmux import eventually
 
 
 @pytest.mark.parametrize("visiting", [True, False])
 async def test_only_a_window_takes_the_socket_and_answers(tmp_path: Path, visiting: bool) -> None:
-    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), provider="offline", visiting=visiting))
-    await hub.start()
-    try:
+    async with running_hub(tmp_path, provider="offline", visiting=visiting) as hub:
         log = hub.shell_log
         assert log is not None
         if not visiting:
@@ -30,5 +26,3 @@ async def test_only_a_window_takes_the_socket_and_answers(tmp_path: Path, visiti
         assert entry.answers is not visiting
         assert (paths.runtime_dir() / "gsh.sock").exists() is not visiting
         assert log.listens is not visiting
-    finally:
-        await hub.stop()

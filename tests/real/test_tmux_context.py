@@ -1,6 +1,5 @@
 """Cuts and summaries of an agent in a real tmux, asked for and answered by the window over its socket."""
 
-import contextlib
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -10,17 +9,13 @@ from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutRequested, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnRequested
-from gshtui.hub.composition import build_hub
-from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import HubOptions
-from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.context_harness import SUMMARY
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
-from tests.kit.native_agents import EventLog
+from tests.kit.running_hub import heard_hub
 from tests.kit.tmux import kill_server
 
 pytestmark = pytest.mark.tmux
@@ -37,25 +32,12 @@ async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenera
     await server.close()
 
 
-@contextlib.asynccontextmanager
-async def window(folder: Path) -> AsyncGenerator[tuple[Hub, EventLog]]:
-    """A window's hub, whole."""
-    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder)))
-    heard = EventLog(hub.bus)
-    await hub.start()
-    try:
-        assert hub.failed == {}
-        yield hub, heard
-    finally:
-        await hub.stop()
-
-
 async def test_a_compaction_is_asked_for_shown_and_answered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     thinking: Answer = [Say("so " * 400)]
     async with loopback("anthropic", [thinking, thinking, [Say(SUMMARY)]]) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
-        async with window(folder) as (hub, heard):
+        async with heard_hub(folder) as (hub, heard):
             hub.bus.publish(AgentSpawnRequested(request=SpawnRequest(prompt="The rule is 4711.", provider="anthropic")))
             agent = (await heard.wait_for(AgentSpawned)).row.id
             await heard.wait_for(TurnFinished, agent=agent)

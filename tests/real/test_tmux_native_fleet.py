@@ -1,7 +1,6 @@
 """The whole of it: a hub with its fleet, native agents in a real tmux, questions, reports, nested agents."""
 
 import asyncio
-import contextlib
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -17,16 +16,13 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import Caller, CommandError, UsageError
 from gshtui.fleet.core.agent_calls import AnswerAgent
-from gshtui.hub.composition import build_hub
-from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import ALL_PARTS, HubOptions
-from gshtui.settings.loader import load
+from gshtui.hub.hub_options import ALL_PARTS
 from gshtui.system.ids import new_id
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.fleet_harness import echo_program
 from tests.kit.mcp_turns import configure
-from tests.kit.native_agents import EventLog
+from tests.kit.running_hub import heard_hub, running_hub
 from tests.kit.tmux import kill_server
 from tests.kit.warm_program import run_gsh
 
@@ -46,22 +42,9 @@ async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenera
     await server.close()
 
 
-@contextlib.asynccontextmanager
-async def window(folder: Path) -> AsyncGenerator[tuple[Hub, EventLog]]:
-    """A window's hub, whole."""
-    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder)))
-    heard = EventLog(hub.bus)
-    await hub.start()
-    try:
-        assert hub.failed == {}
-        yield hub, heard
-    finally:
-        await hub.stop()
-
-
 async def test_spawned_asked_answered_reported(folder: Path) -> None:
     configure("[mcp.servers.kit]\ncommand = 'no-such-program'\n")
-    async with window(folder) as (hub, heard):
+    async with heard_hub(folder) as (hub, heard):
         asked = "run command echo from-the-pane"
         request = SpawnRequest(prompt=asked, provider="offline", background=True, name="Worker")
         hub.bus.publish(AgentSpawnRequested(request=request, spawn="w1"))
@@ -80,7 +63,7 @@ async def test_spawned_asked_answered_reported(folder: Path) -> None:
 
 
 async def test_a_typed_command_answers_our_own_agent_and_no_agent_does(folder: Path) -> None:
-    async with window(folder) as (hub, heard):
+    async with heard_hub(folder) as (hub, heard):
         lines = "run touch one\nrun touch two\nrun touch three"
         hub.bus.publish(AgentSpawnRequested(request=SpawnRequest(prompt=lines, provider="offline", background=True)))
         row = (await heard.wait_for(AgentSpawned)).row
@@ -111,7 +94,7 @@ async def test_a_typed_command_answers_our_own_agent_and_no_agent_does(folder: P
 
 async def test_an_agent_starts_an_agent(folder: Path) -> None:
     """The window's agent starts one, which starts another: each is asked about, and reports come back up."""
-    async with window(folder) as (hub, heard):
+    async with heard_hub(folder) as (hub, heard):
         hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="spawn spawn files *.md"))
         for number in (1, 2):
             asked = await heard.wait_for(ApprovalRequested, number=number)
@@ -127,12 +110,12 @@ async def test_an_agent_starts_an_agent(folder: Path) -> None:
 
 
 async def test_the_window_is_closed_and_the_next_one_answers(folder: Path) -> None:
-    async with window(folder) as (hub, heard):
+    async with heard_hub(folder) as (hub, heard):
         request = SpawnRequest(prompt="run command echo later", provider="offline", background=True)
         hub.bus.publish(AgentSpawnRequested(request=request))
         row = (await heard.wait_for(AgentSpawned)).row
         await heard.wait_for(ApprovalRequested, agent=row.id)
-    async with window(folder) as (hub, heard):
+    async with heard_hub(folder) as (hub, heard):
         asked = await heard.wait_for(ApprovalRequested, agent=row.id)
         hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
         ended = await heard.wait_for(AgentEnded, agent=row.id)
@@ -143,9 +126,7 @@ async def test_the_window_is_closed_and_the_next_one_answers(folder: Path) -> No
 async def test_with_no_window_open_a_message_reaches_an_agent_of_ours(folder: Path) -> None:
     """A command sends and leaves; the agent's own process takes the message out of the record."""
     visiting = ALL_PARTS - {"agents", "socket"}
-    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), parts=visiting))
-    await hub.start()
-    try:
+    async with running_hub(folder, parts=visiting) as hub:
         assert hub.fleet is not None and hub.store is not None
         row = await hub.fleet.spawn(SpawnRequest(prompt="files *.md", provider="offline", name="Loner"))
         await hub.fleet.wait(row.id, ["idle"], 20)
@@ -158,27 +139,21 @@ async def test_with_no_window_open_a_message_reaches_an_agent_of_ours(folder: Pa
         now = await hub.fleet.find(row.id)
         texts = [stored.message.text for stored in await hub.store.messages.read(now.session)]
         assert texts.count("find Zanzibar") == 1
-    finally:
-        await hub.stop()
 
 
 async def test_with_no_window_open_a_command_interrupts_an_agent_of_ours(folder: Path) -> None:
     """It does not listen to the command's hub, so the key of its own pane does it."""
-    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), parts=ALL_PARTS - {"agents", "socket"}))
-    await hub.start()
-    try:
+    async with running_hub(folder, parts=ALL_PARTS - {"agents", "socket"}) as hub:
         assert hub.fleet is not None
         row = await hub.fleet.spawn(SpawnRequest(prompt="run command sleep 300", provider="offline", name="Loner"))
         await hub.fleet.wait(row.id, ["waiting"], 20)
         await hub.run(f"agent interrupt {row.id}")
         assert (await hub.fleet.wait(row.id, ["idle"], 20)).status == "idle"
-    finally:
-        await hub.stop()
 
 
 async def test_what_was_meant_for_a_cleared_conversation_comes_into_the_new_one(folder: Path) -> None:
     """`/clear` puts the conversation aside, not the agents: a report and a message that waited find the next one."""
-    async with window(folder) as (hub, heard):
+    async with heard_hub(folder) as (hub, heard):
         assert hub.fleet is not None and hub.store is not None
         before = (await heard.wait_for(SessionOpened, agent="main")).session
         request = SpawnRequest(cli=echo_program(), parent="main", background=True, name="scout")
@@ -201,7 +176,7 @@ async def test_what_was_meant_for_a_cleared_conversation_comes_into_the_new_one(
 
 async def test_a_talk_to_a_program_without_hooks_ends_with_what_its_screen_shows(folder: Path) -> None:
     """Nothing but its screen says that its turn is over; whoever talks to it has the answer then."""
-    async with window(folder) as (hub, heard):
+    async with heard_hub(folder) as (hub, heard):
         assert hub.fleet is not None and hub.store is not None
         row = await hub.fleet.spawn(SpawnRequest(cli=SILENT, profile="claude", name="silent"))
         await hub.fleet.wait(row.id, ["idle"], 20)

@@ -12,16 +12,14 @@ from gshtui.bus.events.agent_events import ToolFinished, TurnFinished, TurnStart
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.fleet_events import MessageActed
 from gshtui.commands.declaration import CommandError
-from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import HubOptions
-from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Answer, Call, Say
 from tests.kit.loopback.server import Asked
 from tests.kit.native_agents import EventLog
+from tests.kit.running_hub import heard_hub
 from tests.kit.tmux import kill_server, wait_for_text
 
 pytestmark = pytest.mark.tmux
@@ -53,14 +51,8 @@ async def window(
     async with loopback("anthropic", []) as server:
         server.choose = choose
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        hub = build_hub(HubOptions(cwd=folder, loaded=load(folder)))
-        heard = EventLog(hub.bus)
-        await hub.start()
-        try:
-            assert hub.failed == {}
+        async with heard_hub(folder) as (hub, heard):
             yield hub, heard
-        finally:
-            await hub.stop()
 
 
 async def test_an_agent_in_its_own_process_reports_and_is_answered(

@@ -23,15 +23,13 @@ from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpen
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.commands.declaration import Caller, CommandError
-from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import HubOptions
-from gshtui.settings.loader import load
 from gshtui.shell import plugin_files
 from gshtui.store.tables.command_history import HistoryQuery
 from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
+from tests.kit.running_hub import running_hub
 from tests.kit.scripted_provider import Recorder
 from tests.kit.tmux import eventually
 
@@ -43,13 +41,9 @@ EVERY = SHELL | {"providers", "agents"}
 @asynccontextmanager
 async def hub_in(folder: Path, parts: frozenset[str] = SHELL, **more: Any) -> AsyncGenerator[Hub]:
     """A hub that runs."""
-    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), parts=parts, **more))
-    await hub.start()
-    try:
+    async with running_hub(folder, parts=parts, **more) as hub:
         assert hub.failed == {}
         yield hub
-    finally:
-        await hub.stop()
 
 
 async def asked(hub: Hub, text: str) -> None:
@@ -60,9 +54,7 @@ async def asked(hub: Hub, text: str) -> None:
 
 
 async def test_a_run_of_the_person_is_kept_and_an_agents_line_is_not(tmp_path: Path) -> None:
-    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset({"store", "guard", "shell"})))
-    await hub.start()
-    try:
+    async with running_hub(tmp_path, parts=frozenset({"store", "guard", "shell"})) as hub:
         assert hub.failed == {} and hub.store is not None and hub.shell_log is not None
         outcome = await hub.run("bash command='echo one; echo ghp_0123456789abcdefghijklmnopqrstuvwxyzA; exit 3'")
         assert "one" in outcome.text
@@ -76,28 +68,20 @@ async def test_a_run_of_the_person_is_kept_and_an_agents_line_is_not(tmp_path: P
         await hub.shell_log.add_note("the token is ghp_0123456789abcdefghijklmnopqrstuvwxyzA")
         (note,) = await hub.store.shells.notes(limit=10)
         assert note.text.startswith("the token is ") and "ghp_" not in note.text
-    finally:
-        await hub.stop()
 
 
 async def test_all_of_what_it_printed_is_kept_and_its_end_is_told(tmp_path: Path) -> None:
-    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset({"store", "guard", "shell"})))
-    await hub.start()
-    try:
+    async with running_hub(tmp_path, parts=frozenset({"store", "guard", "shell"})) as hub:
         assert hub.store is not None and hub.shell_log is not None
         await hub.run("bash command='seq 1 400000'")
         (record,) = await hub.store.shells.find_all(limit=10)
         printed = await hub.store.outputs.get(record.output)
         assert printed.rstrip("\n").split("\n") == [str(number) for number in range(1, 400_001)]
         assert record.output_lines == 400_000
-    finally:
-        await hub.stop()
 
 
 async def test_one_that_is_called_off_is_lost(tmp_path: Path) -> None:
-    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset({"store", "guard", "shell"})))
-    await hub.start()
-    try:
+    async with running_hub(tmp_path, parts=frozenset({"store", "guard", "shell"})) as hub:
         assert hub.store is not None
         running = asyncio.create_task(hub.run("bash command='sleep 60'"))
         while not (rows := await hub.store.shells.find_all(limit=1)):
@@ -108,8 +92,6 @@ async def test_one_that_is_called_off_is_lost(tmp_path: Path) -> None:
             await running
         (record,) = await hub.store.shells.find_all(limit=1)
         assert (record.state, record.exit) == ("lost", None)
-    finally:
-        await hub.stop()
 
 
 async def test_windows_are_told_of_a_run_as_it_goes_on(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from gshtui.vfs.virtual_path import VirtualPath
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.native_agents import prepare_spec
+from tests.kit.running_hub import running_hub
 from tests.real.test_context_service import Here
 
 PERSON, AGENT = Caller(), Caller("main", is_agent=True)
@@ -61,13 +62,9 @@ async def files(tmp_path: Path, home: Home) -> AsyncIterator[Files]:
     elsewhere.mkdir()
     user_file(home, f'[shared]\ndocs = "{elsewhere}"\n')
     (project / "README.md").write_text("one\ntwo\nthree\n")
-    hub = build_hub(HubOptions(cwd=project, loaded=load(project)))
-    await hub.start()
-    assert hub.failed == {}
-    try:
+    async with running_hub(project) as hub:
+        assert hub.failed == {}
         yield Files(hub, project, elsewhere)
-    finally:
-        await hub.stop()
 
 
 async def test_the_root_and_what_is_listed(files: Files) -> None:

@@ -12,24 +12,19 @@ from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, Decision
 from gshtui.bus.events.shell_events import ShellRecorded
 from gshtui.guard.rules.decision_log import DecisionQuery, read_decisions
-from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.native_agents import EventLog
+from tests.kit.running_hub import running_hub
 
 
 @contextlib.asynccontextmanager
 async def auto_hub(project: Path, respondent: Respondent = "person") -> AsyncGenerator[tuple[Hub, EventLog]]:
-    hub = build_hub(HubOptions(cwd=project, loaded=load(project), respondent=respondent, mode="auto"))
-    await hub.start()
-    try:
+    async with running_hub(project, respondent=respondent, mode="auto") as hub:
         yield hub, EventLog(hub.bus)
-    finally:
-        await hub.stop()
 
 
 @pytest.fixture

@@ -57,6 +57,7 @@ from gshtui.ui.window.palette_entries import command_entries
 from tests.kit.fake_hub import OPENS
 from tests.kit.keyboard import Keyboard
 from tests.kit.pty_child import PtyChild
+from tests.kit.running_hub import running_hub
 from tests.kit.window import Window, settled
 
 PERSON = Invocation(Caller(), Path("/"), Path("/"))
@@ -371,13 +372,9 @@ async def test_a_notice_is_plain_text_with_our_commands_as_typed_here(monkeypatc
 
 async def test_what_bare_names_open_is_declared_and_there(tmp_path: Path) -> None:
     parts = frozenset({"store", "providers", "fleet", "guard"})
-    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=parts, visiting=True))
-    await hub.start()
-    try:
+    async with running_hub(tmp_path, parts=parts, visiting=True) as hub:
         declared = {name: command.opens for command in hub.registry for name in (command.name,) if command.opens}
         keys = hub.registry.keys()
-    finally:
-        await hub.stop()
     assert declared == OPENS
     opened = {name for feature in FEATURES for name in feature.OPENS}
     assert set(declared.values()) <= opened

@@ -1,0 +1,36 @@
+"""A real hub that runs while a test looks at it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from gshtui.hub.composition import build_hub
+from gshtui.hub.hub import Hub
+from gshtui.hub.hub_options import HubOptions
+from gshtui.settings.loader import load
+from tests.kit.native_agents import EventLog
+
+
+@asynccontextmanager
+async def running_hub(cwd: Path, **options: Any) -> AsyncGenerator[Hub]:
+    """The hub of a folder with its settings, started; it is stopped in the end. `options`: of `HubOptions`."""
+    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), **options))
+    await hub.start()
+    try:
+        yield hub
+    finally:
+        await hub.stop()
+
+
+@asynccontextmanager
+async def heard_hub(cwd: Path, **options: Any) -> AsyncGenerator[tuple[Hub, EventLog]]:
+    """The same with all of its events; each of its parts has started."""
+    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), **options))
+    heard = EventLog(hub.bus)
+    await hub.start()
+    try:
+        assert hub.failed == {}
+        yield hub, heard
+    finally:
+        await hub.stop()
