@@ -583,7 +583,8 @@ class _Handlers:
         from gshtui.mcp_client.import_sources import found_servers
 
         found, skipped = await asyncio.to_thread(found_servers, wanted.source, Path.home(), self._loaded.project)
-        known = await self._definitions()
+        # One that is used from where it stands may be imported all the same.
+        known = {name for name, one in (await self._definitions()).items() if one.source != "program"}
         kept: list[calls.FoundServer] = []
         for server in found:
             if server.name in known:

@@ -75,6 +75,14 @@ def test_import_shows_before_it_writes(tmp_path: Path) -> None:
     assert written() == {"shared": {"command": "b"}}
 
 
+def test_a_server_that_is_used_from_where_it_stands_can_be_imported(tmp_path: Path, home: Home) -> None:
+    (home.path / ".claude.json").write_text(json.dumps({"mcpServers": {"mine": {"command": "b"}}}), "utf-8")
+    assert "mine" in run_gsh("mcp", "ls", cwd=tmp_path).out
+    assert "Added 1 server:\n- mine" in run_gsh("mcp", "import", "--yes", cwd=tmp_path).out
+    assert written() == {"mine": {"command": "b"}}
+    assert "there is one of this name" in run_gsh("mcp", "import", cwd=tmp_path).out
+
+
 def test_a_folders_server_runs_only_once_a_person_accepted_exactly_that(tmp_path: Path) -> None:
     project = made_project(tmp_path / "project")
     (project / ".gsh").mkdir(exist_ok=True)
