@@ -22,6 +22,7 @@ from tests.kit.command import ROOT
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer
 from tests.kit.loopback.server import Loopback
+from tests.kit.running_hub import started_hub
 from tests.kit.scripted_provider import Recorder
 
 WITHIN = 45.0
@@ -85,12 +86,9 @@ async def agent_with(
             monkeypatch.setenv(name, value)
         hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), respondent=respondent, parts=PARTS))
         recorder = Recorder(hub.bus)
-        await hub.start()
-        try:
+        async with started_hub(hub):
             assert hub.failed == {}
             yield hub, provider, recorder
-        finally:
-            await hub.stop()
 
 
 async def ask(hub: Hub, text: str = "Go on.", *, within: float = WITHIN) -> TurnFinished:

@@ -34,6 +34,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.store.record import record_writer
 from tests.kit.record_faults import AT_ONCE, FAULTS, RecordFaults
+from tests.kit.running_hub import started_hub
 
 MODELS = ("claude-sonnet-5-5", "claude-haiku-5-5")
 PARTS = frozenset({"store", "guard", "providers", "agents"})
@@ -113,12 +114,9 @@ async def opened(name: str, chance: random.Random, session: str) -> AsyncIterato
     conversation._OWED_AGAIN = 0.05
     hub = build_hub(HubOptions(cwd=Path.cwd(), loaded=load(Path.cwd()), session=session, parts=PARTS))
     leg = Leg(hub, chance, name)
-    await hub.start()
-    try:
+    async with started_hub(hub):
         assert hub.failed == {}, hub.failed
         yield leg
-    finally:
-        await hub.stop()
 
 
 async def _act(leg: Leg, faults: RecordFaults) -> None:

@@ -13,9 +13,8 @@ from tests.kit.native_agents import EventLog
 
 
 @asynccontextmanager
-async def running_hub(cwd: Path, **options: Any) -> AsyncGenerator[Hub]:
-    """The hub of a folder with its settings, started; it is stopped in the end. `options`: of `HubOptions`."""
-    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), **options))
+async def started_hub(hub: Hub) -> AsyncGenerator[Hub]:
+    """The hub, started; it is stopped in the end."""
     await hub.start()
     try:
         yield hub
@@ -24,13 +23,17 @@ async def running_hub(cwd: Path, **options: Any) -> AsyncGenerator[Hub]:
 
 
 @asynccontextmanager
+async def running_hub(cwd: Path, **options: Any) -> AsyncGenerator[Hub]:
+    """The hub of a folder with its settings. `options`: of `HubOptions`."""
+    async with started_hub(build_hub(HubOptions(cwd=cwd, loaded=load(cwd), **options))) as hub:
+        yield hub
+
+
+@asynccontextmanager
 async def heard_hub(cwd: Path, **options: Any) -> AsyncGenerator[tuple[Hub, EventLog]]:
     """The same with all of its events; each of its parts has started."""
     hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), **options))
     heard = EventLog(hub.bus)
-    await hub.start()
-    try:
+    async with started_hub(hub):
         assert hub.failed == {}
         yield hub, heard
-    finally:
-        await hub.stop()

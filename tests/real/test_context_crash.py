@@ -16,6 +16,7 @@ from gshtui.system.ids import new_id
 from tests.kit.context_harness import SUMMARY
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
+from tests.kit.running_hub import started_hub
 
 SCRIPT = Path(__file__).with_name("crash_compact_script.py")
 PARTS = frozenset({"store", "guard", "providers", "agents"})
@@ -55,8 +56,7 @@ async def test_a_compaction_counts_wholly_or_not_at_all(
             parts=PARTS,
         )
         hub = build_hub(options)
-        await hub.start()
-        try:
+        async with started_hub(hub):
             assert hub.contexts is not None
             receipts = await hub.contexts.queries.receipts("main")
             assert [receipt.kind for receipt in receipts] == ([] if when == "before" else ["compact"])
@@ -71,6 +71,4 @@ async def test_a_compaction_counts_wholly_or_not_at_all(
             if receipts:
                 await (await hub.contexts.editor("main")).undo("main", receipts[0].id)
                 assert "so so so" in (await hub.contexts.queries.request("main")).text
-        finally:
-            await hub.stop()
         assert server.refused == []

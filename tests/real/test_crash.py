@@ -20,6 +20,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from tests.kit.pairing import paired
+from tests.kit.running_hub import started_hub
 from tests.kit.scripted_provider import Recorder
 
 SCRIPT = Path(__file__).with_name("crash_script.py")
@@ -65,8 +66,7 @@ async def test_kill_in_the_middle_of_a_tool(tmp_path: Path, no_survivors: None) 
 
     hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), session="latest"))
     recorder = Recorder(hub.bus)
-    await hub.start()
-    try:
+    async with started_hub(hub):
         waiting = hub.bus.wait_for(TurnFinished, timeout=60)
         hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="what failed?"))
         finished = await waiting
@@ -82,8 +82,6 @@ async def test_kill_in_the_middle_of_a_tool(tmp_path: Path, no_survivors: None) 
         assert "sleep 86399.25" in finished.text
         assert hub.store is not None
         assert await hub.store.check() == []
-    finally:
-        await hub.stop()
 
 
 async def test_kill_while_a_question_is_open(tmp_path: Path) -> None:
@@ -96,8 +94,7 @@ async def test_kill_while_a_question_is_open(tmp_path: Path) -> None:
     process.stdout.close()
     hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), session="latest"))
     recorder = Recorder(hub.bus)
-    await hub.start()
-    try:
+    async with started_hub(hub):
         hub.bus.publish(ApprovalAnswered(approval=words[-1][1], decision="once"))
         waiting = hub.bus.wait_for(TurnFinished, timeout=60)
         hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="what failed?"))
@@ -107,8 +104,6 @@ async def test_kill_while_a_question_is_open(tmp_path: Path) -> None:
         messages = [stored.message for stored in await hub.messages(opened.session)]
         assert messages[2].results[0].status == "lost" and missing_results(messages) is None
         assert not recorder.of(ApprovalSettled) and hub.open_approvals().waiting == ()
-    finally:
-        await hub.stop()
     assert not (tmp_path / "made").exists()
 
 
@@ -130,14 +125,11 @@ async def test_kill_between_acknowledgements(tmp_path: Path, after: int) -> None
 
     hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), session="latest"))
     recorder = Recorder(hub.bus)
-    await hub.start()
-    try:
+    async with started_hub(hub):
         (opened,) = recorder.of(SessionOpened) or await _opened(hub, recorder)
         stored = [s.message.id for s in await hub.messages(opened.session)]
         assert set(acknowledged) <= set(stored)
         assert [i for i in stored if i in acknowledged] == acknowledged
-    finally:
-        await hub.stop()
     assert (
         recorder.of(MessageAppended) == [] or missing_results([e.message for e in recorder.of(MessageAppended)]) is None
     )

@@ -24,7 +24,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from tests.kit.home import Home
 from tests.kit.native_agents import EventLog
-from tests.kit.running_hub import heard_hub, running_hub
+from tests.kit.running_hub import heard_hub, running_hub, started_hub
 
 
 def call(command: str) -> Call:
@@ -39,8 +39,7 @@ ASSESSMENT = Assessment(
 async def test_rules_and_old_approvals_are_listed_kept_and_revoked(home: Home, tmp_path: Path) -> None:
     loaded = load(tmp_path)
     hub = build_hub(HubOptions(cwd=tmp_path, loaded=loaded, parts=frozenset({"store", "guard"}), respondent="nobody"))
-    await hub.start()
-    try:
+    async with started_hub(hub):
         assert hub.failed == {} and hub.store is not None and hub.gate is not None
         assert "there are no rules" in (await hub.run("approvals")).text
         project = Path(str(hub.project))
@@ -80,8 +79,6 @@ async def test_rules_and_old_approvals_are_listed_kept_and_revoked(home: Home, t
             await hub.run("approvals revoke")
         with pytest.raises(UsageError, match="for people only"):
             await hub.run("approvals", Caller("main", is_agent=True))
-    finally:
-        await hub.stop()
 
 
 async def test_open_questions_and_what_was_allowed_for_a_conversation_are_listed(home: Home, tmp_path: Path) -> None:

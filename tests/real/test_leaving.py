@@ -54,6 +54,7 @@ from tests.kit.loopback.server import Asked, Loopback
 from tests.kit.pty_child import PtyChild, window_of
 from tests.kit.record import latest_session, texts_of
 from tests.kit.resident import beside
+from tests.kit.running_hub import started_hub
 from tests.kit.scripted_provider import Recorder
 from tests.kit.storms import FULL
 
@@ -109,12 +110,9 @@ class Leaving:
 async def _hub(folder: Path, session: str, mode: Any) -> AsyncIterator[tuple[Hub, Recorder]]:
     hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), session=session, mode=mode, parts=PARTS))
     recorder = Recorder(hub.bus)
-    await hub.start()
-    try:
+    async with started_hub(hub):
         assert hub.failed == {}
         yield hub, recorder
-    finally:
-        await hub.stop()
 
 
 async def _idle(one: Leaving, number: int) -> None:

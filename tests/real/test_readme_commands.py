@@ -26,6 +26,7 @@ from tests.kit.manual import MANUAL
 from tests.kit.pdf import pdf
 from tests.kit.png import png
 from tests.kit.pty_child import PtyChild
+from tests.kit.running_hub import started_hub
 from tests.kit.ssh_hosts import free_port, ssh_host
 from tests.kit.tmux import named_servers
 from tests.real.test_context_service import Here
@@ -370,14 +371,11 @@ def test_servers_of_tools(shop: Shop) -> None:
 
 async def test_a_room(tmp_path: Path, named_servers: Path) -> None:
     hub = build_hub(HubOptions(cwd=made_project(tmp_path / "project"), loaded=load(tmp_path / "project")))
-    await hub.start()
-    try:
+    async with started_hub(hub):
         for line in typed("/create call=audio"):
             for words in line.replace("claude", "main").split("·"):
                 if not words.strip().startswith(("/talk", "/say")):  # the model that would answer is none
                     await hub.run(words.strip())
-    finally:
-        await hub.stop()
 
 
 TURNS = (("/pin", "/unpin", "/whatif"), ("/compact", "/prune"), ("/undo", "/restore"), ("/clear_context",))

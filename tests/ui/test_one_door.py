@@ -57,7 +57,7 @@ from gshtui.ui.window.palette_entries import command_entries
 from tests.kit.fake_hub import OPENS
 from tests.kit.keyboard import Keyboard
 from tests.kit.pty_child import PtyChild
-from tests.kit.running_hub import running_hub
+from tests.kit.running_hub import running_hub, started_hub
 from tests.kit.window import Window, settled
 
 PERSON = Invocation(Caller(), Path("/"), Path("/"))
@@ -226,11 +226,8 @@ async def in_the_shell(call: DeclaredCall, folder: Path) -> int:
     garden = Garden()
     hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), parts=frozenset(), visiting=True))
     hub.registry.register(garden.command())
-    await hub.start()
-    try:
+    async with started_hub(hub):
         ran = await run_on(hub, call, lambda: None)
-    finally:
-        await hub.stop()
     return ran if isinstance(ran, int) else write_outcome(ran.outcome, as_json=call.json)
 
 
