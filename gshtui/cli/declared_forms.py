@@ -39,7 +39,7 @@ COMMANDS = (
         help='Put an ended agent away: it leaves the list and is kept, with its conversation, for as long as the record is.', yes='Do not ask, even in a terminal.', by_keeper='Working'),
     CommandForm('agent attach', 'gshtui.fleet.core.agent_calls', 'AttachAgent',
         FormValue('agent', 'id', 'agent', required=True),
-        help="Show an agent full-screen in this terminal.\n\nDetach with tmux's keys (ctrl+b d). With --json, only print the command that attaches.", yes='Do not ask, even in a terminal.'),
+        help="Show an agent full-screen in this terminal.\n\nDetach with tmux's keys (ctrl+b d). With --json, only print the command that attaches.", yes='Do not ask, even in a terminal.', by_keeper='Working'),
     CommandForm('agent explain', 'gshtui.fleet.core.agent_calls', 'ExplainAgent',
         FormValue('agent', 'id', 'agent', required=True),
         help="Explain an agent's status: what each source says, since when and on which grounds, and which one was taken.\n\nAlso the program's version, and up to which versions the rules about its screen were seen to hold.", by_keeper='Looking at the agent'),

@@ -193,6 +193,9 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
         ("fork", "cat"),
         ("recover", "--dry-run"),
         ("option", "cat"),
+        ("attach", "cat"),
+        ("attach", "cat", "--json"),
+        ("spawn", "--attach", "--cli", "nosuchprogram"),
         ("wait", "nobody"),
         ("wait", "cat", "--status", "done", "--timeout", "0.01"),
         ("wait", "cat", "--status", "x"),
@@ -301,6 +304,15 @@ async def test_it_asks_the_person_through_the_command(place: Place) -> None:
             assert await asyncio.to_thread(process.wait, DEADLINE) == code
         ended = (await place.store.agents.find("0002")).ended
         assert bool(ended) == (word == "y")
+
+
+async def test_an_agent_is_shown_in_the_terminal_of_the_command(place: Place) -> None:
+    await made(place)
+    for words in (("attach", "cat"), ("spawn", "--attach", "--name", "cat2", "--cli", "cat")):
+        with on_terminal(place.project, "agent", *words) as (process, typed, shown):
+            await asyncio.to_thread(shown, "\x1b[?1049h")  # tmux has the terminal
+            typed("\x02d")
+            assert await asyncio.to_thread(process.wait, DEADLINE) == 0
 
 
 async def test_a_keeper_that_hangs_is_not_waited_for(place: Place) -> None:

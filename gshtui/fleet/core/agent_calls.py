@@ -227,7 +227,7 @@ class AttachAgent(_ForAgent, Returns[Attachment]):
     """
 
     WORD: ClassVar[str] = "attach"
-    SHELL = _shell()
+    SHELL = _shell(by_keeper=True)
 
 
 class SendToAgent(_ForAgent, Returns[SentMessage]):

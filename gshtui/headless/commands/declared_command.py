@@ -144,7 +144,7 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
     session = shown[0].session
     if session is not None and open_session is not None:
         return _resume(session, open_session)
-    return _attach(shown[0].attach)
+    return attach(shown[0].attach)
 
 
 async def run_on(
@@ -267,7 +267,7 @@ def _somebody_is_here() -> bool:
     return os.isatty(0) and os.isatty(2)
 
 
-def _attach(argv: tuple[str, ...]) -> int:
+def attach(argv: tuple[str, ...]) -> int:
     """Give this terminal to tmux until the person detaches; from inside its server, switch to the agent."""
     by_hand = shlex.join(argv)
     if not (os.isatty(0) and os.isatty(1)):

@@ -30,7 +30,7 @@ SILENT_FOR = 3.0
 _QUIET_FOR = 1.0
 """Seconds in which there is no progress line, so that nothing is loaded for one."""
 _TICK = 0.1
-_ENDS = frozenset({"failed", "refused", "data", "text"})
+_ENDS = frozenset({"failed", "refused", "data", "text", "attach"})
 """The fields of which an outcome has one."""
 _TOLD = frozenset({"complain", "wait_for", "started", "queued"})
 """What it says while it works, see `gshtui.hub.faces.command_watch.CommandFace`."""
@@ -248,6 +248,10 @@ def _print(said: dict[str, Any], call: KeeperCall) -> int:
         return exits.USAGE if said["usage"] else exits.ERROR
     if said.get("refused"):
         return exits.DENIED
+    if "attach" in said:
+        from gshtui.headless.commands.declared_command import attach
+
+        return attach(tuple(said["attach"]))
     if said.get("lines"):
         for each in said["data"]:
             streams.result_json(each)

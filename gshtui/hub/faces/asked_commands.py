@@ -25,6 +25,7 @@ import msgspec
 from gshtui import __version__
 from gshtui.commands import execution
 from gshtui.commands.declaration import (
+    AttachView,
     Caller,
     CommandError,
     Effect,
@@ -38,6 +39,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
+from gshtui.fleet.core.agent_calls import AttachAgent
 from gshtui.hub.faces.command_watch import CommandWatch
 from gshtui.hub.faces.local_commands import LocalCommands
 from gshtui.hub.faces.surroundings import other_place
@@ -184,6 +186,9 @@ class AskedCommands(NoHost):
                 outcome = await execution.run_asked(registry, value, invocation, ask)
             else:
                 outcome = await execution.run_value(registry, value, invocation)
+            if outcome is not None and isinstance(outcome.view, AttachView) and not request.json:
+                attachment = await execution.call(registry, AttachAgent(agent=outcome.view.agent), invocation)
+                return {"attach": list(attachment.argv)}
         self.last_at = time.monotonic()
         problems = () if declared.form.quiet else loaded.problems
         said = {"problems": [[problem.level, str(problem)] for problem in problems]}
