@@ -308,10 +308,11 @@ async def test_it_asks_the_person_through_the_command(place: Place) -> None:
 
 async def test_an_agent_is_shown_in_the_terminal_of_the_command(place: Place) -> None:
     await made(place)
-    for words in (("attach", "cat"), ("spawn", "--attach", "--name", "cat2", "--cli", "cat")):
-        with on_terminal(place.project, "agent", *words) as (process, typed, shown):
+    for words, id in ((("attach", "cat"), "0002"), (("spawn", "--attach", "--cli", "cat"), "0003")):
+        with on_terminal(place.project, "agent", *words) as (process, _, shown):
             await asyncio.to_thread(shown, "\x1b[?1049h")  # tmux has the terminal
-            typed("\x02d")
+            detach = ("tmux", "-L", "gsh", "detach-client", "-s", f"=gsh-agent-{id}")
+            await asyncio.to_thread(subprocess.run, detach, env=environment(), check=True)
             assert await asyncio.to_thread(process.wait, DEADLINE) == 0
 
 
