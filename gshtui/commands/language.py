@@ -471,7 +471,7 @@ def validate(command: AnyCommand, values: dict[str, Any], spans: Mapping[str, So
     try:
         given = command.parameters.model_validate(values)
     except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False)
+        details = error.errors(include_url=False)
         message = f"{command.name}: {'; '.join([_complaint(command, detail) for detail in details][:5])}."
         wrong = [str(detail["loc"][0]) for detail in details if detail["loc"]]
         span = next((spans[name] for name in wrong if name in spans), None) if spans else None
@@ -514,8 +514,25 @@ def _complaint(command: AnyCommand, detail: ErrorDetails) -> str:
         return f"there is no parameter {where!r}" + (f", did you mean {near[0]!r}?" if near else "")
     given = repr(detail["input"])
     shown = given if len(given) <= 60 else given[:57] + "…"
-    message = str(detail["msg"])
-    return f"{where}: {message[:1].lower()}{message[1:]} (given {shown})"
+    if detail["type"] == "value_error":
+        said = str(detail["msg"]).removeprefix("Value error, ")
+        return f"{where}: {said[:1].lower()}{said[1:]} (given {shown})"
+    return f"{where} must be {_wanted(detail)}, not {shown}"
+
+
+_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "string": "text", "list": "a list"}
+
+
+def _wanted(detail: ErrorDetails) -> str:
+    """What a value has to be, in words."""
+    limits = detail.get("ctx", {})
+    if detail["type"] == "literal_error":
+        return str(limits["expected"]).removeprefix("'', ").replace("'", "")
+    for name, words in (("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than")):
+        if name in limits:
+            return f"{words} {limits[name]}"
+    said = str(detail["msg"]).removeprefix("Input should be ")
+    return _KINDS.get(detail["type"].partition("_")[0], said)
 
 
 def usage(command: AnyCommand) -> str:

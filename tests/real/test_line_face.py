@@ -43,7 +43,7 @@ def converse(child: PtyChild) -> None:
     says(b"allowed once", at)
     says(b"It is made.\r\nmain> ", at)
     at = type(b"/mode loud\n")
-    says(b"or 'next' (given 'loud')", at)
+    says(b"yolo or next, not 'loud'", at)
     says(b"There was something\r\nDone.\r\nmain> ", type(b"!echo There was something\n"))
     says(b"Start here", type(b"/help\n"))
     says(b"No other agents here.", type(b"\n"))
@@ -75,8 +75,9 @@ LINES = (
     ("/model anthropic/claude-opus-4-5", "Claude Opus 4.5 is used"),
     ("/model", "Claude Opus 4.5 via anthropic"),
     ("/hello you", "Hello to you."),
+    ("//init", "It is a word."),
     ("/init", "It is written."),
-    ("/rewind 2", "The next prompt continues in "),
+    ("/rewind 3", "The next prompt continues in "),
     ("/resume nowhere", "There is no conversation 'nowhere'"),
     ("/session resume 2", "The next prompt continues in "),
     ("/clear", "starts a new conversation"),
@@ -111,7 +112,7 @@ async def test_commands_are_about_the_conversation(tmp_path: Path, home: Home, m
     kept = home.config / "gsh" / "prompts" / "hello.md"
     kept.parent.mkdir(parents=True)
     kept.write_text("Greet $ARGUMENTS.\n", encoding="utf-8")
-    said = ("It is a path.", "Hello to you.", "It is written.")
+    said = ("It is a path.", "Hello to you.", "It is a word.", "It is written.")
     answers = [*([Say(words)] for words in said), *([[Say("It hangs\n"), Fault.hang_after(1)]] * 2)]
     async with loopback("anthropic", answers, chunk=100) as server:
         for name, value in variables("anthropic", server.url).items():
@@ -124,8 +125,9 @@ async def test_commands_are_about_the_conversation(tmp_path: Path, home: Home, m
         sent = [str(request.body) for request in server.requests]
     assert "/home/me/x.py explain this" in sent[0] and "claude-opus-4-5" not in sent[0]
     assert "Greet you." in sent[1] and "/home/me/x.py explain this" in sent[1] and "claude-opus-4-5" in sent[1]
-    assert "It tells agents what they must know" in sent[2]
-    assert "Greet you." not in sent[3] and "/home/me" not in sent[3]
+    assert "/init" in sent[2] and "It tells agents what they must know" not in sent[2]
+    assert "It tells agents what they must know" in sent[3]
+    assert "Greet you." not in sent[4] and "/home/me" not in sent[4]
     assert _MOVES.findall(child.output) == []
 
 

@@ -155,7 +155,7 @@ async def test_people_get_all_texts_in_order(registry: Registry, here: Invocatio
         ("list broken; echo a", "list failed, so the rest of the line was not run: half of it", 1),
         (
             "count most=many",
-            "count: most: input should be a valid integer, unable to parse string as an integer (given 'many').",
+            "count: most must be a whole number, not 'many'.",
             7,
         ),
         ("send bob to=carl", "send: to is given twice.", 10),

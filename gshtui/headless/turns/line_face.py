@@ -106,9 +106,9 @@ class LineFace:
         elif line.startswith("/") and word and "/" not in word:
             self._command(word, line[1:].strip())
         else:
-            self._prompt(line.removeprefix("/") if line.startswith("//") else line)
+            self._prompt(line.removeprefix("/") if line.startswith("//") else line, verbatim=True)
 
-    def _prompt(self, text: str) -> None:
+    def _prompt(self, text: str, *, verbatim: bool = False) -> None:
         from gshtui.headless.turns.prompt_turn import PromptOptions, prompt
 
         prompt(
@@ -123,6 +123,7 @@ class LineFace:
                 ask=True,
                 where="gsh-tui --screen-reader",
                 recent=True,
+                verbatim=verbatim,
                 opened=self._opened,
             )
         )

@@ -68,6 +68,8 @@ class PromptOptions:
     """With `recent`: lines of those commands' output, at most; 0: as the settings say."""
     opened: Callable[[str], None] | None = None
     """Called with the conversation's id once it is open."""
+    verbatim: bool = False
+    """The text is sent as it is, also where it looks like a command."""
 
 
 def prompt(options: PromptOptions) -> int:
@@ -152,6 +154,7 @@ async def _with_input(
         where=options.where,
         recent=options.recent,
         context_lines=options.context_lines,
+        verbatim=options.verbatim,
     )
     face = _Face(options, reporter)
     ended = await _run_at_hub(request, face, stop, deadline)

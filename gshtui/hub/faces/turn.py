@@ -124,7 +124,7 @@ class PromptTurn:
         as_it_is = PromptSubmitted(prompt=new_id(), agent=self._request.agent, text=text)
         line = text.strip()
         name = line.partition(" ")[0].removeprefix("/")
-        if "\n" in line or not line.startswith("/") or not name or "/" in name:
+        if self._request.verbatim or "\n" in line or not line.startswith("/") or not name or "/" in name:
             return as_it_is
         if name not in (*PROMPT_COMMANDS, "prompt"):
             await hub.read_prompts()

@@ -44,6 +44,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Add what was run in shells to each question, not only to the first."""
     context_lines: int = 0
     """With `recent`: lines of those commands' output, at most; 0: as the settings say."""
+    verbatim: bool = False
+    """The text is sent as it is, also where it looks like a command."""
 
 
 class TurnFace(Protocol):
