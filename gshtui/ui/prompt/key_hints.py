@@ -84,7 +84,8 @@ def pane_hints(screen: Screen[Any]) -> list[Hint]:
     # What works on some rows only is in the row's menu; a change has no menu.
     rest = [id for id in own if not KEYS[id].show and (not KEYS[id].row or KEYS[id].group == DIFF)] if found else own
     rest.sort(key=lambda id: (id.rpartition(".")[2] in _MOVES, not KEYS[id].row))
-    return found + [Hint(keys[id].key, KEYS[id].label[0].lower() + KEYS[id].label[1:]) for id in rest]
+    hints = [Hint(keys[id].key, KEYS[id].label[0].lower() + KEYS[id].label[1:]) for id in rest]
+    return found + [hint for hint in hints if hint.shown != hint.does]  # `up` goes up
 
 
 def _bound_keys(screen: Screen[Any]) -> dict[str, _BoundKey]:

@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import TextArea
 
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.context.context_pane import ContextPane
@@ -133,11 +134,15 @@ class WorkbenchScreen(Screen[None]):
 
     def on_screen_suspend(self) -> None:
         self.refresh_bindings()  # none of them works under a dialog
-        self.input.show_cursor = False
+        self._show_cursor(False)
 
     def on_screen_resume(self) -> None:
         self.refresh_bindings()
-        self.input.show_cursor = True
+        self._show_cursor(True)
+
+    def _show_cursor(self, show: bool) -> None:
+        if isinstance(self.input, TextArea):
+            self.input.show_cursor = show
 
     def on_idle(self, event: events.Idle) -> None:
         # Typed text is shown at once; everything else waits for Textual's next frame.

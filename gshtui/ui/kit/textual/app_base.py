@@ -56,6 +56,10 @@ class AppBase(IsolatingApp):
         self.drawing = DrawingFaults(self, faults)
         self.notices: deque[tuple[float, str, str]] = deque(maxlen=_NOTICES)
         """What was said: when (seconds since the epoch), title, text; the newest last."""
+        self._held: list[tuple[str, dict[str, Any]]] = []
+        """Notices that wait until nothing is read where they would stand."""
+        self.holds_notices = False
+        """Something is read where notices stand; what only confirms a key, or is an error, is shown all the same."""
         self._key_order = KeyOrder(self, self.route_key)
         self._end_signals = EndSignals(self.leave, self._abandon_terminal)
 
@@ -158,7 +162,21 @@ class AppBase(IsolatingApp):
         """Show a notice; it draws no Markdown, so what our own words have of it is left out."""
         text = unmarked(message)
         self.notices.append((time.time(), str(options.get("title", "")), text))
-        super().notify(text, **options)
+        confirms = (options.get("timeout") or BRIEF + 1) <= BRIEF
+        if self.holds_notices and not confirms and options.get("severity") != "error":
+            self._held.append((text, options))
+        else:
+            super().notify(text, **options)
+
+    def hold_notices(self, hold: bool) -> None:
+        """Have notices make room for what is read, or show those that waited."""
+        self.holds_notices = hold
+        if hold:
+            self.clear_notifications()
+            return
+        held, self._held = self._held, []
+        for text, options in held:
+            super().notify(text, **options)
 
     def _on_notify(self, event: Notify) -> None:  # Textual's own runs, too
         """Have a notice that only confirms a key take the place of the one before, however fast the keys come."""

@@ -85,6 +85,9 @@ class Transcript(KeptLines, can_focus=True):
             super().__init__()
             self.entry = entry
 
+    class ReadBack(Message):
+        """The reader has left the end, or is there again: see `away`."""
+
     class NearTop(Message):
         """The reader is close to the oldest loaded entry."""
 
@@ -104,6 +107,7 @@ class Transcript(KeptLines, can_focus=True):
         self.feed = TranscriptFeed(self.document, self.viewport, self.cursor, self.finder, self._pacer.schedule)
         self._painter = TranscriptPainter(self, self.viewport, self.cursor, self.finder, empty)
         self._page = TranscriptPage(self, self.document, self._painter, self._redraw)
+        self._was_away = False
 
     def on_mount(self) -> None:
         app = app_of(self)
@@ -168,6 +172,11 @@ class Transcript(KeptLines, can_focus=True):
         """Go to the end, and follow new entries."""
         self.cursor.go_end()
         self._redraw()
+
+    @property
+    def away(self) -> bool:
+        """Whether the reader has left the end."""
+        return not self.viewport.following
 
     @property
     def standing(self) -> bool:
@@ -339,6 +348,9 @@ class Transcript(KeptLines, can_focus=True):
         Args:
             whole: draw every row again, changed or not.
         """
+        if self.away != self._was_away:
+            self._was_away = self.away
+            self.post_message(self.ReadBack())
         if self.size.height:
             if self.cursor.standing:
                 self.viewport.hold()

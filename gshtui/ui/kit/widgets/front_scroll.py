@@ -23,6 +23,11 @@ class PromptWalker(Protocol):
     """A tab in which the reader can stand at a prompt."""
 
     @property
+    def away(self) -> bool:
+        """Whether the reader has left the end."""
+        ...
+
+    @property
     def standing(self) -> bool:
         """Whether the reader has gone to a prompt, and not left it."""
         ...
@@ -46,6 +51,12 @@ class FrontScroll:
             if action:
                 await front.run_action(action)
                 return
+
+    @property
+    def away(self) -> bool:
+        """Whether the reader has left the end of what is in front."""
+        front = self._deck.front_widget
+        return isinstance(front, PromptWalker) and front.away
 
     @property
     def standing(self) -> bool:
