@@ -108,7 +108,8 @@ class OwnStatus(Feature):
             self._titled = True
             self._write(PUSH_TITLE)
         values = options(now)
-        waits = f" · {values['@gsh_waiting']} need you" if values["@gsh_waiting"] != "0" else ""
+        count = values["@gsh_waiting"]
+        waits = f" · {count} {'needs' if count == '1' else 'need'} you" if count != "0" else ""
         words = one_line(f"{values['@gsh_project']} · {values['@gsh_status']}{waits}", 120)
         write_sequence(self._host.textual, clean_text("\x1b]2;gsh-tui: ", words, "\x07"))
 
