@@ -708,7 +708,10 @@ async def test_calls_that_only_look_take_one_row_together() -> None:
         await wait_until_drawn(pilot, view)
         rows = [row for row in screen_rows(view) if row]
         assert len(rows) == 1 and rows[0].startswith("✓ 3 reads, 1 search src/m0.py, src/m1.py")
-        view.feed.put(looked(1, status="error", output="no such file"))
+        view.feed.apply(Put(looked(n, status="asked", output="")) for n in (1, 2))
+        await wait_until_drawn(pilot, view)
+        assert len([row for row in screen_rows(view) if row]) == 1, "those that wait are in it, too"
+        view.feed.apply([Put(looked(2)), Put(looked(1, status="error", output="no such file"))])
         await wait_until_drawn(pilot, view)
         assert [row.strip("│ ") for row in screen_rows(view) if "no such file" in row], "what failed is seen"
         bash = ToolEntry("b", "bash", "make", status="ok", output="done")

@@ -95,8 +95,8 @@ class ToolGroup(ToolEntry):
 
     @property
     def troubled(self) -> tuple[ToolEntry, ...]:
-        """Those that the person should see all the same: they failed, or wait."""
-        return tuple(call for call in self.calls if call.status not in ("ok", "running"))
+        """Those that the person should see all the same: they failed."""
+        return tuple(call for call in self.calls if call.status != "ok" and not call.live)
 
 
 def only_looks(entry: Entry | None) -> bool:
