@@ -249,8 +249,9 @@ async def test_a_new_agent_from_the_list_and_its_form() -> None:
         await settled(pilot)
         screen = app.screen
         assert isinstance(screen, SpawnScreen), "a command line has to be entered first"
+        assert app.focused is screen.query_one("#command")
         await pilot.press("ctrl+s")
-        assert screen is app.screen and app.focused is screen.query_one("#command")
+        assert screen is app.screen
         await pilot.press(*"htop", "enter")
         await settled(pilot)
         assert app.hub.ran[-1] == SpawnAgent(cli="htop")

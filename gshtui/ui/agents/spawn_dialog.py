@@ -271,7 +271,8 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
 
     def on_mount(self) -> None:
         self._fit()
-        self.query_one("#task").focus()
+        missing, _ = form_problem(self._first, self._offers)
+        self.query_one(f"#{missing or 'task'}").focus()
 
     @property
     def form(self) -> SpawnForm:
