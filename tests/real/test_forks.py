@@ -17,8 +17,9 @@ from gshtui.fleet.native.spec import ToolLimit, read_spec, spec_path, write_spec
 from gshtui.store.record.store import Store
 from tests.kit.command import ROOT
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text
+from tests.kit.running_hub import heard_hub
 from tests.kit.tmux import private_server
-from tests.real.test_tmux_native_fleet import folder, window
+from tests.real.test_tmux_native_fleet import folder
 from tests.real.test_worktree import project, run_git
 from tests.real.test_worktree_lineage import files_of, state_of
 
@@ -169,7 +170,7 @@ async def test_our_own_agent_goes_on_from_a_copy_within_the_same_limits(
     for words in (("init", "-q", "-b", "main"), ("commit", "-q", "--allow-empty", "-m", "one")):
         run_git(folder, *words)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    async with window(folder) as (hub, heard):
+    async with heard_hub(folder) as (hub, heard):
         assert hub.fleet is not None and hub.store is not None
         asked = SpawnRequest(provider="offline", prompt="The word is raspberry", name="first", tools=("read",))
         row = await hub.fleet.spawn(asked, by_person=True)
