@@ -359,6 +359,7 @@ async def test_a_program_that_ended_keeps_its_screen_and_takes_no_keys() -> None
         await pilot.pause()
         assert not view.typing
         assert "It exited with status 3. This is its last screen." in words(view)
+        assert not any("last screen" in line and "live" in line for line in words(view).split("\n"))
         assert drawn(view)[:2] == ["row 0", "row 1"]
         await pilot.press("enter")
         assert not view.typing

@@ -59,7 +59,8 @@ class TerminalDisplay(msgspec.Struct, frozen=True):
 def status_line(state: TabAgent, info: PaneInfo | None, shown: TerminalDisplay, width: int) -> Content:
     """What keys do now, or what is wrong; at the right, the kind of connection and its cost."""
     left = Content(" ") + _matter(state, info, shown)
-    facts = [*([shown.command] if shown.command else []), *_facts(info, shown), shown.way]
+    ended = shown.gone or (info is not None and info.dead)
+    facts = [*([shown.command] if shown.command else []), *_facts(info, shown), *([] if ended else [shown.way])]
     # What there is no room for goes, the way last of all.
     while len(facts) > 1 and left.cell_length + len(" · ".join(facts)) + 2 > width:
         del facts[0]
