@@ -180,10 +180,8 @@ class Agent:
         await self._inbox.restore(held=lambda prompt: self.holds(prompt.source))
 
     def converse(self, conversation: Conversation | None) -> None:
-        """Open this conversation; `None`: it is read-only, and prompts are refused.
-
-        Raises:
-            RuntimeError: a turn is in progress.
+        """Open this conversation; `None`: it is read-only, and prompts are refused. Raises `RuntimeError`: a turn is in
+        progress.
         """
         if self.working:
             raise RuntimeError(f"{self.name} is busy")
@@ -245,10 +243,8 @@ class Agent:
             self._publish_status("idle")
 
     async def think_with(self, provider: str, model: str) -> None:
-        """Use another model from the next iteration on.
-
-        Raises:
-            ProviderError: there is no such provider or model, or its key is missing; the old one stays in use.
+        """Use another model from the next iteration on. Raises `ProviderError`: there is no such provider or model, or
+        its key is missing; the old one stays in use.
         """
         handle = await self._choose(provider, model)
         if handle.instead_of and (self._model is None or self._model.model != handle.model):
@@ -368,10 +364,8 @@ class Agent:
         return request_draft(self._current_model(), self._toolbox, await self.messages(), self._turn_id)
 
     async def ask(self, prompt: str, tokens: int = 0) -> SideAnswer:
-        """Ask its model one question beside the conversation, within its budgets. Raises `ProviderError`.
-
-        Args:
-            tokens: most tokens of the answer; 0: the model's maximum.
+        """Ask its model one question beside the conversation, within its budgets. Raises `ProviderError`. `tokens`:
+        most tokens of the answer; 0: the model's maximum.
         """
         if self._model is None:
             await self.think_with("", "")
@@ -532,12 +526,8 @@ class LocalRoster:
     async def add(self, agent: Agent, session: str, *, name: str = "") -> OpenedSession:
         """Add an agent, give it a conversation and start it.
 
-        Args:
-            name: what people call it, where that is not its id.
-
-        Raises:
-            StoreError: there is no such conversation. If one cannot be opened for the moment, as on a full disk, the
-                agent opens it with the next prompt.
+        `name`: what people call it, where that is not its id. Raises `StoreError`: there is no such conversation. If
+        one cannot be opened for the moment, as on a full disk, the agent opens it with the next prompt.
         """
         self._agents[agent.name] = agent
         if name:
@@ -574,10 +564,8 @@ class LocalRoster:
 
     @contextlib.asynccontextmanager
     async def open_beside(self, agent: Agent, session: str) -> AsyncGenerator[Conversation]:
-        """Let the agent use another conversation for one turn; people go on seeing its own.
-
-        Raises:
-            StoreError: another process has it open (`held`), or the store failed.
+        """Let the agent use another conversation for one turn; people go on seeing its own. Raises `StoreError`:
+        another process has it open (`held`), or the store failed.
         """
         async with self._sessions.open_beside(session, agent.name) as conversation:
             with agent.beside(conversation):

@@ -84,11 +84,8 @@ class AgentSnapshot:
         return [*merged(event for _, event in self._turn), *asked]
 
     def undelivered_events(self, delivered: int) -> Iterator[Event]:
-        """What to tell a hub, in order.
-
-        Args:
-            delivered: the last number that an earlier hub has; what comes behind it is delivered anyway. -1: this hub
-                was connected before, so only what it forgot when the link broke is told.
+        """What to tell a hub, in order. `delivered`: the last number that an earlier hub has; what comes behind it is
+        delivered anyway. -1: this hub was connected before, so only what it forgot when the link broke is told.
         """
         for kind in _STATES:
             if (state := self._states.get(kind)) is not None:

@@ -67,11 +67,8 @@ class AnswerStream:
         )
 
     async def stream(self, provider: Provider, request: Request) -> Completed:
-        """Send the request and publish the answer as it comes.
-
-        Raises:
-            Interrupted: the task was cancelled.
-            AnswerFailed: the provider failed, before or in the middle of the answer.
+        """Send the request and publish the answer as it comes. Raises `Interrupted`: the task was cancelled;
+        `AnswerFailed`: the provider failed, before or in the middle of the answer.
         """
         deltas = provider.stream(request)
         try:

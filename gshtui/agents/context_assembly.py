@@ -92,11 +92,8 @@ class AgentFinder:
         self._sessions = session_lookup(store, self._session_here, cwd)
 
     async def find(self, agent: str) -> ContextSubject:
-        """The agent, or the one that had this conversation; an agent may have none yet.
-
-        Raises:
-            ContextError: (`unknown`) there is none.
-            StoreError: the record failed.
+        """The agent, or the one that had this conversation; an agent may have none yet. Raises `ContextError`:
+        (`unknown`) there is none; `StoreError`: the record failed.
         """
         live = self._here(agent)
         if live is not None and live.session:

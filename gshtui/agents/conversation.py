@@ -162,11 +162,8 @@ class Conversation:
         return any(known.id == message for known in reversed(self._messages or ()))
 
     async def append(self, message: Message) -> None:
-        """Add a message; returns when it is safe. An interrupt does not cut it in half.
-
-        Raises:
-            StoreError: the record does not have it. A prompt is then not part of the conversation; what a model or a
-                tool said is, and is owed.
+        """Add a message; returns when it is safe. An interrupt does not cut it in half. Raises `StoreError`: the record
+        does not have it. A prompt is then not part of the conversation; what a model or a tool said is, and is owed.
         """
         await self._whole(lambda: self._append(message))
 

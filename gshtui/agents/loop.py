@@ -49,11 +49,8 @@ _WHOLE = ("end", "tool_use")
 
 
 def attachment_blocks(paths: Sequence[str]) -> tuple[Medium, ...]:
-    """Read the files. Blocks.
-
-    Raises:
-        ProviderError: (`bad_request`) one can't be read, is too large, or is of a kind that no provider takes; or
-            there are too many.
+    """Read the files. Blocks. Raises `ProviderError`: (`bad_request`) one can't be read, is too large, or is of a kind
+    that no provider takes; or there are too many.
     """
     if len(paths) > MOST_ATTACHED:
         text = f"The prompt names more than {MOST_ATTACHED} pictures, PDFs and sounds, so it was not sent."
@@ -67,10 +64,8 @@ def attachment_blocks(paths: Sequence[str]) -> tuple[Medium, ...]:
 def attachment_notes(
     blocks: Sequence[Medium], model: str, abilities: Capabilities, earlier: Sequence[Medium] = ()
 ) -> list[str]:
-    """What was done to the files, and what this model cannot take of them, as a sentence for each.
-
-    Args:
-        earlier: the files of the conversation before them; what these push out of the request is said too.
+    """What was done to the files, and what this model cannot take of them, as a sentence for each. `earlier`: the files
+    of the conversation before them; what these push out of the request is said too.
     """
     notes = [f"{block.name}: {block.note}." for block in blocks if block.note]
     notes += [f"{model}: {instead}" for block in blocks if (instead := media_notes.instead_of(block, abilities))]
@@ -164,9 +159,7 @@ class Turn:
 
     async def run(self, prompt: InboxPrompt) -> TurnFinished:
         """Answer the prompt. Returns the last event published; cancellation ends the turn as interrupted.
-
-        Raises:
-            PromptRefused: the prompt could not be recorded, or was interrupted before that.
+        Raises `PromptRefused`: the prompt could not be recorded, or was interrupted before that.
         """
         started, waited = time.monotonic(), self._toolbox.waited
         await self._take_prompt(prompt)

@@ -33,11 +33,7 @@ class ModelPool:
         self._loading: asyncio.Task[None] | None = None
 
     async def choose(self, provider: str, model: str) -> ModelHandle:
-        """A provider and a model by name; either may be empty.
-
-        Raises:
-            ProviderError: unknown, or its key is missing.
-        """
+        """A provider and a model by name; either may be empty. Raises `ProviderError`: unknown, or it has no key."""
         choice = await choose_model(self._settings, self._environ, provider=provider, model=model, catalog=self.catalog)
         kept = self._providers.setdefault(choice.provider.name, choice.provider)
         if kept is not choice.provider:

@@ -104,10 +104,8 @@ class PromptInbox:
             waiting.kept = self._write(self._keep(waiting, queued=True, before=waiting.kept), "a waiting prompt")
 
     async def restore(self, *, held: Callable[[InboxPrompt], bool] = lambda _: True) -> None:
-        """Take over what an earlier process left in the conversation. Raises `StoreError`.
-
-        Args:
-            held: whether one of those waits for a person.
+        """Take over what an earlier process left in the conversation. Raises `StoreError`. `held`: whether one of those
+        waits for a person.
         """
         if (place := self._place) is None:
             return
@@ -218,10 +216,8 @@ class PromptInbox:
         edited: bool = False,
         before: asyncio.Task[bool | None] | None = None,
     ) -> bool:
-        """Put it into the record, then publish what became of it. False: it could not be, and was withdrawn.
-
-        Args:
-            before: an earlier write of it, which must come first.
+        """Put it into the record, then publish what became of it. False: it could not be, and was withdrawn. `before`:
+        an earlier write of it, which must come first.
         """
         if before is not None:
             await asyncio.wait((before,))

@@ -105,8 +105,7 @@ class OpenSessions:
             provider: for a new conversation's entry.
             model: likewise.
 
-        Raises:
-            StoreError: there is no such conversation, or the store failed. The current one stays open.
+        Raises `StoreError`: there is no such conversation, or the store failed. The current one stays open.
         """
         info, fresh = await self._find(wanted, agent, cwd, provider, model)
         held_by = ""

@@ -75,8 +75,7 @@ async def ask_model(
         limit: the agent's budgets, which may ask a person first.
         tokens: most tokens of the answer; 0: the model's maximum.
 
-    Raises:
-        ProviderError: a budget is used up, or the model did not answer.
+    Raises `ProviderError`: a budget is used up, or the model did not answer.
     """
     if reached := await limit(handle):
         raise ProviderError("quota", reached)

@@ -194,10 +194,8 @@ class Toolbox:
         return [f"There is no file {name}, so it did not go with the prompt." for name in shown]
 
     def limit_mode(self, mode: GuardMode | Literal[""], source: str = "") -> None:
-        """Hold the agent to a mode for a turn that another agent asked for; empty: no longer.
-
-        Args:
-            source: who asked for it, for people.
+        """Hold the agent to a mode for a turn that another agent asked for; empty: no longer. `source`: who asked for
+        it, for people.
         """
         modes = self._gate.modes
         if modes.limit(self._agent, mode) and mode:
@@ -546,9 +544,7 @@ def _is_usable(command: AnyCommand, call: ToolCall) -> bool:
 
 async def assess(command: AnyCommand, invocation: Invocation, parameters: Any, arguments: dict[str, Any]) -> Assessment:
     """What the run would do: the command's own assessment, or its declared effect and its arguments.
-
-    Raises:
-        CommandError: it cannot be assessed, so it must not run.
+    Raises `CommandError`: it cannot be assessed, so it must not run.
     """
     exact = json.dumps(arguments, sort_keys=True, default=str)
     if command.assess is None:

@@ -23,11 +23,7 @@ _NUMBERS: dict[object, str] = {bool: "flag", int: "int", float: "float"}
 
 
 def forms(commands: Iterable[AnyCommand]) -> tuple[list[GroupForm], list[CommandForm]]:
-    """The groups and commands that these declare, by name.
-
-    Raises:
-        ValueError: a place does not name a field.
-    """
+    """The groups and commands that these declare, by name. Raises `ValueError`: a place does not name a field."""
     groups: list[GroupForm] = []
     made: list[CommandForm] = []
     for command in commands:

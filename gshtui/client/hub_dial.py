@@ -100,13 +100,8 @@ class HubDial:
 
 
 def dial(opening: WindowOpening | PaneOpening, coming: Callable[[], bool] = lambda: False) -> socket.socket | None:
-    """A connection to the hub that takes this face; `None`: there is none. Blocks.
-
-    Args:
-        coming: as of `HubDial`.
-
-    Raises:
-        TimeoutError: it does not answer.
+    """A connection to the hub that takes this face; `None`: there is none. Blocks. `coming`: as of `HubDial`.
+    Raises `TimeoutError`: it does not answer.
     """
     kind = "pane" if isinstance(opening, PaneOpening) else "window"
     until = time.monotonic() + _COMES_WITHIN

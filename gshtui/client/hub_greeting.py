@@ -35,8 +35,7 @@ def greeted(kind: str, within: float) -> Iterator[socket.socket]:
         kind: of face, see `gshtui.shell.event_table`.
         within: seconds for each answer, on these connections from now on.
 
-    Raises:
-        HubSilent: one does not answer.
+    Raises `HubSilent`: one does not answer.
     """
     for path in paths.keeper_sockets():
         connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_CLOEXEC", 0))

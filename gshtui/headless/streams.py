@@ -75,10 +75,8 @@ def pass_on(number: int, data: bytes) -> None:
     """Write all the data, as it is and even to a stream that somebody made non-blocking.
 
     For what the person's own program prints to their own terminal, and for what is no terminal's.
-
-    Raises:
-        BrokenPipeError: nobody reads any more, or the stream was closed from the start.
-        OSError: anything else, such as a full disk.
+    Raises `BrokenPipeError`: nobody reads any more, or the stream was closed from the start; `OSError`: anything else,
+    such as a full disk.
     """
     view = memoryview(data)
     while view:
@@ -283,10 +281,8 @@ class PipedInput(NamedTuple):
 async def piped_input(most: int = LIMIT) -> PipedInput:
     """Standard input to its end; nothing if it is a terminal.
 
-    If the wait is cancelled, a thread keeps reading until the process ends.
-
-    Args:
-        most: bytes of text that are read; the rest is left out, and `cut` says so.
+    If the wait is cancelled, a thread keeps reading until the process ends. `most`: bytes of text that are read; the
+    rest is left out, and `cut` says so.
     """
     if os.isatty(0):
         return PipedInput()

@@ -579,10 +579,8 @@ class CommandOffers:
     def offer_models(
         self, pool: ModelPool, agent: str, states: AgentStates, fleet: Callable[[], Fleet | None] = lambda: None
     ) -> None:
-        """`model` and `effort`, which change the model of `agent` and how hard it thinks.
-
-        Args:
-            fleet: the agents in terminals, of which those over ACP have models of their programs.
+        """`model` and `effort`, which change the model of `agent` and how hard it thinks. `fleet`: the agents in
+        terminals, of which those over ACP have models of their programs.
         """
 
         async def of_program(asked: str, model: str) -> ModelChange | None:
@@ -684,10 +682,8 @@ class CommandOffers:
         self._offer("tmux terminal", terminals)
 
     def offer_fleet(self, fleet: Fleet, store: Store, states: AgentStates, consent: Callable[[], Consent]) -> None:
-        """The commands that start and end agents in terminals.
-
-        Args:
-            consent: makes what asks for consent to the tear-down command of a worktree.
+        """The commands that start and end agents in terminals. `consent`: makes what asks for consent to the tear-down
+        command of a worktree.
         """
 
         self._fleet = fleet

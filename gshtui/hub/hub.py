@@ -269,9 +269,7 @@ class Hub:
             ask: asks a person what commands of a line ask before they act; `None`: those that lose something refuse.
             front: the agent of the tab in which it was typed; empty: the hub's own.
 
-        Raises:
-            UsageError: the line does not use a command correctly.
-            CommandError: the command could not do it.
+        Raises `UsageError`: the line does not use a command correctly; `CommandError`: the command could not do it.
         """
         invocation = self.invocation(caller or Caller(), output, front)
         if not isinstance(line, str):
@@ -371,18 +369,14 @@ class Hub:
         return self.relay.socket if self.relay is not None else ""
 
     async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> list[StoredMessage]:
-        """The newest `limit` messages older than `before` (a log position), oldest first.
-
-        Raises:
-            StoreError: the store cannot read them.
+        """The newest `limit` messages older than `before` (a log position), oldest first. Raises `StoreError`: the
+        store cannot read them.
         """
         return [] if self.store is None else await self.store.messages.read(session, before=before, limit=limit)
 
     async def newer_messages(self, session: str, after: int, limit: int = 1_000) -> list[StoredMessage]:
         """The oldest `limit` messages behind `after` (a log position), in order: what another process has added.
-
-        Raises:
-            StoreError: the store cannot read them.
+        Raises `StoreError`: the store cannot read them.
         """
         return [] if self.store is None else await self.store.messages.read_after(session, after, limit)
 
@@ -436,9 +430,7 @@ class Hub:
 
     async def look_at_agents(self) -> None:
         """A command that ends soon, or an agent's own process, follows no agents, so it looks when it is asked.
-
-        Raises:
-            FleetError: they cannot be looked at.
+        Raises `FleetError`: they cannot be looked at.
         """
         if self.fleet is not None and self.options.visiting:
             await self.fleet.refresh()

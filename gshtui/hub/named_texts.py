@@ -91,10 +91,8 @@ async def _answers(hub: Hub, named: list[str], agent: str) -> list[tuple[str, st
 
 
 async def page_text(address: str, rules: list[str]) -> str:
-    """The text of a page, with its address; or in brackets why there is none. Raises nothing.
-
-    Args:
-        rules: hosts that may be reached though they are not of the internet.
+    """The text of a page, with its address; or in brackets why there is none. Raises nothing. `rules`: hosts that may
+    be reached though they are not of the internet.
     """
     shown = one_line(plain(address), 200)
     try:

@@ -89,10 +89,8 @@ class PartLifecycle:
                 self._bus.report("the end of the hub", error)
 
     def fail(self, part: str, why: str, hint: str, *, needs: str = "") -> None:
-        """Report that a part does not work, in one sentence, and what to do.
-
-        Args:
-            needs: the part that failed before, and for want of which this one does.
+        """Report that a part does not work, in one sentence, and what to do. `needs`: the part that failed before, and
+        for want of which this one does.
         """
         self.failed[part] = PartFailed(part=part, why=why, hint=hint, needs=needs)
         self._bus.publish(self.failed[part])

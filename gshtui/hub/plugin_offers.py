@@ -52,13 +52,8 @@ async def announce_plugins(bus: Bus) -> None:
 
 
 def commands_of(one: LoadedContribution, *, as_tools: bool) -> list[AnyCommand]:
-    """The commands that an entry point gives: one, several, or a function that makes them.
-
-    Args:
-        as_tools: agents get them as tools.
-
-    Raises:
-        ValueError: they are none, or their names cannot be used.
+    """The commands that an entry point gives: one, several, or a function that makes them. `as_tools`: agents get them
+    as tools. Raises `ValueError`: they are none, or their names cannot be used.
     """
     if one.problem:
         raise ValueError(one.problem)

@@ -69,8 +69,7 @@ class SmallModel:
             agent: by the model of this agent; empty: the small model.
             tokens: most tokens of the answer; 0: the model's maximum.
 
-        Raises:
-            ExpectedError: there is no model, a budget is used up, or it did not answer.
+        Raises `ExpectedError`: there is no model, a budget is used up, or it did not answer.
         """
         hub = self._hub
         local = hub.local_agent(agent) if agent else None
@@ -84,10 +83,8 @@ class SmallModel:
         return (await self._questions().ask(hub.bus, self._agent, session, handle, self._limit(), prompt, tokens)).text
 
     async def check(self, provider: str) -> str:
-        """Ask a provider's own model for one word; returns the model's name.
-
-        Raises:
-            ExpectedError: it cannot be used, a budget is used up, or it did not answer.
+        """Ask a provider's own model for one word; returns the model's name. Raises `ExpectedError`: it cannot be used,
+        a budget is used up, or it did not answer.
         """
         handle = await self._by_name(provider, "")
         if handle.provider.name == "offline":

@@ -93,9 +93,7 @@ async def _people(hub: Hub, store: Store) -> list[PersonHere]:
 
 async def agent_rows(hub: Hub, store: Store) -> list[AgentRow]:
     """The agents of this hub's folder: those of this process, the one that a line is for, and those in terminals.
-
-    Raises:
-        FileError: the record cannot be read.
+    Raises `FileError`: the record cannot be read.
     """
     from gshtui.bus.agent_reducer import local_row
     from gshtui.fleet.core.agent_states import window_agents

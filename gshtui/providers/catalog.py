@@ -116,10 +116,8 @@ class Catalog:
 
     @classmethod
     def load(cls, additions: Path | None = None) -> Catalog:
-        """The shipped catalog with the user's additions before it. Never raises for what a user wrote.
-
-        Args:
-            additions: the user's file; by default the one in the configuration folder.
+        """The shipped catalog with the user's additions before it. Never raises for what a user wrote. `additions`: the
+        user's file; by default the one in the configuration folder.
         """
         here = Path(__file__)
         shipped = tomllib.loads(here.with_name("catalog.toml").read_text("utf-8"))

@@ -69,10 +69,8 @@ def key_problem(key: str) -> str:
 
 
 async def try_key(settings: ModelSettings, environ: Mapping[str, str], place: KeyPlace, key: str) -> str:
-    """Ask the provider's model for one word with this key; returns the model's label.
-
-    Raises:
-        ProviderError: the key is refused, or nothing answers.
+    """Ask the provider's model for one word with this key; returns the model's label. Raises `ProviderError`: the key
+    is refused, or nothing answers.
     """
     choice = await choose_model(settings, {**environ, place.variable: key}, provider=place.provider)
     question = Message(new_id(), "user", (Text(_QUESTION),), at=time.time())

@@ -153,10 +153,8 @@ def kept_facts() -> KnownFacts:
 
 
 def keep_facts(data: bytes, known: Collection[tuple[str, str]]) -> FactsUpdate:
-    """Keep the facts of a file for all that start from now on. Raises `FactsError`, `OSError`, `FolderError`.
-
-    Args:
-        known: the models, by provider, that are no news.
+    """Keep the facts of a file for all that start from now on. Raises `FactsError`, `OSError`, `FolderError`. `known`:
+    the models, by provider, that are no news.
     """
     providers = _decoded(data, dict[str, _Provider])
     kept: dict[str, Any] = {}

@@ -56,9 +56,8 @@ async def choose_model(
 ) -> ModelChoice:
     """Choose by name; either may be empty. `model` may be an alias (`sonnet`) or `provider/model`.
 
-    Raises:
-        ProviderError: `unknown_model`, `missing` (a provider or its key), `auth` (an impossible key), `network` (Ollama
-            was asked for but does not answer).
+    Raises `ProviderError`: `unknown_model`, `missing` (a provider or its key), `auth` (an impossible key), `network`
+    (Ollama was asked for but does not answer).
     """
     chooser = _Chooser(
         candidates(settings, environ),

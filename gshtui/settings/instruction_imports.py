@@ -17,10 +17,8 @@ _LARGEST = 64 * 1024
 
 
 def imported_files(file: Path, root: Path | None) -> list[Path]:
-    """The existing files that this one takes in, and those that they do, in order, each once. Never raises.
-
-    Args:
-        root: the folder that all of them must be in, links followed; `None`: anywhere, since they are the person's own.
+    """The existing files that this one takes in, and those that they do, in order, each once. Never raises. `root`: the
+    folder that all of them must be in, links followed; `None`: anywhere, since they are the person's own.
     """
     found: dict[str, Path] = {os.path.realpath(file): file}
     inside = None if root is None else os.path.realpath(root)

@@ -76,9 +76,7 @@ def is_list(info: FieldInfo | None) -> bool:
 
 def from_text(path: tuple[str, ...], text: str) -> Any:
     """Parse a value given by a variable, a flag or a command: text, or JSON if the setting is a list.
-
-    Raises:
-        ValueError: the setting is a list and the text is not JSON; the message says so.
+    Raises `ValueError`: the setting is a list and the text is not JSON; the message says so.
     """
     if not is_list(field_of(path)):
         return text

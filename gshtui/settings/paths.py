@@ -83,9 +83,7 @@ def cache_dir(*, create: bool = True) -> Path:
 
 def runtime_dir(*, create: bool = True) -> Path:
     """`$XDG_RUNTIME_DIR/gsh` for sockets; without a folder of ours there `$TMPDIR/gsh-<uid>`. 0700, ours, not a link.
-
-    Raises:
-        FolderError: it cannot be created, is a link, or belongs to someone else; nothing may be put there.
+    Raises `FolderError`: it cannot be created, is a link, or belongs to someone else; nothing may be put there.
     """
     if (base := session_runtime_dir()) is not None:
         folder = base / NAME
@@ -160,9 +158,7 @@ def _is_folder(path: Path) -> bool:
 
 def _made(folder: Path, variable: str, *, tighten: bool) -> Path:
     """Create the folder with its parents, 0700; with `tighten`, remove others' permissions from an existing one.
-
-    Args:
-        variable: that puts it elsewhere.
+    `variable`: that puts it elsewhere.
     """
     try:
         private_files.make_folder(folder)

@@ -124,10 +124,7 @@ def _hashes(given: object) -> dict[str, str]:
 def find_plugins(project: Path | None = None) -> list[Plugin]:
     """Every plugin, by name: installed packages, and those of Claude Code for the person or this project.
 
-    Reads files and metadata, imports nothing; may take 0.1 s.
-
-    Raises:
-        PluginError: the approvals cannot be read.
+    Reads files and metadata, imports nothing; may take 0.1 s. Raises `PluginError`: the approvals cannot be read.
     """
     approved = read_approvals().approved
     found = [*_find_packages(approved), *_find_claude_plugins(approved, project)]
@@ -277,9 +274,7 @@ def approve(name: str, project: Path | None = None) -> list[Plugin]:
 
 def announced() -> list[Plugin]:
     """The plugins that wait for approval and were not announced before as they are now; from now on they were.
-
-    Raises:
-        PluginError: the approvals cannot be read or written.
+    Raises `PluginError`: the approvals cannot be read or written.
     """
     known = read_approvals()
     fresh = (
@@ -311,10 +306,8 @@ def switch(*, on: bool) -> None:
 
 
 def load_contributions(kind: PluginKind) -> Iterator[LoadedContribution]:
-    """Import what approved plugins bring of a kind. Costs next to nothing where none is approved.
-
-    Raises:
-        PluginError: the approvals cannot be read.
+    """Import what approved plugins bring of a kind. Costs next to nothing where none is approved. Raises `PluginError`:
+    the approvals cannot be read.
     """
     known = read_approvals()
     if not known.enabled or not known.approved:

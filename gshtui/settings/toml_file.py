@@ -143,10 +143,8 @@ class TomlFile:
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """The file's bytes; `None` if there is no such file.
-
-    Raises:
-        OSError: it cannot be read, is not a regular file, or is larger than `MAX_BYTES`.
+    """The file's bytes; `None` if there is no such file. Raises `OSError`: it cannot be read, is not a regular file, or
+    is larger than `MAX_BYTES`.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

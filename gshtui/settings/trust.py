@@ -80,8 +80,7 @@ def trust(root: Path, raw: bytes | None, files: dict[str, str] | None = None) ->
         raw: its configuration as the person saw it.
         files: the result of `brought` when they saw it; default: as it is now.
 
-    Raises:
-        TrustError: the list cannot be read or written.
+    Raises `TrustError`: the list cannot be read or written.
     """
     files = brought(root) if files is None else files
     with _locked():

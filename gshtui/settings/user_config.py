@@ -54,11 +54,8 @@ def _unchecked() -> None:
 def set_value(key: str, text: str, check_first: Callable[[], None] = _unchecked) -> Any:
     """Set a dotted key of the user's file; return the value as written.
 
-    Args:
-        check_first: called while nobody else can edit the file; what it raises refuses the edit.
-
-    Raises:
-        EditError: no such key, a bad value, a file with a mistake, or a file that cannot be written.
+    `check_first`: called while nobody else can edit the file; what it raises refuses the edit. Raises `EditError`: no
+    such key, a bad value, a file with a mistake, or a file that cannot be written.
     """
     path = split(key)
     least = 4 if path[:2] == SERVERS else 3 if path[0] in NAMED_TABLES else 2
@@ -81,9 +78,7 @@ def set_value(key: str, text: str, check_first: Callable[[], None] = _unchecked)
 
 def unset_value(key: str) -> bool:
     """Remove a dotted key from the user's file, so that its default applies; returns whether it was there.
-
-    Raises:
-        EditError: no such key, a file with a mistake, or a file that cannot be written.
+    Raises `EditError`: no such key, a file with a mistake, or a file that cannot be written.
     """
     path = split(key)
     if not is_known(path):
@@ -99,9 +94,7 @@ def unset_value(key: str) -> bool:
 
 def set_servers(servers: Mapping[str, Mapping[str, Any]]) -> Path:
     """Write MCP servers' tables into the user's file, in place of earlier ones: all or none; returns the file.
-
-    Raises:
-        EditError: a bad value, a file with a mistake, or a file that cannot be written.
+    Raises `EditError`: a bad value, a file with a mistake, or a file that cannot be written.
     """
     checked = check({SERVERS[0]: {SERVERS[1]: servers}}, lambda *_: Origin("default"), strict=True)
     if checked.problems:

@@ -30,13 +30,8 @@ class MemoryOwners:
         self._project = ""
 
     async def owner(self, agent: str) -> str:
-        """The name of an agent's memory.
-
-        Args:
-            agent: id or name of an agent, or the name of a memory.
-
-        Raises:
-            StoreError: the record cannot be read.
+        """The name of an agent's memory. `agent`: id or name of an agent, or the name of a memory. Raises `StoreError`:
+        the record cannot be read.
         """
         if agent == self._here and not agent.isdecimal():
             return agent

@@ -52,10 +52,8 @@ class GivenArguments:
 
 
 def read_arguments(prompt: KeptPrompt, text: str) -> GivenArguments:
-    """The arguments of a line: words in order, and `name=value` for those that the prompt names.
-
-    Raises:
-        PromptError: a quote is not closed where the prompt wants single words.
+    """The arguments of a line: words in order, and `name=value` for those that the prompt names. Raises `PromptError`:
+    a quote is not closed where the prompt wants single words.
     """
     try:
         words = shlex.split(text)

@@ -104,9 +104,7 @@ def read_skills(cwd: Path) -> SkillStore:
 
 def load_skill(skill: Skill, file: str = "") -> tuple[str, list[str]]:
     """Read a skill's text (or another file of its folder), and the names of its other files. Blocks for a moment.
-
-    Raises:
-        SkillError: there is no such file, or it is not text, too large, or outside the skill's folder.
+    Raises `SkillError`: there is no such file, or it is not text, too large, or outside the skill's folder.
     """
     wanted = file.strip() or FILE
     path = Path(os.path.normpath(skill.folder / wanted))

@@ -106,10 +106,8 @@ class CommandLines:
         return await self._programs.plan(row, request, _environment(row))
 
     async def worktree(self, row: AgentRow, branch: str, *, setup: bool = False) -> OwnWorktree:
-        """Its git worktree: a new one, or the one that the branch has already. Raises `FleetError`.
-
-        Args:
-            setup: a person agreed to the set-up command; then it also runs in a worktree that was there.
+        """Its git worktree: a new one, or the one that the branch has already. Raises `FleetError`. `setup`: a person
+        agreed to the set-up command; then it also runs in a worktree that was there.
         """
         from gshtui.tools.git.worktree import list_worktrees
         from gshtui.tools.git.worktree_create import create_worktree

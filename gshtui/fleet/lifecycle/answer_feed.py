@@ -53,9 +53,7 @@ class AnswerFeed:
 
     async def pieces(self, message: str, timeout: float) -> AsyncGenerator[str]:
         """The answer's words as they are written down, until the turn is over, or `timeout` seconds are.
-
-        Raises:
-            FleetError: the record cannot be read.
+        Raises `FleetError`: the record cannot be read.
         """
         until = time.monotonic() + timeout
         try:

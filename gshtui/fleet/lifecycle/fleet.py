@@ -324,10 +324,8 @@ class Fleet:
         return self.attach_command(row) if row.pane and row.status != "lost" else []
 
     async def wait(self, id: str, statuses: Collection[str], timeout: float) -> AgentRow:
-        """Wait until the agent has one of these statuses or has ended; returns its row.
-
-        Raises:
-            TimeoutError: neither within `timeout` seconds.
+        """Wait until the agent has one of these statuses or has ended; returns its row. Raises `TimeoutError`: neither
+        within `timeout` seconds.
         """
         row = await self.find(id)
 
@@ -415,10 +413,8 @@ class Fleet:
     async def answer_to(self, message: str, timeout: float) -> Letter:
         """Wait until the turn that handles a message is over; the message, with its answer.
 
-        It is not answered if it was dropped or is held, or if its agent ended without a word.
-
-        Raises:
-            TimeoutError: the turn is not over within `timeout` seconds.
+        It is not answered if it was dropped or is held, or if its agent ended without a word. Raises `TimeoutError`:
+        the turn is not over within `timeout` seconds.
         """
         async with time_limit(timeout):
             while True:

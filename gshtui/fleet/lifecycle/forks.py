@@ -27,9 +27,8 @@ class Forks:
     async def completed(self, request: SpawnRequest) -> SpawnRequest:
         """The request for a fork with all that it takes over from the original: program, limits, folder, conversation.
 
-        Raises:
-            FleetError: the asking agent may not fork this one, or it cannot be forked (`blank`: its program cannot go
-                on from a copy of its conversation).
+        Raises `FleetError`: the asking agent may not fork this one, or it cannot be forked (`blank`: its program cannot
+        go on from a copy of its conversation).
         """
         context = self._context
         original = await context.row(request.fork)

@@ -52,9 +52,7 @@ class ProgramUsage:
 
     async def record(self, row: AgentRow) -> dict[str, Any]:
         """Record what an agent has used since the last call; the fields of its row that changed by that.
-
-        Raises:
-            StoreError: the record failed.
+        Raises `StoreError`: the record failed.
         """
         counted = await self._of(row)
         if counted is None:

@@ -56,11 +56,7 @@ RATE, RATE_SECONDS = 8, 60.0
 
 
 def check_spawn(request: SpawnRequest, rows: Sequence[AgentRow], now: float) -> None:
-    """Refuse what goes too far.
-
-    Raises:
-        FleetError: `limit`.
-    """
+    """Refuse what goes too far. Raises `FleetError`: `limit`."""
     if request.depth > MAX_DEPTH:
         raise FleetError(
             "limit",
@@ -84,11 +80,7 @@ def check_spawn(request: SpawnRequest, rows: Sequence[AgentRow], now: float) -> 
 
 
 def check_host(request: SpawnRequest, hosts: Mapping[str, HostSettings]) -> None:
-    """Refuse a machine that there is not, and what only this one has.
-
-    Raises:
-        FleetError: `unknown`, `invalid`.
-    """
+    """Refuse a machine that there is not, and what only this one has. Raises `FleetError`: `unknown`, `invalid`."""
     if request.host not in hosts:
         names = similar_names(request.host, hosts) or sorted(hosts)[:8]
         hint = known_names("hosts", names) if names else "Add [hosts.NAME] to your configuration."
@@ -146,8 +138,7 @@ class Starter:
             setup: a person agreed to the set-up command of its worktree.
             around: the agent in whose terminal a command asks for it.
 
-        Raises:
-            FleetError: it goes too far (`limit`), or could not be started.
+        Raises `FleetError`: it goes too far (`limit`), or could not be started.
         """
         try:
             if request.fork:
@@ -184,10 +175,8 @@ class Starter:
         return row
 
     async def restart(self, row: AgentRow, *, blank_is_fine: bool) -> RevivedAgent:
-        """An agent that was there before, in a new terminal, with its conversation.
-
-        Raises:
-            FleetError: `blank` when its program cannot go on where it was and that is not fine; or it did not start.
+        """An agent that was there before, in a new terminal, with its conversation. Raises `FleetError`: `blank` when
+        its program cannot go on where it was and that is not fine; or it did not start.
         """
         context = self._context
         try:
@@ -309,10 +298,7 @@ class Starter:
 
     async def _place(self, request: SpawnRequest) -> tuple[str, Path, str]:
         """The tmux server for a new agent, the folder that it starts in, and where its tools act, if elsewhere.
-
-        Raises:
-            FleetError: it cannot be there.
-            TmuxError: the machine cannot be used.
+        Raises `FleetError`: it cannot be there; `TmuxError`: the machine cannot be used.
         """
         options, terminals = self._context.options, self._context.terminals
         if not request.host:

@@ -102,11 +102,7 @@ class AgentTerminal:
             self._pane = AgentPane(spec, self._bus, self._run_line, leave=self._leave, typed=self._typed)
 
     async def live(self, *, hosted: bool) -> int:
-        """From the first word to the last; gives the exit status.
-
-        Args:
-            hosted: the agent may run in the hub's process.
-        """
+        """From the first word to the last; gives the exit status. `hosted`: the agent may run in the hub's process."""
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._end_by_signal, number)

@@ -174,9 +174,7 @@ def working_folder() -> Path:
 
 def load_settings(flags: Mapping[str, Any] | None = None, *, quiet: bool = False) -> Loaded:
     """Load the settings for the current folder, and print their problems on stderr unless `quiet`.
-
-    Raises:
-        FolderError: the current folder is gone, or there is no home folder.
+    Raises `FolderError`: the current folder is gone, or there is no home folder.
     """
     from gshtui.settings.loader import load
 

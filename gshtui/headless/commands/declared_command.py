@@ -72,11 +72,7 @@ class DeclaredCall:
         return self.form.by_keeper and not self.flags and not self.name.startswith("hub ")
 
     def value(self, registry: Registry) -> Returns[Any]:
-        """What is called.
-
-        Raises:
-            UsageError: the given values are not valid.
-        """
+        """What is called. Raises `UsageError`: the given values are not valid."""
         from gshtui.commands.declaration import Returns
         from gshtui.commands.execution import bound_parameters, from_shell
 
@@ -153,12 +149,8 @@ async def run_on(
     """Run it on this host. If it asks, a person has to agree first; returns 4 if they do not.
 
     A result that comes piece by piece is written as it comes, and the last piece decides the exit code.
-
-    Args:
-        before_asking: makes room on the terminal for a question or a piece.
-
-    Raises:
-        CommandError: the command failed; or, as `Unconfirmed`, there is nobody to ask.
+    `before_asking`: makes room on the terminal for a question or a piece. Raises `CommandError`: the command failed;
+    or, as `Unconfirmed`, there is nobody to ask.
     """
     from gshtui.bus.events.session_events import SessionChangeRequested
     from gshtui.commands import execution
@@ -231,9 +223,7 @@ def _answer_lines(call: DeclaredCall) -> int:
 
 def _answerer(call: DeclaredCall) -> Callable[[object], object]:
     """What answers one value after another. It needs only the commands of its own room, so no settings are loaded.
-
-    Raises:
-        UsageError: the command answers no lines.
+    Raises `UsageError`: the command answers no lines.
     """
     from gshtui.commands.declaration import Caller, Invocation
     from gshtui.commands.execution import answering

@@ -77,10 +77,8 @@ class _Ended(Exception):
 
 
 def run_by_keeper(call: KeeperCall) -> int | None:
-    """Have it run by the keeper; returns its exit code, or `None` where it has to be done here.
-
-    Raises:
-        HubSilent: a keeper runs and does not answer; nothing was done.
+    """Have it run by the keeper; returns its exit code, or `None` where it has to be done here. Raises `HubSilent`: a
+    keeper runs and does not answer; nothing was done.
     """
     for connected in greeted("command", ANSWER_WITHIN):
         with connected:
@@ -114,10 +112,8 @@ class _Conversation:
         self._rest = b""
 
     def begin(self, call: KeeperCall) -> bool | None:
-        """Ask whether it will do it: whether the command only reads, or `None` if it declines.
-
-        Raises:
-            TimeoutError: it does not answer.
+        """Ask whether it will do it: whether the command only reads, or `None` if it declines. Raises `TimeoutError`:
+        it does not answer.
         """
         until = time.monotonic() + ANSWER_WITHIN
         try:

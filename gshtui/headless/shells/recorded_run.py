@@ -71,11 +71,8 @@ class Printed:
 
 
 def execute(argv: list[str]) -> tuple[int, Printed]:
-    """Run a program to its end; returns its exit code and its output.
-
-    Raises:
-        FileNotFoundError: there is no such program.
-        OSError: it cannot be run.
+    """Run a program to its end; returns its exit code and its output. Raises `FileNotFoundError`: there is no such
+    program; `OSError`: it cannot be run.
     """
     printed = Printed()
     if not os.isatty(1):

@@ -149,11 +149,7 @@ class LineFace:
                 self._prompt(f"/{line}")
 
     def _run(self, line: str, *, inside: bool = False) -> None:
-        """Run a command.
-
-        Args:
-            inside: the conversation is open meanwhile.
-        """
+        """Run a command. `inside`: the conversation is open meanwhile."""
         from gshtui.headless.commands import command_lines
 
         self._is_prompt = False
@@ -192,10 +188,8 @@ class LineFace:
         streams.result("Done." if code == 0 else f"Failed with exit code {code}.")
 
     def _say_changes(self, *, everything: bool, again: bool = False) -> None:
-        """A line for each agent that is not as it was, or for all; then what those ask that ask something.
-
-        Args:
-            again: repeat questions that were said before.
+        """A line for each agent that is not as it was, or for all; then what those ask that ask something. `again`:
+        repeat questions that were said before.
         """
         if not (self._looks or everything or again):
             return

@@ -66,10 +66,8 @@ class TurnCall:
         return call
 
     async def run(self, face: TurnFace, publish: Callable[[Event], None]) -> str:
-        """Tell the face what happens, until the turn has ended; how it went.
-
-        Raises:
-            HubEnded: the hub ended before, or hangs.
+        """Tell the face what happens, until the turn has ended; how it went. Raises `HubEnded`: the hub ended before,
+        or hangs.
         """
         try:
             while True:

@@ -204,9 +204,7 @@ class AskedCommands(NoHost):
         self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
     ) -> AsyncGenerator[tuple[Registry, Invocation]]:
         """Whose commands do this, and for whom: this hub's, the folder's workspace's, or those of the settings alone.
-
-        Raises:
-            Declined: its folder does not open.
+        Raises `Declined`: its folder does not open.
         """
         parts = declared.form.parts
         if declared.form.own_hub:
@@ -324,11 +322,7 @@ def _send(connection: HubConnection, fields: Mapping[str, Any]) -> None:
 
 
 def _printed(outcome: Outcome, *, as_json: bool, lines: bool) -> dict[str, Any]:
-    """What the other side prints, and how it ends.
-
-    Args:
-        lines: each item of the data is printed as a line.
-    """
+    """What the other side prints, and how it ends. `lines`: each item of the data is printed as a line."""
     end = {"is_error": outcome.is_error, "timed_out": outcome.timed_out, "denied": outcome.is_denied}
     if as_json and lines:
         return end | {"data": list(outcome.data), "lines": True}

@@ -331,10 +331,8 @@ class _HostedWindow:
             over.cancel()
 
     def is_for(self, opening: WindowOpening, session: str) -> bool:
-        """Whether a window wants its conversation; or whatever goes on in its folder, where nobody is.
-
-        Args:
-            session: the conversation that the opening names; empty: none.
+        """Whether a window wants its conversation; or whatever goes on in its folder, where nobody is. `session`: the
+        conversation that the opening names; empty: none.
         """
         if self._over.is_set() or (opening.cwd, opening.agent) != (self.opening.cwd, self.opening.agent):
             return False

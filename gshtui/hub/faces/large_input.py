@@ -43,8 +43,7 @@ async def read_in_parts(question: str, text: str, size: int, agent: str, ask: As
         size: characters of a part.
         agent: whose model is asked.
 
-    Raises:
-        ExpectedError: the model did not answer.
+    Raises `ExpectedError`: the model did not answer.
     """
     parts = split_text(text, size)
     if len(parts) == 1:

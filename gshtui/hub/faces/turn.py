@@ -187,10 +187,8 @@ class PromptTurn:
 
 
 def recent_commands(hub: Hub, output_lines: int = 0) -> Contribute:
-    """Tells a conversation what people ran last, unless it was told the same before.
-
-    Args:
-        output_lines: of output, at most; 0: as the settings say.
+    """Tells a conversation what people ran last, unless it was told the same before. `output_lines`: of output, at
+    most; 0: as the settings say.
     """
 
     async def contribute(new: bool) -> Contribution:

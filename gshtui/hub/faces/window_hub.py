@@ -175,9 +175,7 @@ class WindowHub:
 
     async def open_shared_shell(self, cwd: Path) -> tuple[PaneInfo, str, str]:
         """The pane, session and socket of the shell that people and agents share, started if missing.
-
-        Raises:
-            ExpectedError: there is none here, or it cannot be started.
+        Raises `ExpectedError`: there is none here, or it cannot be started.
         """
         shell = self._hub.shared_shell
         if shell is None:

@@ -55,10 +55,8 @@ class Workspaces:
 
     @asynccontextmanager
     async def use(self, loaded: Loaded) -> AsyncGenerator[Hub]:
-        """The hub of the folder that these settings are for, started.
-
-        Raises:
-            WorkspaceError: a part of it does not start.
+        """The hub of the folder that these settings are for, started. Raises `WorkspaceError`: a part of it does not
+        start.
         """
         workspace = self._workspace(loaded)
         workspace.users += 1
@@ -79,10 +77,8 @@ class Workspaces:
     async def use_once(
         self, loaded: Loaded, parts: frozenset[str], watch: Callable[[Hub], None]
     ) -> AsyncGenerator[Hub]:
-        """A hub of the folder with other parts, started, that ends with the block. Raises as `use`.
-
-        Args:
-            watch: is given the hub before it starts.
+        """A hub of the folder with other parts, started, that ends with the block. Raises as `use`. `watch`: is given
+        the hub before it starts.
         """
         hub = _make_hub(self._host, loaded, parts)
         watch(hub)

@@ -31,9 +31,7 @@ async def unproven(hub: Hub, folder: Path) -> str:
 
 async def prove_auto(hub: Hub, gate: Gate) -> None:
     """Begin in `auto` only if the sandbox holds; at a window the proof goes on beside the start.
-
-    Raises:
-        ExpectedError: nobody is there who could choose another mode.
+    Raises `ExpectedError`: nobody is there who could choose another mode.
     """
     if hub.options.respondent == "nobody":
         if why := await unproven(hub, hub.project):

@@ -40,9 +40,7 @@ class NamedAgents:
 
     async def start(self, name: str) -> AgentRow | None:
         """Start the agent of this name, or find it where it was started meanwhile; `None`: the settings name none.
-
-        Raises:
-            CommandError: its model cannot be used, or it could not be started.
+        Raises `CommandError`: its model cannot be used, or it could not be started.
         """
         table = self._settings.agents.get(name)
         if table is None:

@@ -75,10 +75,8 @@ def native_options(native: NativeAgent, loaded: Loaded) -> HubOptions:
 
 
 async def start_native(hub: Hub, build: BuildHub) -> None:
-    """Offer the agent its tools, open its conversation and start it. Raises `ProviderError`, `StoreError`.
-
-    Args:
-        build: makes a hub for what this one has no parts for.
+    """Offer the agent its tools, open its conversation and start it. Raises `ProviderError`, `StoreError`. `build`:
+    makes a hub for what this one has no parts for.
     """
     native, store = hub.options.native, hub.store
     if native is None or store is None:

@@ -23,9 +23,7 @@ _FIRST, _LONGEST = 1.0, 15.0
 
 async def connect_tools(hub: Hub, native: NativeAgent) -> None:
     """Connect to the machine where the agent of this hub works, however long that takes; does nothing for others.
-
-    Raises:
-        HostError: it cannot be used until a person does something.
+    Raises `HostError`: it cannot be used until a person does something.
     """
     spec = native.spec
     host, _, folder = spec.place.partition(":")

@@ -47,10 +47,8 @@ class Recording:
 
 
 async def read_recording(store: Store, session: str) -> Recording:
-    """What the record has of a conversation. Unreadable entries are left out.
-
-    Raises:
-        StoreError: there is no such conversation, or nothing can be read.
+    """What the record has of a conversation. Unreadable entries are left out. Raises `StoreError`: there is no such
+    conversation, or nothing can be read.
     """
     info = await store.sessions.find(session)
     events: list[Event] = []

@@ -105,10 +105,8 @@ class AcpConnection:
         return _mapping(self.capabilities.get("promptCapabilities")).get("image") is True
 
     async def start(self, within: float = STARTS_WITHIN) -> None:
-        """Start the program and agree on the protocol.
-
-        Raises:
-            AcpError: it cannot be started, ends at once, does not answer in time, or speaks another version.
+        """Start the program and agree on the protocol. Raises `AcpError`: it cannot be started, ends at once, does not
+        answer in time, or speaks another version.
         """
         if await asyncio.to_thread(self._found) is None:
             raise AcpError(
@@ -170,8 +168,7 @@ class AcpConnection:
         Returns:
             The program's answer, and whether the known session goes on.
 
-        Raises:
-            AcpError: it refuses, or does not answer in time.
+        Raises `AcpError`: it refuses, or does not answer in time.
         """
         place: Answer = {"cwd": str(self._cwd), "mcpServers": []}
         resumes = _mapping(self.capabilities.get("sessionCapabilities")).get("resume") is not None

@@ -40,9 +40,7 @@ class CheckError(Exception):
 
 async def check_program(profile: Profile, environ: Mapping[str, str]) -> AsyncGenerator[CheckedStep]:
     """Check the installed program, keep the result, and give each step's as it is known. Raises `CheckError`.
-
-    Args:
-        environ: of the person, by which the program is found.
+    `environ`: of the person, by which the program is found.
     """
     setup = read_setup(profile.name)
     if setup is None:

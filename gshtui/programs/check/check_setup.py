@@ -87,10 +87,8 @@ class CheckSetup(_Table, frozen=True, kw_only=True):
     """Why it cannot be pointed at a model here; the end of a sentence. Empty: it can."""
 
     def prepare(self, home: Path, folder: Path, url: str, version: str, config: Path | None = None) -> dict[str, str]:
-        """Write its files below this home, with the folder trusted; its environment.
-
-        Args:
-            config: what `$XDG_CONFIG_HOME` is in that home, if not `.config`.
+        """Write its files below this home, with the folder trusted; its environment. `config`: what `$XDG_CONFIG_HOME`
+        is in that home, if not `.config`.
         """
         places = {
             "url": url,

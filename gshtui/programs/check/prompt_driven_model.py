@@ -31,9 +31,7 @@ def follow_prompts(
     tool: ShellTool, wishes: Mapping[str, Sequence[OwnCall]]
 ) -> Callable[[ModelRequest], ModelAnswer | None]:
     """`ModelServer.choose` for a program. One without a tool for commands has none at all, so each request is a turn.
-
-    Args:
-        wishes: → calls, each made once the one before has its result.
+    `wishes`: → calls, each made once the one before has its result.
     """
     numbers = itertools.count(1)
     coming: list[OwnCall] = []

@@ -64,9 +64,7 @@ exec {screen}
 
 def server_socket(data: Path, agent: str) -> Path | None:
     """Where an agent's server listens: in a private folder; `None` where that has too long a path. Blocks for a moment.
-
-    Raises:
-        OSError: the folder cannot be made.
+    Raises `OSError`: the folder cannot be made.
     """
     folder = paths.runtime_dir() / _FOLDER
     path = folder / hashlib.sha256(f"{data}\0{agent}".encode()).hexdigest()[:12]

@@ -50,10 +50,8 @@ def is_codex_question(id: str) -> bool:
 
 
 def request_of(message: ServerMessage, changes: Sequence[Mapping[str, Any]] = ()) -> CodexRequest | None:
-    """The question in a request of the server's; `None` where it is none to a person.
-
-    Args:
-        changes: of the item that it is about, where that changes files.
+    """The question in a request of the server's; `None` where it is none to a person. `changes`: of the item that it is
+    about, where that changes files.
     """
     if message.id is None or message.method not in ASKS:
         return None

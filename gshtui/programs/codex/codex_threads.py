@@ -82,10 +82,8 @@ class CodexThreads:
             self.main = found.id
 
     def begin(self, listed: list[Mapping[str, Any]], begun: float, now: float) -> None:
-        """The threads that are loaded at the start: its screen is in the one that was used last.
-
-        Args:
-            begun: when the server began; what an earlier one was at work on is over since then.
+        """The threads that are loaded at the start: its screen is in the one that was used last. `begun`: when the
+        server began; what an earlier one was at work on is over since then.
         """
         mentioned = set(self.unknown)
         for thread in listed:

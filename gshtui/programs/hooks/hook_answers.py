@@ -37,9 +37,7 @@ def behavior_of(profile: Profile, question: OpenQuestion, choice: str) -> Behavi
 
 def waiting_request(data: Path, agent: str, question: OpenQuestion) -> Path | None:
     """The pipe of the one request that waits and is about what this question shows; `None` where that is not certain.
-
-    Args:
-        data: the data folder.
+    `data`: the data folder.
     """
     shown = "".join(f"{question.subject} {question.detail}".split())
     found: list[Path] = []

@@ -253,10 +253,8 @@ def plan(profile: Profile, *, remove: bool = False, folder: Path | None = None) 
 
 
 def apply_plan(what: HookPlan) -> list[Path]:
-    """Apply the change; returns the backups of the old files. Blocks for a moment.
-
-    Raises:
-        HooksError: a file has changed since the plan was made, or cannot be written.
+    """Apply the change; returns the backups of the old files. Blocks for a moment. Raises `HooksError`: a file has
+    changed since the plan was made, or cannot be written.
     """
     for change in what.changes:
         if _read(change.file) != change.before:

@@ -41,21 +41,15 @@ class ChoicePresser:
 
     async def asked(self) -> OpenQuestion:
         """What is asked now, once the screen shows all of it; without choices where they cannot be read.
-
-        Raises:
-            SessionError: waiting: nothing is; ended, scrolled, terminal.
+        Raises `SessionError`: waiting: nothing is; ended, scrolled, terminal.
         """
         return (await self._whole("", choices=False)).question
 
     async def _whole(self, question: str, *, choices: bool = True) -> ReadQuestion:
         """The open question, if it is this one (empty: any); a screen that is just being painted is looked at again.
 
-        Args:
-            choices: its choices must be read.
-
-        Raises:
-            SessionError: waiting: none is open, or another one; dialog: its choices cannot be read; ended, scrolled,
-                terminal.
+        `choices`: its choices must be read. Raises `SessionError`: waiting: none is open, or another one; dialog: its
+        choices cannot be read; ended, scrolled, terminal.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + _PAINTED
@@ -123,10 +117,8 @@ class ChoicePresser:
         return seen.reading.read if seen.reading.read and seen.reading.read.question.id == question else None
 
     async def _moved(self, before: ReadQuestion, aim: int) -> ReadQuestion:
-        """The question with its mark on this choice, to which an arrow was to bring it.
-
-        Raises:
-            SessionError: waiting: the mark went elsewhere, so nothing was chosen; or what `_whole` raises.
+        """The question with its mark on this choice, to which an arrow was to bring it. Raises `SessionError`: waiting:
+        the mark went elsewhere, so nothing was chosen; or what `_whole` raises.
         """
         name, question = self._view.name, before.question.id
         moved = await self._view.wait_until(lambda now: now.reading.read != before)
@@ -224,9 +216,7 @@ class ChoicePresser:
 
 def _next_key(read: ReadQuestion, place: int, *, again: bool) -> tuple[str, int]:
     """The program's key that chooses an answer, and -1; or one that brings the mark nearer, and the place to which.
-
-    Args:
-        again: the digit has been pressed already.
+    `again`: the digit has been pressed already.
     """
     digit = read.digits[place] if read.digits else ""
     if digit and not (again and read.selected == place):

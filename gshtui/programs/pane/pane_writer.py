@@ -108,9 +108,8 @@ class PaneWriter:
             check: examines the terminal right before typing, and may raise.
             told: called when the text appears in the input line, and when it was accepted.
 
-        Raises:
-            SessionError: what prevented it, or what happened to the text. Only the kinds `untaken` and `unsure` are
-                raised after something was typed.
+        Raises `SessionError`: what prevented it, or what happened to the text. Only the kinds `untaken` and `unsure`
+        are raised after something was typed.
         """
         async with self._turn() as record:
             seen = await self.view.read_drawn()
@@ -159,15 +158,12 @@ class PaneWriter:
 
     async def take_back(self, text: str = "") -> Literal["taken_back", "accepted", "unknown"]:
         """Remove from the input what a process that was killed had typed there and not entered, if that is all of it.
-
-        Args:
-            text: as it was sent; empty: any text.
+        `text`: as it was sent; empty: any text.
 
         Returns:
             taken_back: it was not entered, and is not in the input any more. accepted: the program took it.
 
-        Raises:
-            SessionError: busy, terminal.
+        Raises `SessionError`: busy, terminal.
         """
         async with self._turn() as record:
             was = record.read()
@@ -267,12 +263,9 @@ class PaneWriter:
     async def press(self, keys: tuple[str, ...], *, question: str | None = None) -> Pressed:
         """Press keys by name, in order.
 
-        Args:
-            question: the question that they answer, as it was seen (empty: none was open). If a different one is open,
-                nothing is pressed; if one appears in between, nothing more is pressed. `None`: any question.
-
-        Raises:
-            SessionError: waiting, with the open question; ended, scrolled, terminal.
+        `question`: the question that they answer, as it was seen (empty: none was open). If a different one is open,
+        nothing is pressed; if one appears in between, nothing more is pressed. `None`: any question.
+        Raises `SessionError`: waiting, with the open question; ended, scrolled, terminal.
         """
         name, done = self.view.name, list[str]()
         async with self._turn():
@@ -292,9 +285,7 @@ class PaneWriter:
 
     async def change_mode(self, keys: tuple[str, ...], reached: Callable[[ProgramMode], bool]) -> ProgramMode:
         """Press the program's own keys for its modes, at rest, until its screen shows one that is reached; that one.
-
-        Raises:
-            SessionError: what prevented it. Where none is reached, it is in the one that it was in before.
+        Raises `SessionError`: what prevented it. Where none is reached, it is in the one that it was in before.
         """
         name = self.view.name
         async with self._turn():
@@ -336,8 +327,7 @@ class PaneWriter:
         Returns:
             The question that came instead, if one did.
 
-        Raises:
-            SessionError: waiting: nothing was pressed, or the question is still there; ended, scrolled, terminal.
+        Raises `SessionError`: waiting: nothing was pressed, or the question is still there; ended, scrolled, terminal.
         """
         async with self._turn():
             await self._refuse_face(await self.view.read_screen())
@@ -345,9 +335,7 @@ class PaneWriter:
 
     async def open_question(self) -> OpenQuestion:
         """What is asked now, once the screen shows all of it; without choices where they cannot be read.
-
-        Raises:
-            SessionError: waiting: nothing is; ended, scrolled, terminal.
+        Raises `SessionError`: waiting: nothing is; ended, scrolled, terminal.
         """
         return await self._presser.asked()
 

@@ -118,9 +118,7 @@ class ProgramLink(LiveSource, abc.ABC):
     @abc.abstractmethod
     async def prompt(self, text: str) -> bool:
         """Give it a prompt, in its turn where it is in one; whether it took it. It is never given twice.
-
-        Raises:
-            SessionError: unsure: nobody knows whether it was taken.
+        Raises `SessionError`: unsure: nobody knows whether it was taken.
         """
 
     @abc.abstractmethod
@@ -139,12 +137,8 @@ class ProgramLink(LiveSource, abc.ABC):
     async def answer(self, question: str, choice: str, reason: str = "") -> OpenQuestion | None:
         """Answer a question that it asks; what is asked next, if anything is.
 
-        Args:
-            reason: why something is refused, for its model to read.
-
-        Raises:
-            SessionError: waiting: it does not ask that any more, or it still does; dialog: this answer takes no reason;
-                unsure.
+        `reason`: why something is refused, for its model to read. Raises `SessionError`: waiting: it does not ask that
+        any more, or it still does; dialog: this answer takes no reason; unsure.
         """
 
     async def change_mode(self, mode: GuardMode) -> bool:

@@ -145,11 +145,7 @@ def changed(tables: Mapping[str, Any], changes: Mapping[str, Any]) -> Table:
 
 
 def used(folder: Path) -> list[str]:
-    """The versions that have counted, in order; the last one does now.
-
-    Args:
-        folder: of the person's profiles.
-    """
+    """The versions that have counted, in order; the last one does now. `folder`: of the person's profiles."""
     try:
         lines = (read_bytes(folder / USED) or b"").decode("utf-8", "replace").split()
     except OSError:

@@ -63,11 +63,7 @@ _MOST = 9
 
 
 def meaning_of(label: str, known: Mapping[Meaning, Sequence[str]] | None = None) -> Meaning:
-    """What an answer means.
-
-    Args:
-        known: a profile's patterns, which come first.
-    """
+    """What an answer means. `known`: a profile's patterns, which come first."""
     words = " ".join(label.split())
     for meaning, patterns in (known or {}).items():
         if any(compile_linear(pattern).search(words) for pattern in patterns):

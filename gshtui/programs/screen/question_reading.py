@@ -108,10 +108,8 @@ _TITLED = r"[╭┌]─+ (\S.*?) ─{3,}"
 
 
 def title_of(rules: QuestionRules, text: Sequence[str]) -> str:
-    """The title of what is open on a screen, or its first words; empty where nothing shows where it begins.
-
-    Args:
-        text: the screen's plain lines.
+    """The title of what is open on a screen, or its first words; empty where nothing shows where it begins. `text`: the
+    screen's plain lines.
     """
     start = _begin(rules, text)
     titled = compile_linear(_TITLED)

@@ -248,9 +248,7 @@ def _unless_contradicted(
 
 def _last_turn(profile: Profile, text: Sequence[str], typed: Sequence[str], place: int) -> tuple[str, str]:
     """The row beside the input which shows that the last turn is over, and the row of its prompt; empty: not there.
-
-    Args:
-        typed: the lines without what is dim.
+    `typed`: the lines without what is dim.
     """
     if not profile.ai:
         return "", ""

@@ -19,10 +19,8 @@ _BARE = {"zsh": ("-f",), "bash": ("--norc",), "fish": ("--no-config",)}
 
 
 async def misunderstood(program: str, line: str) -> str:
-    """What is wrong with a line for this shell, or incomplete in it; empty if nothing is known.
-
-    Args:
-        program: the shell's name.
+    """What is wrong with a line for this shell, or incomplete in it; empty if nothing is known. `program`: the shell's
+    name.
     """
     shell = await asyncio.to_thread(shutil.which, program.removeprefix("-"))
     if shell is None:

@@ -255,9 +255,7 @@ class CliSession:
 
     async def text_so_far(self) -> str:
         """What its screen shows to have come since the last text that was entered here, until `answer` told it.
-
-        Raises:
-            SessionError: terminal.
+        Raises `SessionError`: terminal.
         """
         return "" if self._last is None else await self._since(self._last)
 
@@ -323,9 +321,7 @@ class CliSession:
 
     async def change_mode(self, mode: GuardMode) -> ProgramMode | None:
         """Put it into a mode by its own protocol; the one that it is in then, `None`: it has to be done by its keys.
-
-        Raises:
-            SessionError: it did not take that; unsure.
+        Raises `SessionError`: it did not take that; unsure.
         """
         if self._link is not None and await self._link.connected() and await self._link.change_mode(mode):
             return self._link.mode

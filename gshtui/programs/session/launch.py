@@ -266,9 +266,7 @@ async def next_launch(
 
 def remote_launch(profile: Profile, argv: Sequence[str], earlier: str | None) -> Launch:
     """How to start a program on another machine, whose files are not read: with an id of ours where it takes one.
-
-    Args:
-        earlier: the conversation to go on with, empty if it is unknown; `None`: a new agent.
+    `earlier`: the conversation to go on with, empty if it is unknown; `None`: a new agent.
     """
     words = tuple(argv) or profile.argv
     env, own = dict(profile.environment), names_conversation(profile, words)
@@ -322,10 +320,8 @@ def with_server(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The command line of a program that is connected to a server of its own, and what its terminal runs for that.
 
-    Where it cannot be, the plain command line and nothing. Blocks for a moment.
-
-    Args:
-        alone: `Launch.alone`, with the arguments for its mode.
+    Where it cannot be, the plain command line and nothing. Blocks for a moment. `alone`: `Launch.alone`, with the
+    arguments for its mode.
     """
     at = next((place for place, word in enumerate(alone) if Path(word).name in profile.programs), -1)
     try:

@@ -100,10 +100,8 @@ class LiveSource(abc.ABC):
         """Begin, and call `changed` whenever any of this is different. Never raises: what fails says nothing."""
 
     async def refresh(self, *, quiet: bool) -> None:  # noqa: B027
-        """Called with each look at the program's screen: read again what tells no changes by itself.
-
-        Args:
-            quiet: the screen shows no work, so that what tells of a turn's end matters.
+        """Called with each look at the program's screen: read again what tells no changes by itself. `quiet`: the
+        screen shows no work, so that what tells of a turn's end matters.
         """
 
     @abc.abstractmethod

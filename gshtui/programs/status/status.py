@@ -160,11 +160,7 @@ def hook_evidence(hook: HookEvent | None) -> tuple[Evidence, ...]:
 
 
 def decide(profile: Profile, evidences: Sequence[Evidence], facts: StatusFacts, now: float) -> KnownStatus:
-    """The current status.
-
-    Args:
-        evidences: of the sources above the screen: protocol, record, hooks and transcript.
-    """
+    """The current status. `evidences`: of the sources above the screen: protocol, record, hooks and transcript."""
     if (ended := _ended(facts)) is not None:
         return ended
     if facts.front is not None and (known := _by_front(profile, facts, facts.front)) is not None:
@@ -386,10 +382,7 @@ def by_foreground(
 ) -> tuple[str, str, str] | None:
     """The status of a shell or an interpreter by its foreground program, what it does, and the source of that.
 
-    `None` if the foreground program does not show it.
-
-    Args:
-        ready: whether it has been idle before.
+    `None` if the foreground program does not show it. `ready`: whether it has been idle before.
     """
     if not front.own and front.kind != "program":
         # Whoever started an editor works in it; one that another program has opened waits for somebody, as a page does.

@@ -49,10 +49,8 @@ def whole_question(question: OpenQuestion, wanted: TranscriptQuery, environ: Map
 
 
 def with_call(question: OpenQuestion, transcript: ProgramTranscript, folder: Path) -> OpenQuestion:
-    """The question with what the one waiting call is about that its screen shows.
-
-    Args:
-        folder: of the agent, for paths that are not absolute.
+    """The question with what the one waiting call is about that its screen shows. `folder`: of the agent, for paths
+    that are not absolute.
     """
     told = [each for each in (_told(question, one, transcript, folder) for one in _waiting(transcript)) if each]
     return told[0] if len(told) == 1 else question
@@ -110,10 +108,8 @@ def _besides(question: OpenQuestion, command: str) -> str:
 
 
 def _change(given: dict[str, Any], path: Path, name: str) -> str:
-    """The change that a call would make, as a unified diff; empty if it is none, or cannot be told.
-
-    Args:
-        name: of the file, for people.
+    """The change that a call would make, as a unified diff; empty if it is none, or cannot be told. `name`: of the
+    file, for people.
     """
     pairs = [(_text(each, "old_string"), _text(each, "new_string")) for each in sequence(given.get("edits"))]
     if "old_string" in given and "new_string" in given:

@@ -51,10 +51,7 @@ class ConversationLoading:
         return self.profile.hooks.kind or self.profile.name
 
     def is_loading(self, lines: Sequence[str] = ()) -> bool:
-        """Whether it was started with a conversation that it has not read yet.
-
-        Args:
-            lines: its screen, as captured.
+        """Whether it was started with a conversation that it has not read yet. `lines`: its screen, as captured.
 
         Where that cannot be told, as of a command line that names none, it has. It is not waited for longer than the
         program may take to start.

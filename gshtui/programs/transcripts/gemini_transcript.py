@@ -106,11 +106,8 @@ def _began(path: Path) -> float:
 def has_loaded_since(cwd: str, id: str, since: float, environ: Mapping[str, str], home: Path) -> bool:
     """Whether a process that began then (epoch seconds) has read the conversation that it was started with.
 
-    Args:
-        id: the conversation's, or another word for it; empty: it is a copy, whose id is not known.
-
-    Raises:
-        OSError: a file cannot be read.
+    `id`: the conversation's, or another word for it; empty: it is a copy, whose id is not known. Raises `OSError`: a
+    file cannot be read.
     """
     root = Path(environ.get("GEMINI_CLI_HOME", "").strip() or home).expanduser() / ".gemini"
     folders = [root / "tmp" / name / "chats" for name in _projects(root, cwd)]

@@ -104,9 +104,7 @@ _LOG_READ = 8_000_000
 
 def logged_sessions(environ: Mapping[str, str], home: Path) -> dict[str, tuple[float, set[str]]]:
     """OpenCode's runs by its log: when each first wrote to it (epoch seconds), and the conversations it worked on.
-
-    Raises:
-        OSError: the log cannot be read.
+    Raises `OSError`: the log cannot be read.
     """
     path = _root(environ, home) / "log" / "opencode.log"
     with path.open("rb") as file:

@@ -65,10 +65,8 @@ class Transcripts:
         self._read: OrderedDict[str, _Read] = OrderedDict()
 
     async def view(self, row: AgentRow, iteration: str = "") -> ContextView:
-        """The program's current context, or what one of its requests sent.
-
-        Raises:
-            ContextError: `unknown`: it has no readable transcript, or no such request; `timeout`.
+        """The program's current context, or what one of its requests sent. Raises `ContextError`: `unknown`: it has no
+        readable transcript, or no such request; `timeout`.
         """
         read = await self._of(row)
         found = read.transcript

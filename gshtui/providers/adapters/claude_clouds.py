@@ -140,9 +140,7 @@ async def cloud_answer(cloud: ClaudeCloud, client: Any, body: Wire) -> Any:
     """The stream of the answer's events. Raises the SDK's errors, and `ProviderError` where no request can be made.
 
     `messages.create` would send and give the same, but load a type for every kind of message, and copy the body.
-
-    Args:
-        client: the cloud's; it takes the model out of the body and puts it into the address.
+    `client`: the cloud's; it takes the model out of the body and puts it into the address.
     """
     import httpx2
     from anthropic import APIError, AsyncStream

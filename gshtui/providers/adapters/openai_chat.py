@@ -191,9 +191,7 @@ class ChatReader:
 
     def _place(self, index: Any, call_id: str, name: str, *, begins: bool) -> str:
         """The key of the call that this is of: by its index, else its id, else it may be more of the last one.
-
-        Args:
-            begins: arguments came with it.
+        `begins`: arguments came with it.
         """
         place, both = f"index {index}", f"index {index} id {call_id}"
         known = self._named.get(both) if call_id else None

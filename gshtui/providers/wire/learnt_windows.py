@@ -32,10 +32,8 @@ class LearntWindows:
         self._suspected: dict[str, int] = {}
 
     def window_of(self, key: str, *, known: bool) -> int:
-        """The window of a model; 0: nothing smaller was learnt.
-
-        Args:
-            known: the catalog or the provider names its window: then only what this process has seen counts.
+        """The window of a model; 0: nothing smaller was learnt. `known`: the catalog or the provider names its window:
+        then only what this process has seen counts.
         """
         if window := self._suspected.get(key) or self._own.get(key):
             return window

@@ -60,10 +60,8 @@ def request_limits(abilities: Capabilities) -> RequestLimits:
 
 
 def beyond_limits(media: Sequence[Medium], abilities: Capabilities) -> dict[int, str]:
-    """The files that do not fit into one request any more, by their place, each with a sentence.
-
-    Args:
-        media: all of a request, the oldest first; the newest are sent.
+    """The files that do not fit into one request any more, by their place, each with a sentence. `media`: all of a
+    request, the oldest first; the newest are sent.
     """
     limits = request_limits(abilities)
     size = images = pages = 0

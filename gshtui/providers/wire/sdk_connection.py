@@ -161,9 +161,7 @@ def ended(
     sent: str = "",
 ) -> Completed:
     """The complete answer at the end of its stream. Raises `ProviderError` if it is incomplete, or empty for a reason.
-
-    Args:
-        sent: the hash of the request's bytes.
+    `sent`: the hash of the request's bytes.
     """
     if reader.failure:
         raise in_stream(origin, reader.failure)
