@@ -8,6 +8,7 @@ from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
 from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_bar import KeyBar
 from gshtui.ui.kit.keys.key_table import KEYS
+from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.prompt.key_hints import shown_key
 from gshtui.ui.prompt.prompt_completion import CompletionItem
 from gshtui.ui.prompt.prompt_status import PromptStatus
@@ -40,6 +41,7 @@ async def test_each_key_it_names_is_one_of_what_has_the_focus() -> None:
         app.set_keymap(REMAPPED)
         await check_places(app, pilot, PLACES[1:], REMAPPED)
         await pilot.click(PromptStatus, offset=(said(app).index("newline") + 2, 0))
+        assert isinstance(app.bench.input, FoldingArea)
         assert app.bench.input.text == "\n", "a key that is clicked is pressed"
 
 
