@@ -58,8 +58,13 @@ _GREETING: Mapping[str, Any] = {
 class AcpServer:
     """See the module. `close` ends every session."""
 
-    def __init__(self, open_hub: OpenHub, open_store: Callable[[], Awaitable[Store]]) -> None:
-        """`open_store`: opens the record, for listing conversations; raises `StoreError`."""
+    def __init__(self, open_hub: OpenHub, open_store: Callable[[], Awaitable[Store]], *, shared: bool = False) -> None:
+        """
+        Args:
+            open_store: opens the record, for listing conversations; raises `StoreError`.
+            shared: the record is somebody else's, too, and is left open.
+        """
+        self._shared = shared
         self._open_hub = open_hub
         self._open_store = open_store
         self._client: Any = None
@@ -168,7 +173,7 @@ class AcpServer:
         for session in sessions:
             session.cease()
         await end_all("the end of a session", *(session.close for session in sessions))
-        if self._store is not None:
+        if self._store is not None and not self._shared:
             await self._store.close()
 
     async def _session(self, cwd: str, session_id: str, servers: Passed) -> AcpSession:

@@ -186,6 +186,8 @@ class AcpSession:
             if not finished.done():
                 finished.cancel()
         await self._hub.stop()
+        if not self._hub.owns_bus:
+            await self._hub.bus.close()
         await asyncio.to_thread(self._attachments.cleanup)
 
     async def _tell(self, batch: Sequence[Event]) -> None:

@@ -78,13 +78,15 @@ class McpFace:
             await self._server.run(read, write, self._server.create_initialization_options())
 
     async def serve_messages(
-        self, messages: asyncio.Queue[dict[str, Any] | None], send: Callable[[str], Awaitable[None]]
+        self,
+        receive: Callable[[], Awaitable[dict[str, Any] | None]],
+        send: Callable[[dict[str, Any]], Awaitable[None]],
     ) -> None:
-        """Serve until there is `None` among the messages.
+        """Serve until there are no more messages.
 
         Args:
-            messages: what the program says.
-            send: sends the text of a message to it.
+            receive: gives the next one of the program's; `None`: the end.
+            send: sends one to it.
         """
         _quiet()
         to_server, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -92,7 +94,7 @@ class McpFace:
 
         async def listen() -> None:
             async with to_server:
-                while (message := await messages.get()) is not None:
+                while (message := await receive()) is not None:
                     try:
                         parsed = mcp_types.jsonrpc_message_adapter.validate_python(message, by_name=False)
                     except ValidationError as error:
@@ -103,7 +105,7 @@ class McpFace:
         async def speak() -> None:
             async with from_server:
                 async for one in from_server:
-                    await send(one.message.model_dump_json(by_alias=True, exclude_unset=True))
+                    await send(one.message.model_dump(mode="json", by_alias=True, exclude_unset=True))
 
         async with anyio.create_task_group() as group:
             group.start_soon(listen)

@@ -32,6 +32,7 @@ TURN = "turn"
 WINDOW = "window"
 PANE = "pane"
 MCP = "mcp"
+ACP = "acp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,8 @@ KINDS: dict[str, VisitorKind] = {
         VisitorKind(TURN, (), asks=True, max_line=8 * 1024 * 1024),
         VisitorKind(WINDOW, (), asks=True, max_line=64 * 1024 * 1024),
         VisitorKind(PANE, (), asks=True, max_line=8 * 1024 * 1024),
-        VisitorKind(MCP, (), asks=True, max_line=8 * 1024 * 1024),
+        VisitorKind(MCP, (), asks=True, max_line=64 * 1024 * 1024),
+        VisitorKind(ACP, (), asks=True, max_line=64 * 1024 * 1024),
     )
 }
 """`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin. `hub`:
@@ -140,8 +142,8 @@ user that is about to read the record; it is answered `{"synced": true}` once wh
 which the keeper runs for it (`hub/faces/asked_commands.py`). `turn`: a face without a window, `gsh WORDS`, for which
 the keeper takes a turn (`hub/faces/asked_turns.py`); it answers the questions of that turn alone. `window`: a window,
 whose hub is here (`hub/faces/asked_windows.py`). `pane`: the pane in the terminal of an agent that runs here
-(`hub/faces/asked_agents.py`). `mcp`: a program that uses our commands by MCP, whose messages are passed on as they are
-(`headless/servers/asked_programs.py`).
+(`hub/faces/asked_agents.py`). `mcp`, `acp`: a program that uses our commands by MCP, or our agent by ACP, whose
+messages are passed on as they are (`headless/servers/asked_programs.py`).
 
 A shell's plugin is connected while its prompt waits and hangs up before a command runs (zsh cannot keep a program from
 inheriting the descriptor): the end of its connection does not mean that the shell is gone, its process's end does. Its

@@ -5,6 +5,8 @@ import base64
 import contextlib
 import itertools
 import json
+import os
+import signal
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import acp
+import psutil
 import pytest
 from acp.schema import (
     AllowedOutcome,
@@ -29,6 +32,11 @@ from tests.kit import warm_program
 from tests.kit.command import ROOT, command, environment
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Think
+from tests.kit.resident import beside
+from tests.kit.tmux import eventually
+from tests.kit.warm_program import run_gsh
+
+__all__ = ["beside"]
 
 PNG = base64.b64encode(
     bytes.fromhex(
@@ -37,7 +45,7 @@ PNG = base64.b64encode(
     )
 ).decode()
 FLOOD = 3_000
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("beside")]
 
 
 @dataclass
@@ -347,3 +355,29 @@ async def test_a_request_before_initialize_and_garbage_do_no_harm(tmp_path: Path
     assert sorted(told) == list(range(FLOOD))
     process.stdin.close()
     assert await asyncio.wait_for(process.wait(), 30) == 0
+
+
+def has_ended(pid: int) -> bool:
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+async def test_the_next_hub_goes_on_with_the_sessions_and_their_modes(
+    beside: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if beside == "alone":
+        return
+    monkeypatch.setenv("GSH_HUB__KEEP", "auto")
+    async with served(tmp_path, [[Say("one")], [Say("two")]]) as at:
+        session = (await at.connection.new_session(str(tmp_path))).session_id
+        await at.connection.set_session_mode(session_id=session, mode_id="plan")
+        await at.connection.prompt(session, [acp.text_block("first")])
+        ended = int(run_gsh("hub", "status", "--json").json["pid"])
+        os.kill(ended, signal.SIGKILL)
+        await eventually(lambda: asyncio.to_thread(has_ended, ended))
+        await at.connection.prompt(session, [acp.text_block("second")])
+        assert at.client.text == "onetwo"
+        assert "first" in json.dumps(at.provider.requests[-1].body), "it is the same conversation"
+        resumed = await at.connection.resume_session(cwd=str(tmp_path), session_id=session)
+        assert resumed.modes is not None and resumed.modes.current_mode_id == "plan"
+        assert int(run_gsh("hub", "status", "--json").json["pid"]) != ended
+    assert run_gsh("hub", "stop", "--yes").code == 0

@@ -50,13 +50,26 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
     except OSError as error:
         complain(f"standard input or output cannot be used: {error.strerror}.")
         return exits.ERROR
+    from gshtui.headless.commands.command_hub import leave_keeper, load_settings
+    from gshtui.headless.servers.program_relay import SpokenAcp, relayed
+
+    wanted = {"provider": options.provider, "model": options.model, "mode": options.mode, "flags": dict(options.flags)}
+    if (code := await relayed(SpokenAcp(), wanted, source, sink, stop)) is not None:
+        return code
+    settings = (await asyncio.to_thread(load_settings, options.flags, quiet=True)).settings
+    if (
+        settings.hub.resident
+        and await leave_keeper(settings)
+        and (code := await relayed(SpokenAcp(), wanted, source, sink, stop, comes=True)) is not None
+    ):
+        return code
     from acp.agent.connection import AgentSideConnection
 
     from gshtui.acp_server.acp_server import AcpServer
     from gshtui.acp_server.client_transport import ClientTransport
 
     async def open_hub(cwd: Path, session: str, servers: ClientServers) -> Hub:
-        return await _open_hub(options, cwd, session, servers)
+        return await open_session_hub(options, cwd, session, servers)
 
     async def open_store() -> Store:
         return await _open_store(options)
@@ -80,14 +93,27 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
     return exits.INTERRUPTED if stopped else exits.DONE
 
 
-async def _open_hub(options: AcpOptions, cwd: Path, session: str, servers: ClientServers) -> Hub:
-    """A started hub with our agent. Raises `ExpectedError`."""
+async def open_session_hub(
+    options: AcpOptions,
+    cwd: Path,
+    session: str,
+    servers: ClientServers,
+    environ: Mapping[str, str] | None = None,
+    host: Hub | None = None,
+) -> Hub:
+    """A started hub with our agent. Raises `ExpectedError`.
+
+    Args:
+        environ: the client's variables; by default this process's.
+        host: the hub of this process, on whose record it works; by default it opens the record itself.
+    """
+    from gshtui.bus.bus import Bus
     from gshtui.hub.composition import build_hub
     from gshtui.hub.hub_options import HubOptions
     from gshtui.settings.loader import load
     from gshtui.system.expected_error import ExpectedError
 
-    loaded = await asyncio.to_thread(partial(load, cwd, flags=options.flags))
+    loaded = await asyncio.to_thread(partial(load, cwd, flags=options.flags, environ=environ))
     hub = build_hub(
         HubOptions(
             cwd=cwd,
@@ -98,13 +124,17 @@ async def _open_hub(options: AcpOptions, cwd: Path, session: str, servers: Clien
             mode=options.mode,
             visiting=True,
             where="gsh-tui acp",
-        )
+        ),
+        None if host is None else Bus(),
+        host,
     )
     await hub.start()
     failed = next((hub.failed[part] for part in ("store", "guard", "providers", "agents") if part in hub.failed), None)
     held = "" if failed is not None else _held(hub)
     if failed is not None or held:
         await hub.stop()
+        if not hub.owns_bus:
+            await hub.bus.close()
         raise ExpectedError(failed.why, failed.hint) if failed is not None else ExpectedError(held)
     return hub
 

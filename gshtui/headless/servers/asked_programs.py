@@ -1,4 +1,5 @@
-"""Serves programs that use our commands by MCP, for the processes that they started (`mcp_relay`).
+"""Serves programs that use our commands by MCP, or our agent by ACP, for the processes that they started
+(`program_relay`).
 
 Each has a hub of its own on the host's record, with the settings and the variables of its process. What it says and is
 answered is passed on as it is. It keeps the host from ending only while it waits for an answer: its process comes back.
@@ -8,19 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import importlib.util
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from gshtui import __version__
+from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
+from gshtui.headless.servers.acp_process import AcpOptions, open_session_hub
 from gshtui.headless.servers.mcp_process import allowing, serving_options
 from gshtui.hub.faces.surroundings import difference
 from gshtui.hub.hub import Hub
-from gshtui.settings.loader import Loaded, load
+from gshtui.settings.loader import ClientServers, Loaded, load
+from gshtui.shell.event_table import ACP, KINDS
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
+from gshtui.store.record.store import Store
 from gshtui.system.caller_environment import working_for
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.network.peer import sees_the_same
@@ -36,16 +43,21 @@ _FINISHES_WITHIN = 30.0
 class ProgramOpening(msgspec.Struct, frozen=True):
     """What the process of a program asks for."""
 
-    allowed: tuple[str, ...]
-    """The writing commands that may be called."""
     cwd: str
     environ: dict[str, str]
     umask: int
     limits: list[tuple[int, int]]
+    allowed: tuple[str, ...] = ()
+    """By MCP: the writing commands that may be called."""
+    provider: str = ""
+    """By ACP, as the next ones: of every session; empty values come from the settings."""
+    model: str = ""
+    mode: GuardMode | None = None
+    flags: dict[str, Any] = {}
 
 
 class AskedPrograms(NoHost):
-    """Handles connections of the kind `mcp`."""
+    """Handles connections of the kinds `mcp` and `acp`."""
 
     def __init__(self, host: Hub) -> None:
         self._host = host
@@ -108,12 +120,14 @@ class AskedPrograms(NoHost):
 
 def _settings(opening: ProgramOpening) -> Loaded:
     folder = Path(opening.cwd)
+    if not opening.allowed:
+        return load(folder, flags=opening.flags, environ=opening.environ)
     own = load(folder, environ=opening.environ).settings
     return load(folder, flags=allowing(own.agent.auto_approve, opening.allowed), environ=opening.environ)
 
 
 class _Program:
-    """One program, at the other end of a connection."""
+    """One program, at the other end of a connection. It is the other side's stream, too, for who writes lines."""
 
     def __init__(self, connection: HubConnection, answered: asyncio.Event) -> None:
         self.connection = connection
@@ -121,7 +135,7 @@ class _Program:
         self.waiting: set[int | str] = set()
         """Ids of its requests without an answer."""
         self._answered = answered
-        self._messages = asyncio.Queue[dict[str, Any] | None]()
+        self._messages = asyncio.Queue[dict[str, Any]]()
 
     def handle_message(self, message: dict[str, Any]) -> None:
         """What it says. Raises `BadLine`."""
@@ -130,8 +144,33 @@ class _Program:
             self.waiting.add(id)
         self._messages.put_nowait(message)
 
+    async def receive(self) -> dict[str, Any] | None:
+        """The next message; the connection ends by cancelling who waits for it."""
+        return await self._messages.get()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Send one. Raises nothing: a program that reads no more is cancelled."""
+        self.connection.send(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        if "method" not in message:
+            self.waiting.discard(cast("Any", message.get("id")))
+            self._answered.set()
+        await self.connection.sent()
+
+    async def close(self) -> None:
+        """The connection is closed by who has opened it."""
+
     async def serve(self, host: Hub, opening: ProgramOpening, loaded: Loaded) -> None:
         """Serve it until it leaves."""
+        serve = self._serve_acp if self.connection.kind == KINDS[ACP] else self._serve_mcp
+        try:
+            await serve(host, opening, loaded)
+        finally:
+            self.connection.close()
+
+    def _begin(self, loaded: Loaded) -> None:
+        self.connection.send_fields(begins=True, problems=[[each.level, str(each)] for each in loaded.problems])
+
+    async def _serve_mcp(self, host: Hub, opening: ProgramOpening, loaded: Loaded) -> None:
         from gshtui.hub.composition import build_hub
 
         await asyncio.to_thread(importlib.import_module, "gshtui.mcp_server.mcp_face")
@@ -145,21 +184,33 @@ class _Program:
             return not hub.failed
 
         commands = ServedCommands(hub, frozenset(opening.allowed), start)
-        self.connection.send_fields(begins=True, problems=[[each.level, str(each)] for each in loaded.problems])
+        self._begin(loaded)
         try:
-            await McpFace(commands).serve_messages(self._messages, self._send)
+            await McpFace(commands).serve_messages(self.receive, self.send)
         finally:
             await end_all("the end of an MCP server", commands.started, hub.stop, hub.bus.close)
 
-    async def _send(self, message: str) -> None:
-        self.connection.send(message.encode() + b"\n")
-        await self.connection.sent()
-        answer = msgspec.json.decode(message, type=learned(_Answer))
-        if not answer.method:
-            self.waiting.discard(answer.id)
-            self._answered.set()
+    async def _serve_acp(self, host: Hub, opening: ProgramOpening, loaded: Loaded) -> None:
+        if importlib.util.find_spec("acp") is None:
+            return  # its process says it
+        await asyncio.to_thread(importlib.import_module, "gshtui.acp_server.acp_server")
+        from acp.agent.connection import AgentSideConnection
 
+        from gshtui.acp_server.acp_server import AcpServer
 
-class _Answer(msgspec.Struct):
-    id: int | str | None = None
-    method: str = ""
+        options = AcpOptions(opening.provider, opening.model, opening.mode, opening.flags)
+
+        async def open_hub(cwd: Path, session: str, servers: ClientServers) -> Hub:
+            return await open_session_hub(options, cwd, session, servers, opening.environ, host)
+
+        async def open_store() -> Store:
+            assert host.store is not None
+            return host.store
+
+        server: Any = AcpServer(open_hub, open_store, shared=True)
+        served = AgentSideConnection(server, self, listening=False, use_unstable_protocol=True)
+        self._begin(loaded)
+        try:
+            await served.listen()
+        finally:
+            await end_all("the end of an ACP server", server.close, served.close)

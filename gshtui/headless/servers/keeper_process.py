@@ -37,7 +37,7 @@ from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.shell import hub_registry
-from gshtui.shell.event_table import COMMAND, MCP, PANE, TURN, WINDOW
+from gshtui.shell.event_table import ACP, COMMAND, MCP, PANE, TURN, WINDOW
 from gshtui.shell.hub_listener import ConnectionHost, HubListener
 from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
 from gshtui.store.engine.store_errors import StoreError
@@ -160,7 +160,14 @@ async def _listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
     """Run commands and take turns for those that ask; without a socket they do it themselves."""
     commands, turns, windows = AskedCommands(hub), AskedTurns(hub), AskedWindows(hub, after_logout=after_logout)
     agents, programs = AskedAgents(hub), AskedPrograms(hub)
-    hosts: dict[str, ConnectionHost] = {COMMAND: commands, TURN: turns, WINDOW: windows, PANE: agents, MCP: programs}
+    hosts: dict[str, ConnectionHost] = {
+        COMMAND: commands,
+        TURN: turns,
+        WINDOW: windows,
+        PANE: agents,
+        MCP: programs,
+        ACP: programs,
+    }
     asked = _Asked(_Socket(HubListener(hosts, _at_once)), commands, turns, windows, agents, programs)
     await asked.place.open()
     try:

@@ -18,7 +18,7 @@ from tests.kit.command import DEADLINE, environment, run_gsh, start_gsh
 from tests.kit.resident import resident
 from tests.real.test_mcp_face import initialize
 
-COVERS = ("gshtui.headless.servers.asked_programs", "gshtui.headless.servers.mcp_relay")
+COVERS = ("gshtui.headless.servers.asked_programs", "gshtui.headless.servers.program_relay")
 __all__ = ["resident"]
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 

@@ -1,0 +1,344 @@
+"""`gsh-tui mcp serve` and `gsh-tui acp` beside a resident hub: messages between a program and the hub, which serves it.
+
+This process has no hub, no record and no SDK. A hub that ends, as when a newer program replaces it, is followed by the
+next one: what the program said that lasts is said again there, and what waited for an answer is told that it has none,
+and is not repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Protocol, cast
+
+from gshtui.client.hub_greeting import greeted, line_from
+from gshtui.headless import exits, streams
+from gshtui.headless.runner import Stop
+from gshtui.system.processes import process_limits
+from gshtui.system.processes.processes import start_child
+from gshtui.system.processes.time_limit import time_limit
+from gshtui.system.tasks import cancel_and_wait
+from gshtui.text.foreign_json import parse_foreign_json
+
+_ANSWER_WITHIN = 10.0
+"""Seconds for the hub to take a program: it loads the SDK for the first one."""
+_COMES_WITHIN, _LOOK_EVERY = 10.0, 0.02
+"""Seconds for a hub that is being started."""
+_LONGEST = 64 * 1024 * 1024
+"""Bytes of a message."""
+_MOST_WAITING = 128
+"""Requests without an answer, at which the program is read no further."""
+_MOST_GARBAGE = 100
+"""Lines that are no messages before the connection ends."""
+_ENDED = "The hub ended before it answered, so it is not known whether this was done."
+_PARSE_ERROR, _SERVER_ERROR = -32700, -32000
+"""JSON-RPC 2.0, section 5.1."""
+Message = dict[str, Any]
+
+
+class Spoken(Protocol):
+    """A protocol of JSON-RPC, and what a program has said in it that lasts."""
+
+    kind: str
+    """Of the connection, see `gshtui.shell.event_table`."""
+    finishes: bool
+    """A program that says no more still waits for its answers."""
+    answers_garbage: bool
+    """It is answered that a line is no message."""
+
+    def say(self, message: Message) -> None:
+        """Note what it says."""
+        ...
+
+    def answer(self, message: Message) -> None:
+        """Note what it is answered."""
+        ...
+
+    def again(self) -> list[Message]:
+        """What the next hub has to hear, in order."""
+        ...
+
+
+class SpokenMcp:
+    """MCP: a greeting."""
+
+    kind, finishes, answers_garbage = "mcp", True, True
+
+    def __init__(self) -> None:
+        self._greeting: list[Message] = []
+
+    def say(self, message: Message) -> None:
+        """Keep its greeting."""
+        if message.get("method") in ("initialize", "notifications/initialized"):
+            self._greeting.append(message)
+
+    def answer(self, message: Message) -> None:
+        """Nothing lasts."""
+
+    def again(self) -> list[Message]:
+        """The greeting."""
+        return self._greeting
+
+
+class SpokenAcp:
+    """ACP: a greeting, the open sessions, and what was chosen for each."""
+
+    kind, finishes, answers_garbage = "acp", False, False
+
+    def __init__(self) -> None:
+        self._greeting: list[Message] = []
+        self._opening: dict[int | str, Mapping[str, Any]] = {}
+        """Parameters of requests that open a session, by their id."""
+        self._sessions: dict[str, Message] = {}
+        self._choices: dict[tuple[str, str, str], Message] = {}
+
+    def say(self, message: Message) -> None:
+        """Keep what lasts."""
+        method, id, given = message.get("method"), message.get("id"), message.get("params")
+        if not isinstance(given, dict):
+            return
+        parameters = cast("dict[str, Any]", given)
+        session = str(parameters.get("sessionId", ""))
+        match method:
+            case "initialize" | "authenticate":
+                self._greeting.append(message)
+            case "session/new" | "session/load" | "session/resume" if isinstance(id, int | str):
+                self._opening[id] = parameters
+            case "session/close":
+                self._sessions.pop(session, None)
+            case "session/set_mode" | "session/set_config_option" | "session/set_model":
+                self._choices[session, method, str(parameters.get("configId", ""))] = message
+            case _:
+                pass
+
+    def answer(self, message: Message) -> None:
+        """Keep the session that was opened."""
+        parameters, result = self._opening.pop(cast("Any", message.get("id")), None), message.get("result")
+        if parameters is None or not isinstance(result, dict):
+            return
+        session = str(parameters.get("sessionId") or cast("dict[str, Any]", result).get("sessionId", ""))
+        where = {name: parameters[name] for name in ("cwd", "mcpServers") if name in parameters}
+        self._sessions[session] = _request("session/resume", f"again {session}", {"sessionId": session, **where})
+
+    def again(self) -> list[Message]:
+        """The greeting, the sessions that are open, and their choices."""
+        chosen = [message for (session, *_), message in self._choices.items() if session in self._sessions]
+        return [*self._greeting, *self._sessions.values(), *chosen]
+
+
+def _request(method: str, id: str, parameters: Mapping[str, Any]) -> Message:
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": dict(parameters)}
+
+
+async def relayed(
+    spoken: Spoken, fields: Mapping[str, Any], source: int, sink: int, stop: Stop, *, comes: bool = False
+) -> int | None:
+    """Pass messages on until the program leaves; returns the exit code, `None` where no hub takes it.
+
+    Args:
+        fields: what the hub is asked for besides.
+        source: descriptor of what the program says; `sink`: of what it is told.
+        comes: a hub is being started, which is waited for.
+    """
+    if not streams.is_pipe(source):
+        return None
+    opening = {
+        **fields,
+        "cwd": os.getcwd(),  # noqa: PTH109
+        "environ": dict(os.environ),
+        "umask": process_limits.umask(),
+        "limits": process_limits.limits(),
+    }
+    relay = _Relay(spoken, _line(opening), sink)
+    try:
+        async with time_limit(_COMES_WITHIN if comes else None):
+            while not await relay.connect():
+                if not comes:
+                    return None
+                await asyncio.sleep(_LOOK_EVERY)
+    except TimeoutError:
+        return None
+    lines = asyncio.StreamReader(limit=_LONGEST)
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(lines), os.fdopen(source, "rb", closefd=False)
+    )
+    passing, stopping = asyncio.ensure_future(relay.run(lines)), asyncio.ensure_future(stop.asked.wait())
+    await asyncio.wait([passing, stopping], return_when=asyncio.FIRST_COMPLETED)
+    stopped = not passing.done()
+    fault = "" if stopped else passing.result()
+    await cancel_and_wait(passing, stopping)
+    relay.close()
+    if fault:
+        streams.complain(f"the client {fault}, so the connection was ended.")
+        return exits.ERROR
+    return exits.INTERRUPTED if stopped and not spoken.finishes else exits.DONE
+
+
+class _Relay:
+    """See the module's text."""
+
+    def __init__(self, spoken: Spoken, opening: bytes, sink: int) -> None:
+        self._spoken = spoken
+        self._opening = opening
+        self._sink = sink
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._hearing: asyncio.Task[None] | None = None
+        self._waiting: dict[int | str, bool] = {}
+        """Ids of requests without an answer."""
+        self._answered = asyncio.Event()
+        self._telling = asyncio.Lock()
+        self._garbage = 0
+
+    async def connect(self) -> bool:
+        """Be taken by a hub, and say again there what lasts."""
+        connected = await asyncio.to_thread(_taken, self._spoken.kind, self._opening)
+        if connected is None:
+            return False
+        connected.setblocking(False)
+        reader, self._writer = await asyncio.open_unix_connection(sock=connected, limit=_LONGEST)
+        self._reader = reader
+        for message in self._spoken.again():
+            self._writer.write(_line(message))
+            while "id" in message and (line := await _next(reader)):
+                answer = _parsed(line) or {}
+                if answer.get("id") == message["id"] and "method" not in answer:
+                    break  # what the hub before has said already
+        self._hearing = asyncio.ensure_future(self._hear(reader, self._writer))
+        return True
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._hearing is not None:
+            self._hearing.cancel()
+        if self._writer is not None:
+            self._writer.close()
+
+    async def run(self, lines: asyncio.StreamReader) -> str:
+        """Pass on what the program says until it ends; returns why it had to end, empty: it did by itself."""
+        while line := await _next(lines):
+            if not line.strip():
+                continue
+            if (message := _parsed(line)) is not None:
+                await self._pass(message)
+            elif fault := await self._garbled(line):
+                return fault
+            await self._until(_MOST_WAITING)
+        if self._spoken.finishes:
+            await self._until(1)
+        return ""
+
+    async def _until(self, fewer: int) -> None:
+        """Wait until fewer requests wait for an answer."""
+        while len(self._waiting) >= fewer:
+            self._answered.clear()
+            await self._answered.wait()
+
+    async def _garbled(self, line: bytes) -> str:
+        self._garbage += 1
+        if self._spoken.answers_garbage:
+            await self._refuse(None, _PARSE_ERROR, "This is no message: an object of JSON on one line.")
+        elif self._garbage == 1:
+            start = line[:400].decode("utf-8", "replace").strip()
+            streams.complain(f"a line that is no message of the protocol was skipped: {start}")
+        if self._garbage > _MOST_GARBAGE:
+            return f"wrote more than {_MOST_GARBAGE} lines that are no messages of the protocol"
+        return ""
+
+    async def _pass(self, message: Message) -> None:
+        id = message.get("id")
+        asks = isinstance(message.get("method"), str) and isinstance(id, int | str)
+        if self._reader is not None and self._reader.at_eof() and self._hearing is not None:
+            await self._hearing  # the hub has gone already
+        if asks:
+            self._waiting[cast("int | str", id)] = True
+        try:
+            if self._writer is None and not await self.connect():
+                await _start_hub()
+                if not await self.connect():
+                    raise ConnectionError
+            assert self._writer is not None
+            self._spoken.say(message)
+            self._writer.write(_line(message))
+            await self._writer.drain()
+        except OSError:
+            if asks and self._waiting.pop(cast("int | str", id), False):
+                text = "No hub runs, and none could be started: `gsh-tui hub start` says why."
+                await self._refuse(id, _SERVER_ERROR, text)
+
+    async def _hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while line := await _next(reader):
+                message = _parsed(line) or {}
+                if "jsonrpc" not in message:
+                    continue  # the hub's own, as its goodbye
+                await self._tell(line)
+                if "method" not in message:
+                    self._spoken.answer(message)
+                    self._waiting.pop(cast("Any", message.get("id")), None)
+                    self._answered.set()
+        writer.close()
+        self._writer = None
+        for id in tuple(self._waiting):
+            if self._waiting.pop(id, False):
+                await self._refuse(id, _SERVER_ERROR, _ENDED)
+        self._answered.set()
+
+    async def _refuse(self, id: object, code: int, text: str) -> None:
+        await self._tell(_line({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}}))
+
+    async def _tell(self, line: bytes) -> None:
+        async with self._telling:
+            await asyncio.to_thread(streams.pass_on, self._sink, line)
+
+
+async def _start_hub() -> None:
+    """Start the hub, which has ended since because nothing went on."""
+    nothing = asyncio.subprocess.DEVNULL
+    words = [sys.executable, "-m", "gshtui", "hub", "start"]
+    process = await start_child(*words, stdin=nothing, stdout=nothing, stderr=nothing)
+    try:
+        async with time_limit(_COMES_WITHIN):
+            await process.wait()
+    except TimeoutError:
+        pass  # it goes on by itself, and the next call finds it
+
+
+def _taken(kind: str, opening: bytes) -> socket.socket | None:
+    """A connection to the hub that takes the program; `None`: none does."""
+    with suppress(TimeoutError):
+        for connected in greeted(kind, _ANSWER_WITHIN):
+            with suppress(OSError, ValueError):
+                connected.sendall(opening)
+                answer = line_from(connected)
+                if answer.get("begins") is True:
+                    for _, text in answer.get("problems", ()):
+                        streams.complain(str(text))
+                    return connected
+            connected.close()
+    return None
+
+
+async def _next(lines: asyncio.StreamReader) -> bytes:
+    """The next line, empty at the end; one that is too long ends it, too."""
+    try:
+        return await lines.readline()
+    except ValueError:
+        return b""
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def _parsed(line: bytes) -> Message | None:
+    try:
+        message: object = parse_foreign_json(line)
+    except ValueError:
+        return None
+    return cast("Message", message) if isinstance(message, dict) else None
