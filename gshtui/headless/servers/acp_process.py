@@ -51,16 +51,16 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
         complain(f"standard input or output cannot be used: {error.strerror}.")
         return exits.ERROR
     from gshtui.headless.commands.command_hub import leave_keeper, load_settings
-    from gshtui.headless.servers.program_relay import SpokenAcp, relayed
+    from gshtui.headless.servers.program_relay import AcpProtocol, relayed
 
     wanted = {"provider": options.provider, "model": options.model, "mode": options.mode, "flags": dict(options.flags)}
-    if (code := await relayed(SpokenAcp(), wanted, source, sink, stop)) is not None:
+    if (code := await relayed(AcpProtocol(), wanted, source, sink, stop)) is not None:
         return code
     settings = (await asyncio.to_thread(load_settings, options.flags, quiet=True)).settings
     if (
         settings.hub.resident
         and await leave_keeper(settings)
-        and (code := await relayed(SpokenAcp(), wanted, source, sink, stop, comes=True)) is not None
+        and (code := await relayed(AcpProtocol(), wanted, source, sink, stop, comes=True)) is not None
     ):
         return code
     from acp.agent.connection import AgentSideConnection

@@ -56,7 +56,7 @@ def serve_commands(options: McpServeOptions) -> int:
 
 async def _run(options: McpServeOptions, stop: Stop) -> int:
     protocol: tuple[int, int] | None = None
-    from gshtui.headless.servers.program_relay import SpokenMcp, relayed
+    from gshtui.headless.servers.program_relay import McpProtocol, relayed
 
     wanted = {"allowed": list(options.allowed)}
     if not options.http:
@@ -65,7 +65,7 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
         except OSError as error:
             complain(f"standard input or output cannot be used: {error.strerror}.", "Or serve with --http.")
             return exits.ERROR
-        if (code := await relayed(SpokenMcp(), wanted, *protocol, stop)) is not None:
+        if (code := await relayed(McpProtocol(), wanted, *protocol, stop)) is not None:
             return code
     from gshtui.headless.commands.command_hub import leave_keeper, load_settings, running_hub, working_folder
     from gshtui.mcp_server.mcp_face import McpFace
@@ -76,7 +76,7 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
         protocol is not None
         and own.settings.hub.resident
         and await leave_keeper(own.settings)
-        and (code := await relayed(SpokenMcp(), wanted, *protocol, stop, comes=True)) is not None
+        and (code := await relayed(McpProtocol(), wanted, *protocol, stop, comes=True)) is not None
     ):
         return code
     loaded = load_settings(allowing(own.settings.agent.auto_approve, options.allowed), quiet=True)

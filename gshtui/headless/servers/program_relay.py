@@ -41,7 +41,7 @@ _PARSE_ERROR, _SERVER_ERROR = -32700, -32000
 Message = dict[str, Any]
 
 
-class Spoken(Protocol):
+class ProgramProtocol(Protocol):
     """A protocol of JSON-RPC, and what a program has said in it that lasts."""
 
     kind: str
@@ -51,11 +51,11 @@ class Spoken(Protocol):
     answers_garbage: bool
     """It is answered that a line is no message."""
 
-    def say(self, message: Message) -> None:
+    def record_message(self, message: Message) -> None:
         """Note what it says."""
         ...
 
-    def answer(self, message: Message) -> None:
+    def record_answer(self, message: Message) -> None:
         """Note what it is answered."""
         ...
 
@@ -64,7 +64,7 @@ class Spoken(Protocol):
         ...
 
 
-class SpokenMcp:
+class McpProtocol:
     """MCP: a greeting."""
 
     kind, finishes, answers_garbage = "mcp", True, True
@@ -72,12 +72,12 @@ class SpokenMcp:
     def __init__(self) -> None:
         self._greeting: list[Message] = []
 
-    def say(self, message: Message) -> None:
+    def record_message(self, message: Message) -> None:
         """Keep its greeting."""
         if message.get("method") in ("initialize", "notifications/initialized"):
             self._greeting.append(message)
 
-    def answer(self, message: Message) -> None:
+    def record_answer(self, message: Message) -> None:
         """Nothing lasts."""
 
     def again(self) -> list[Message]:
@@ -85,7 +85,7 @@ class SpokenMcp:
         return self._greeting
 
 
-class SpokenAcp:
+class AcpProtocol:
     """ACP: a greeting, the open sessions, and what was chosen for each."""
 
     kind, finishes, answers_garbage = "acp", False, False
@@ -97,7 +97,7 @@ class SpokenAcp:
         self._sessions: dict[str, Message] = {}
         self._choices: dict[tuple[str, str, str], Message] = {}
 
-    def say(self, message: Message) -> None:
+    def record_message(self, message: Message) -> None:
         """Keep what lasts."""
         method, id, given = message.get("method"), message.get("id"), message.get("params")
         if not isinstance(given, dict):
@@ -116,7 +116,7 @@ class SpokenAcp:
             case _:
                 pass
 
-    def answer(self, message: Message) -> None:
+    def record_answer(self, message: Message) -> None:
         """Keep the session that was opened."""
         parameters, result = self._opening.pop(cast("Any", message.get("id")), None), message.get("result")
         if parameters is None or not isinstance(result, dict):
@@ -136,7 +136,7 @@ def _request(method: str, id: str, parameters: Mapping[str, Any]) -> Message:
 
 
 async def relayed(
-    spoken: Spoken, fields: Mapping[str, Any], source: int, sink: int, stop: Stop, *, comes: bool = False
+    spoken: ProgramProtocol, fields: Mapping[str, Any], source: int, sink: int, stop: Stop, *, comes: bool = False
 ) -> int | None:
     """Pass messages on until the program leaves; returns the exit code, `None` where no hub takes it.
 
@@ -182,7 +182,7 @@ async def relayed(
 class _Relay:
     """See the module's text."""
 
-    def __init__(self, spoken: Spoken, opening: bytes, sink: int) -> None:
+    def __init__(self, spoken: ProgramProtocol, opening: bytes, sink: int) -> None:
         self._spoken = spoken
         self._opening = opening
         self._sink = sink
@@ -263,7 +263,7 @@ class _Relay:
                 if not await self.connect():
                     raise ConnectionError
             assert self._writer is not None
-            self._spoken.say(message)
+            self._spoken.record_message(message)
             self._writer.write(_line(message))
             await self._writer.drain()
         except OSError:
@@ -279,7 +279,7 @@ class _Relay:
                     continue  # the hub's own, as its goodbye
                 await self._tell(line)
                 if "method" not in message:
-                    self._spoken.answer(message)
+                    self._spoken.record_answer(message)
                     self._waiting.pop(cast("Any", message.get("id")), None)
                     self._answered.set()
         writer.close()
