@@ -18,6 +18,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.providers.adapters.openai_responses import OpenAIResponses
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
+from gshtui.text import units
 from tests.kit.context_harness import SUMMARY
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say, Spent
@@ -261,7 +262,7 @@ async def test_what_is_told_of_the_size_is_true_at_once(opened: Open) -> None:
         tuned = await here.hub.run("tune threshold=0.7")
         window = tuned.data["window"]
         assert (tuned.data["threshold"], tuned.data["trigger"]) == (0.7, int(window * 0.7))
-        assert f"starts at {int(window * 0.7):,} tokens" in tuned.text and "(70 % of" in tuned.text
+        assert f"starts at {units.tokens(int(window * 0.7))} tokens" in tuned.text and "(70 % of" in tuned.text
         receipt = await (await here.editor()).cut("main", "compact")
         await here.hub.bus.drained()
         (cut,) = here.recorder.of(ContextCut)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _LOCK = re.compile(r"/thread-writer-locks/([0-9a-f-]{36})\.lock\Z")
 _ROLLOUT = re.compile(r"/rollout-[^/]*?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
 _VIBE_LOCK = re.compile(r"/session/active/([0-9a-f-]{36})\.lock\Z")
-_COPILOT_HOLD = re.compile(r"(/.*/session-state/([0-9a-f-]{36}))/inuse\.\d+\.hold\Z")
+_COPILOT_HOLD = re.compile(r"/session-state/([0-9a-f-]{36})/inuse\.\d+\.hold\Z")
 _OPENCODE = "opencode"
 _LOGS_WITHIN = 60.0
 """Seconds after its start within which OpenCode has written to its log."""
@@ -142,8 +142,11 @@ def _of_vibe(wanted: BindingQuery, processes: list[psutil.Process], environ: Map
 
 
 def _of_copilot(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
-    held = [found for path in _open_files(processes) if (found := _COPILOT_HOLD.search(path))]
-    files = {found.group(2): Path(found.group(1)) / "events.jsonl" for found in held}
+    files = {
+        found.group(1): Path(path).parent / "events.jsonl"
+        for path in _open_files(processes)
+        if (found := _COPILOT_HOLD.search(path))
+    }
     return _last_written(list(files), files)
 
 

@@ -99,4 +99,5 @@ class ToolNames:
 
     def from_wire(self, name: str) -> str:
         """The original name; a name that we never sent is returned unchanged."""
-        return self._back.get(name) or self._back.get(name.strip()) or text(name)
+        sent = name if name in self._back else name.strip()
+        return self._back.get(sent, text(name))
