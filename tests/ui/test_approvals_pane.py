@@ -29,6 +29,7 @@ from tests.kit.home import Home
 from tests.kit.keyboard import LONG, Keyboard
 from tests.kit.prompt_host import PromptHost, make_question
 from tests.kit.storms import combined, examples
+from tests.kit.terminal_agents import wait_until
 
 RULE = '[[rule]]\ndo = "allow"\ntool = "bash"\nexactly = "make x"\nproject = "/src"\n'
 
@@ -384,6 +385,8 @@ async def test_several_wait_in_turn() -> None:
         assert "1 of 3" in str(heading.content)
         await app.press(pilot, "right_square_bracket")
         assert "2 of 3" in str(heading.content)
+        view = app.query_one(QuestionView)
+        await wait_until(pilot, lambda: not view.unread, lambda: "what is asked is not on the screen")
         app.now.later()
         await app.press(pilot, "1")
         await pilot.pause()
