@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import acp
-import psutil
 import pytest
 from acp.schema import (
     AllowedOutcome,
@@ -28,6 +27,8 @@ from acp.schema import (
     SseMcpServer,
 )
 
+from gshtui.settings import paths
+from gshtui.shell.hub_registry import is_live
 from tests.kit import warm_program
 from tests.kit.command import ROOT, command, environment
 from tests.kit.loopback.apis import loopback, variables
@@ -357,10 +358,6 @@ async def test_a_request_before_initialize_and_garbage_do_no_harm(tmp_path: Path
     assert await asyncio.wait_for(process.wait(), 30) == 0
 
 
-def has_ended(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-
-
 async def test_the_next_hub_goes_on_with_the_sessions_and_their_modes(
     beside: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -373,7 +370,7 @@ async def test_the_next_hub_goes_on_with_the_sessions_and_their_modes(
         await at.connection.prompt(session, [acp.text_block("first")])
         ended = int(run_gsh("hub", "status", "--json").json["pid"])
         os.kill(ended, signal.SIGKILL)
-        await eventually(lambda: asyncio.to_thread(has_ended, ended))
+        await eventually(lambda: asyncio.to_thread(lambda: not is_live(paths.keeper_sockets()[0])))
         await at.connection.prompt(session, [acp.text_block("second")])
         assert at.client.text == "onetwo"
         assert "first" in json.dumps(at.provider.requests[-1].body), "it is the same conversation"

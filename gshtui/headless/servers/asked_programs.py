@@ -2,7 +2,8 @@
 (`program_relay`).
 
 Each has a hub of its own on the host's record, with the settings and the variables of its process. What it says and is
-answered is passed on as it is. It keeps the host from ending only while it waits for an answer: its process comes back.
+answered is passed on as it is. An editor keeps the host from ending, as a window does; another program only while it
+waits for an answer: its process comes back.
 """
 
 from __future__ import annotations
@@ -63,12 +64,13 @@ class AskedPrograms(NoHost):
         self._host = host
         self._umask = process_limits.umask()
         self._programs: dict[HubConnection, _Program] = {}
+        self._ending: set[asyncio.Task[None]] = set()
         self._answered = asyncio.Event()
 
     @property
     def busy(self) -> bool:
-        """Whether one waits for an answer."""
-        return any(program.waiting for program in self._programs.values())
+        """Whether an editor has a session here, or another program waits for an answer."""
+        return any(program.waiting or program.is_editor for program in self._programs.values())
 
     def admit(self, connection: HubConnection) -> dict[str, Any]:
         """Say which version this is."""
@@ -88,22 +90,28 @@ class AskedPrograms(NoHost):
 
     def disconnected(self, connection: HubConnection) -> None:
         """It has left."""
-        if (program := self._programs.pop(connection, None)) is not None and program.task is not None:
-            program.task.cancel()
+        if (program := self._programs.pop(connection, None)) is not None and (task := program.task) is not None:
+            task.cancel()
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
 
     async def finish(self) -> None:
-        """Wait a while until none waits for an answer."""
+        """Wait until no editor's turn is in progress, and a while until no other program waits for an answer."""
         try:
             async with time_limit(_FINISHES_WITHIN):
-                while self.busy:
-                    self._answered.clear()
-                    await self._answered.wait()
+                await self._until_answered(editors=False)
         except TimeoutError:
             pass
+        await self._until_answered(editors=True)
+
+    async def _until_answered(self, *, editors: bool) -> None:
+        while any(program.waiting and program.is_editor == editors for program in self._programs.values()):
+            self._answered.clear()
+            await self._answered.wait()
 
     async def close(self) -> None:
         """Serve none any more."""
-        await cancel_and_wait(*(program.task for program in self._programs.values()))
+        await cancel_and_wait(*self._ending, *(program.task for program in self._programs.values()))
 
     async def _serve(self, program: _Program, opening: ProgramOpening) -> None:
         connection = program.connection
@@ -137,6 +145,11 @@ class _Program:
         self._answered = answered
         self._messages = asyncio.Queue[dict[str, Any]]()
 
+    @property
+    def is_editor(self) -> bool:
+        """Whether it speaks ACP."""
+        return self.connection.kind == KINDS[ACP]
+
     def handle_message(self, message: dict[str, Any]) -> None:
         """What it says. Raises `BadLine`."""
         id = message.get("id")
@@ -161,7 +174,7 @@ class _Program:
 
     async def serve(self, host: Hub, opening: ProgramOpening, loaded: Loaded) -> None:
         """Serve it until it leaves."""
-        serve = self._serve_acp if self.connection.kind == KINDS[ACP] else self._serve_mcp
+        serve = self._serve_acp if self.is_editor else self._serve_mcp
         try:
             await serve(host, opening, loaded)
         finally:

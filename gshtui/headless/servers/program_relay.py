@@ -191,6 +191,9 @@ class _Relay:
         self._hearing: asyncio.Task[None] | None = None
         self._waiting: dict[int | str, bool] = {}
         """Ids of requests without an answer."""
+        self._connections = 0
+        self._asked: dict[int | str, int | str] = {}
+        """Ids under which the program was asked something by this hub, with the hub's own."""
         self._answered = asyncio.Event()
         self._telling = asyncio.Lock()
         self._garbage = 0
@@ -203,6 +206,7 @@ class _Relay:
         connected.setblocking(False)
         reader, self._writer = await asyncio.open_unix_connection(sock=connected, limit=_LONGEST)
         self._reader = reader
+        self._connections += 1
         for message in self._spoken.again():
             self._writer.write(_line(message))
             while "id" in message and (line := await _next(reader)):
@@ -253,6 +257,11 @@ class _Relay:
     async def _pass(self, message: Message) -> None:
         id = message.get("id")
         asks = isinstance(message.get("method"), str) and isinstance(id, int | str)
+        if "method" not in message:
+            id = self._asked.pop(cast("Any", id), None)
+            if id is None:
+                return  # of a hub that has gone
+            message = {**message, "id": id}
         if self._reader is not None and self._reader.at_eof() and self._hearing is not None:
             await self._hearing  # the hub has gone already
         if asks:
@@ -277,6 +286,8 @@ class _Relay:
                 message = _parsed(line) or {}
                 if "jsonrpc" not in message:
                     continue  # the hub's own, as its goodbye
+                if "method" in message and "id" in message:
+                    line = self._asking(message)
                 await self._tell(line)
                 if "method" not in message:
                     self._spoken.record_answer(message)
@@ -284,10 +295,18 @@ class _Relay:
                     self._answered.set()
         writer.close()
         self._writer = None
+        self._asked.clear()
         for id in tuple(self._waiting):
             if self._waiting.pop(id, False):
                 await self._refuse(id, _SERVER_ERROR, _ENDED)
         self._answered.set()
+
+    def _asking(self, message: Message) -> bytes:
+        """A question of the hub's, under an id that no hub before has used: a late answer to one of those is none."""
+        id = message["id"]
+        shown = id if self._connections == 1 else f"{self._connections} {id}"
+        self._asked[shown] = id
+        return _line({**message, "id": shown})
 
     async def _refuse(self, id: object, code: int, text: str) -> None:
         await self._tell(_line({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}}))
