@@ -33,6 +33,7 @@ from gshtui.system.caller_environment import working_for
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.network.peer import sees_the_same
 from gshtui.system.processes import process_limits
+from gshtui.system.processes.process_tree import is_of_agent
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
@@ -117,6 +118,9 @@ class AskedPrograms(NoHost):
         connection = program.connection
         if not sees_the_same(connection.peer):
             connection.send_fields(declined="it is in other namespaces")
+            return
+        if program.is_editor and await asyncio.to_thread(is_of_agent, connection.peer.pid):
+            connection.send_fields(declined="an editor answers questions, and an agent asks")
             return
         loaded = await asyncio.to_thread(_settings, opening)
         if why := difference(self._host, self._umask, opening, loaded):
