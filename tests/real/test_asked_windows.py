@@ -17,6 +17,7 @@ import pytest
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished, TurnFinished
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
+from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_link import WindowLink
 from gshtui.fleet.keeper.keeper import running_keeper
@@ -31,6 +32,7 @@ from tests.kit.loopback.script import Call, Fault, Say
 from tests.kit.loopback.server import Loopback
 from tests.kit.resident import resident
 from tests.kit.tmux import DEADLINE, eventually
+from tests.kit.warm_program import run_gsh
 
 __all__ = ["resident"]
 pytestmark = pytest.mark.usefixtures("resident")
@@ -376,3 +378,15 @@ async def test_a_hub_killed_in_mid_turn_is_followed_by_another_in_the_same_conve
             text = await eventually(lambda: screen(app), until=lambda text: "all of it" in text)
             assert "the first question" in text
         assert len(server.requests) == 2
+
+
+async def test_an_agent_that_another_process_starts_and_that_fails_at_once_is_announced(project: Path) -> None:
+    async with window(project) as app:
+        failed = link_of(app).bus.wait_for(AgentEnded, timeout=DEADLINE)
+        words = ("agent", "spawn", "--cli", "sh -c 'exit 3'", "--name", "short")
+        spawned = await asyncio.to_thread(run_gsh, *words, cwd=project)
+        assert spawned.code == 0, spawned.err
+        await failed
+        await eventually(lambda: asyncio.to_thread(lambda: [one.message for one in app._notifications]), until=bool)
+        await app.bridge.shown()
+        assert [one.message for one in app._notifications] == ["short has failed"]

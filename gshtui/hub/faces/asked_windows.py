@@ -22,6 +22,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.hub_events import Noticed, QuitRequested
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_protocol import CALLS, WindowOpening, may_publish, plain_error
@@ -69,6 +70,7 @@ class AskedWindows(NoHost):
         self._windows: list[_HostedWindow] = []
         self._changed = asyncio.Event()
         """A window was opened or has ended."""
+        self._ends = host.bus.subscribe(self._pass_on_ends, AgentEnded, name="ends for windows")
 
     @property
     def open(self) -> bool:
@@ -110,6 +112,15 @@ class AskedWindows(NoHost):
         for window in self._windows:
             window.bus.publish(event)
 
+    def _pass_on_ends(self, batch: Sequence[Event]) -> None:
+        """Tell the windows of its folder that an agent has ended: the others' agents end on the host's bus alone."""
+        rows = {row.id: row for row in self._host.fleet.rows()} if self._host.fleet is not None else {}
+        for event in batch:
+            row = rows.get(event.agent) if isinstance(event, AgentEnded) else None
+            if row is not None and not row.killed:
+                for window in self._windows:
+                    window.tell(event, row.home)
+
     async def finish(self) -> None:
         """Wait until no window is open, and no turn of one goes on."""
         while self._windows:
@@ -123,6 +134,7 @@ class AskedWindows(NoHost):
 
     async def close(self) -> None:
         """Stop the hubs of all windows, and wait until they have recorded what they have."""
+        self._ends.unsubscribe()
         for window in self._windows:
             window.end()
         await self.finish()
@@ -457,6 +469,12 @@ class _HostedWindow:
     def _keep(self, task: asyncio.Task[None]) -> None:
         self._left.add(task)
         task.add_done_callback(self._left.discard)
+
+    def tell(self, event: Event, home: str) -> None:
+        """Tell those who look at this folder; nothing here acts on it."""
+        if home == self.home:
+            for face in self._told:
+                face.outbox.put(event)
 
     def _pass_on(self, batch: Sequence[Event]) -> None:
         for event in batch:
