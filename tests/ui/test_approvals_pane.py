@@ -317,15 +317,19 @@ async def test_a_reason_is_never_taken_for_answers(first: float, gap: float) -> 
         assert app.area.input.text == "" and app.focused is app.area.input
 
 
-async def test_a_reason_for_a_question_that_has_changed_denies_nothing_and_allows_nothing() -> None:
+@pytest.mark.parametrize("size", [(80, 24), (61, 20)])
+async def test_a_reason_for_a_question_that_has_changed_denies_nothing_and_allows_nothing(
+    size: tuple[int, int],
+) -> None:
     app = Asked()
-    async with app.run_test() as pilot:
+    async with app.run_test(size=size) as pilot:
         app.feed(make_question(1), make_question(2))
         await app.review(pilot)
         app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
         await pilot.pause()
         await app.press(pilot, "5", *"1 1 y", "enter", after=0.05)
         assert app.answers == [] and "the question changed" in app.heading
+        assert app.heading.startswith("◆ main wants")
         assert app.area.input.text == "" and app.focused is app.pane
         await app.press(pilot, "1", "enter", after=PAUSE)  # however late: it may be meant for the question before
         assert app.answers == [] and "the question changed" in app.heading and "ctrl+g answers" in app.heading

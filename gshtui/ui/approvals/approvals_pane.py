@@ -372,7 +372,10 @@ class ApprovalsPane(Vertical, can_focus=True):
             view.fit(inner, most)  # the title will shorten it
         more = f" · ↑ {view.above}" if view.above and view.display else ""
         more += f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
-        more += f" · {self.said}" if self.said else ""
+        if self.said:  # rather said short than with the question's own words cut
+            short = f" · {self.said.partition(';')[0]}"
+            tails = (f"{more} · {self.said}", f"{more}{short}", short)
+            more = next((one for one in tails if cell_len(heading) <= room - cell_len(one)), short)
         tail = more + tail
         heading = fit(f"◆ {heading}", max(8, width - 4 - len(tail))) + tail
         self.query_one("#approval-title", Static).update(heading)

@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.guard.approval.answer_keys import ANSWERS, OPEN, Offer, rows_of, worded
+from gshtui.guard.approval.answer_keys import OPEN, Offer, rows_of, worded
 from gshtui.guard.approval.question_text import LineKind, QuestionLine, QuestionParts
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ class Answers(Static):
     def offer(self, question: str, offered: Sequence[Offer], width: int, *, low: bool, marks: bool) -> int:
         """Show the possible answers; returns the rows they take.
 
-        A program's own answers are never shortened. The number of an answer that this question does not have stays
-        free, since each stands for the same everywhere.
+        A program's own answers are never shortened. A number stands for the same answer in every question.
 
         Args:
             low: there is no room for a list.
@@ -98,11 +97,10 @@ class Answers(Static):
         self._marks = marks
         self._marked = max(0, min(len(offered) - 1, self._marked))
         own = any(offer.choice == OPEN for offer in offered)
-        line = worded(offered, width - 2 * len(ANSWERS))
+        line = worded(offered, width - 2 * len(offered))
         if not own and (low or all(words in offer.words[:2] for offer, words in line)):
-            rows = {offer.key: self._row(at, offer, words) for at, (offer, words) in enumerate(line)}
-            absent = {one.key: Content.styled(f"  {one.key} –", "dim") for one in ANSWERS if one.key not in rows}
-            row = Content(" " if low else "  ").join(row for _, row in sorted({**absent, **rows}.items()))
+            rows = [self._row(at, offer, words) for at, (offer, words) in enumerate(line)]
+            row = Content(" " if low else "  ").join(rows)
             self.update(row)
             return max(1, -(-row.cell_length // max(1, width)))
         lines = [(offer, offer.words[0]) for offer in offered] if own else rows_of(offered, width)
