@@ -91,7 +91,7 @@ async def test_what_was_sent_is_what_is_shown(folder: Path, monkeypatch: pytest.
             pane = app.part(ContextFeature).inspectors.find("main")
             assert pane is not None and pane.state.request is not None and pane.state.request.exact
             assert json.loads(pane.state.request.text) == server.requests[-1].body
-            await pressed(app, pilot, "r", ".", "o")
+            await pressed(app, pilot, "r", "}", "o")
             assert "the only line" in lines(pane) and "It has one line." in lines(pane)
             pane.reveal(next(block for block in pane.state.blocks if block.source == "you"))
             await pressed(app, pilot, "p")

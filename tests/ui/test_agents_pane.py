@@ -96,6 +96,10 @@ async def test_the_cursor_stays_on_its_agent_when_the_order_changes() -> None:
         assert pane.chosen.id == "0001"
         await pilot.press("up", "up", "k", "k")
         assert pane.chosen.id == "0002"
+        await pilot.press("end")
+        assert pane.chosen.id == pane.listing.placed[-1].agent.id != "0002"
+        await pilot.press("home")
+        assert pane.chosen.id == pane.listing.placed[0].agent.id == "0002"
         await pilot.press("e")
         assert "0008" in {placed.agent.id for placed in pane.listing.placed}
 

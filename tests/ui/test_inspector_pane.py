@@ -114,7 +114,7 @@ async def test_going_back_to_the_first_request_and_forth_to_the_next() -> None:
         assert pane.state.at == "it4"
         await pressed(pilot, "]")
         assert pane.state.at == "" and pane.state.view is not None and pane.state.view.iteration is None
-        await pressed(pilot, "[", "[", ".")
+        await pressed(pilot, "[", "[", "}")
         assert pane.state.at == ""
 
 
@@ -307,7 +307,7 @@ async def test_a_cut_is_previewed_and_left_or_done(kind: str) -> None:
         assert service.done == [("cut", "main", kind)]
 
 
-PANES = {"context": ("alt+4", "full_stop"), "timeline": ("alt+5", "full_stop"), "inspector": ("f7", "m")}
+PANES = {"context": ("alt+4", "full_stop"), "timeline": ("alt+5", "full_stop"), "inspector": ("f7", "full_stop")}
 """The panes about a context: the key that goes there, and the key of the menu."""
 LINES = {"compact": "/compact", "prune": "/prune", "clear": "/clear_context"}
 CUT_KEYS = {"compact": "c", "prune": "p", "clear": "C"}
@@ -345,11 +345,11 @@ async def test_a_menu_has_what_fits_the_block_under_the_cursor() -> None:
     app = Window(service=service)
     async with app.run_test(size=(100, 40)) as pilot:
         await begun(app, pilot)
-        await pressed(pilot, "m")
+        await pressed(pilot, ".")
         assert isinstance(app.screen, Picker)
         ids = [option.id for option in app.screen.query_one(OptionList).options]
         assert "inspector.compact" in ids and "inspector.pin" not in ids, "the cursor is on no block"
-        await pressed(pilot, "escape", "end", "enter", "end", "m")
+        await pressed(pilot, "escape", "end", "enter", "end", ".")
         assert isinstance(app.screen, Picker)
         assert "inspector.pin" in [option.id for option in app.screen.query_one(OptionList).options]
         await pressed(pilot, *"never", "enter")

@@ -22,6 +22,12 @@ def test_keys_as_people_write_them(written: str, key: str) -> None:
     assert normalised_key(written) == key
 
 
+def test_one_key_opens_every_menu() -> None:
+    menus = {id: key.keys.split(",") for id, key in KEYS.items() if id.endswith(".menu")}
+    assert len(menus) > 5
+    assert [id for id, keys in menus.items() if "full_stop" not in keys] == []
+
+
 def test_a_right_entry_is_applied() -> None:
     assert effective_keymap({"app.help": "f10, ^L"}) == ({"app.help": "f10,ctrl+l"}, [])
 

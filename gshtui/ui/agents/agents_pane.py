@@ -45,6 +45,8 @@ class AgentsPane(Pane):
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("agents.up", "choose(-1)"),
         bind("agents.down", "choose(1)"),
+        bind("agents.home", "edge(False)"),
+        bind("agents.end", "edge(True)"),
         bind("agents.menu", "want('agents.menu')"),
         bind("agents.filter", "filter"),
         bind("agents.group", "group"),
@@ -181,6 +183,11 @@ class AgentsPane(Pane):
         if ids and self.chosen is not None:
             at = ids.index(self.chosen.id)
             self._choose(ids[max(0, min(len(ids) - 1, at + step))])
+
+    def action_edge(self, last: bool) -> None:
+        """Move the cursor to the first agent, or the last one."""
+        if self.listing.placed:
+            self._choose(self.listing.placed[-1 if last else 0].agent.id)
 
     def _choose(self, agent: str) -> None:
         self._chosen = agent

@@ -159,6 +159,8 @@ KEYS: dict[str, Key] = {
     "pane.taller": Key("plus", "Taller", "Make this pane taller", IN_PANE),
     "agents.up": Key("up,k", "Up", "Previous agent", AGENTS),
     "agents.down": Key("down,j", "Down", "Next agent", AGENTS),
+    "agents.home": Key("home", "First", "Go to the first agent", AGENTS),
+    "agents.end": Key("end,G", "Last", "Go to the last agent", AGENTS),
     "agents.open": Key(
         "enter", "Open", "Open it in a tab: conversation or terminal", AGENTS, show=True, row=True, action="Open agent"
     ),
@@ -189,7 +191,7 @@ KEYS: dict[str, Key] = {
     "agents.kill": Key(
         "delete,K", "Kill", "Kill it, after showing what is unsaved", AGENTS, show=True, row=True, action="Kill agent"
     ),
-    "agents.undo": Key("u", "Undo kill", "Undo the kill, for a short while", AGENTS, row=True),
+    "agents.undo": Key("u", "Undo kill", "Undo the kill, while its process still runs", AGENTS, row=True),
     "agents.finish": Key(
         "F",
         "Finish worktree",
@@ -376,7 +378,7 @@ KEYS: dict[str, Key] = {
     "inspector.home": Key("home,g", "Top", "Go to the first line", INSPECTOR),
     "inspector.end": Key("end,G", "End", "Go to the last line", INSPECTOR),
     "inspector.open": Key("enter,space", "Open", "Open or fold the item under the cursor", INSPECTOR, show=True),
-    "inspector.menu": Key("m", "Menu", "Show the available actions", INSPECTOR),
+    "inspector.menu": Key("full_stop", "Menu", "Show the available actions", INSPECTOR),
     "inspector.fold": Key("left,h", "Fold", "Fold it, or go to its parent", INSPECTOR),
     "inspector.unfold": Key("right,l", "Unfold", "Open it", INSPECTOR),
     "inspector.open_all": Key("o", "Open all", "Open all sections, or fold all", INSPECTOR),
@@ -392,7 +394,7 @@ KEYS: dict[str, Key] = {
     "inspector.restore": Key("u", "Restore", "Send this block in full again", INSPECTOR, show=True, row=True),
     "inspector.earlier": Key("left_square_bracket", "Earlier", "Previous request", INSPECTOR, show=True),
     "inspector.later": Key("right_square_bracket", "Later", "Next request", INSPECTOR),
-    "inspector.now": Key("full_stop", "Next request", "Show what would be sent now", INSPECTOR),
+    "inspector.now": Key("right_curly_bracket", "Next request", "Show what would be sent now", INSPECTOR),
     "inspector.diff": Key("d", "Compare", "Compare with the previous request, or stop comparing", INSPECTOR, show=True),
     "inspector.diff_with": Key(
         "D", "Compare with", "Choose a request or an agent to compare with", INSPECTOR, row=True
@@ -521,7 +523,7 @@ KEYS: dict[str, Key] = {
     "approval.choose": Key("enter", "Choose", "Give the marked answer", "Approvals", show=True),
     "approval.once": Key("1", "Allow once", "Allow once", "Approvals", show=True),
     "approval.session": Key("2", "For the session", "Allow this exact call for the session", "Approvals", show=True),
-    "approval.always": Key("3", "Always", "Always allow, by a rule that is shown first", "Approvals", show=True),
+    "approval.always": Key("3", "Always", "Always allow: shows the rule first", "Approvals", show=True),
     "approval.deny": Key("4", "Deny", "Deny", "Approvals", show=True),
     "approval.reason": Key("5", "Deny with reason", "Deny with a reason that the agent gets", "Approvals", show=True),
     "approval.next": Key("right_square_bracket", "Next", "Show the next question", "Approvals"),
@@ -559,7 +561,7 @@ KEYS: dict[str, Key] = {
     "transcript.fork": Key(
         "f",
         "Fork",
-        "Go on from the message under the cursor in a new conversation, or before the prompt",
+        "Fork the conversation at this message, or before this prompt",
         TRANSCRIPT,
         action="Fork conversation",
     ),
