@@ -301,8 +301,8 @@ def test_the_header_says_cost_and_effort_shorter_before_it_leaves_the_model_out(
     )
     state = reduce(state, usage)
     assert "Claude Sonnet 5.5 low" in draw_header(state, 120).plain and "$0.0057" in draw_header(state, 120).plain
-    narrow = draw_header(state, 76).plain
-    assert len(narrow) == 76 and "Claude Sonnet 5.5 " in narrow and " low" not in narrow and "<$0.01" in narrow
+    narrow = draw_header(state, 64).plain
+    assert len(narrow) == 64 and "Claude Sonnet 5.5 " in narrow and " low" not in narrow and "<$0.01" in narrow
 
 
 def test_the_model_is_told_of_plan_mode_alone() -> None:

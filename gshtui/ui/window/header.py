@@ -1,4 +1,4 @@
-"""The line at the top: project, branch, mode, agent, model, context meter, cost, and the hub's state.
+"""The line at the top: project, branch, mode, model, context meter, cost, and the hub's state.
 
 `HeaderState` is a pure reducer over events; the bar draws it in one line and drops the least important first.
 """
@@ -25,7 +25,6 @@ from gshtui.ui.agents import agents_state
 from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.drawing import figures as context_meter
-from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
 from gshtui.ui.kit.widget_messages import ForContext, ShowQuestion
 
 CONSUMED: tuple[type[Event], ...] = (
@@ -179,8 +178,8 @@ def draw_header(state: HeaderState, width: int) -> Content:
         left.append(Content.styled(f" ({state.branch})", "$foreground-muted"))  # no agent's name
     right = _right(state)
     # Without room a cost below a cent and the model without its effort are said shorter; then are dropped, in this
-    # order: model, agent, branch, cost, meter, hub, mode; who waits and the project stay.
-    for name in ("", "shorter", "model", "agent", "branch", "cost", "meter", "hub", "mode", "waits"):
+    # order: model, branch, cost, meter, hub, mode; who waits and the project stay.
+    for name in ("", "shorter", "model", "branch", "cost", "meter", "hub", "mode", "waits"):
         if name == "shorter":
             right |= _shorter(state.agent)
         right.pop(name, None)
@@ -203,8 +202,6 @@ def _right(state: HeaderState) -> dict[str, Content]:
     if agent is not None:
         if agent.mode not in (None, "ask"):  # the input's frame says the usual one, too
             parts["mode"] = Content.styled(f" {agent.mode} ", _MODES[agent.mode])
-        sign, colour = STATUS_SIGNS[agent.status]
-        parts["agent"] = Content.assemble((f"{sign} ", colour), (agent.row.name, "bold"), (f" {agent.status}", colour))
         if agent.model:
             effort = f" {agent.effort}" if agent.effort else ""
             parts["model"] = Content.styled(figures.short(agent.model, 36) + effort, "$foreground-muted")
