@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from gshtui.bus.messages import Image, Usage
+from gshtui.text import units
 
 SectionName = Literal["system", "call", "memory", "tools", "history", "input"]
 SECTIONS: tuple[SectionName, ...] = ("system", "call", "memory", "tools", "history", "input")
@@ -155,8 +156,8 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def compacted(receipt: Receipt) -> str:
     """Describe, in the conversation, the part that was replaced by a summary, shortened or left out."""
-    done = {"clear": "cleared", "compact": "compacted", "prune": "pruned"}.get(receipt.kind, "cut")
-    return f"[context {done}: {receipt.tokens_before} -> {receipt.tokens_after} tokens]"
+    done = {"clear": "Cleared", "compact": "Compacted", "prune": "Pruned"}.get(receipt.kind, "Cut")
+    return f"{done} {units.tokens(receipt.tokens_before)} → {units.tokens(receipt.tokens_after)} tokens"
 
 
 class Difference(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -331,17 +331,17 @@ class CutHost(TranscriptHost):
 
 @pytest.mark.parametrize("width", [20, 60, 120])
 async def test_a_cut_is_a_line_across_that_opens_its_receipt(width: int) -> None:
-    app = CutHost([*talk(1), CutEntry("cut/c1", "c1", "[context compacted: 19300 -> 6000 tokens]")])
+    app = CutHost([*talk(1), CutEntry("cut/c1", "c1", "Compacted 19.3k → 6.0k tokens")])
     async with app.run_test(size=(width, 24)) as pilot:
         view = app.transcript
         await wait_until_drawn(pilot, view)
         rows = screen_rows(view)
-        at = next(y for y, row in enumerate(rows) if row.startswith("── [context"))
+        at = next(y for y, row in enumerate(rows) if row.startswith("── Compacted"))
         assert rows[at - 1] == "" and all(len(row) <= width - 2 for row in rows)
         if width > 60:
             assert " · enter for details ──" in rows[at] and rows[at].endswith("───")
         await pilot.press("y")
-        assert app.clipboard == "[context compacted: 19300 -> 6000 tokens]"
+        assert app.clipboard == "Compacted 19.3k → 6.0k tokens"
         await pilot.press("enter")
         await pilot.click(view, offset=(6, at))
         assert app.wanted == ["c1", "c1"]

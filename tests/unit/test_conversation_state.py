@@ -345,8 +345,8 @@ def test_a_cut_leaves_a_line_and_its_undoing_takes_it_away() -> None:
     for one in (receipt, prune):
         screen.apply(state.apply_event(ContextCut(**WHO, receipt=one)))
     assert list(screen.entries.values()) == [
-        CutEntry("cut/c1", "c1", "[context compacted: 175000 -> 2500 tokens]"),
-        CutEntry("cut/p1", "p1", "[context pruned: 9 -> 5 tokens]"),
+        CutEntry("cut/c1", "c1", "Compacted 175k → 2.5k tokens"),
+        CutEntry("cut/p1", "p1", "Pruned 9 → 5 tokens"),
     ]
     screen.apply(state.apply_event(CutUndone(**WHO, cut="p1")))
     screen.apply(state.apply_event(CutUndone(**WHO, cut="c1")))

@@ -26,8 +26,7 @@ def test_a_receipt_says_what_why_how_much_and_at_what_price() -> None:
         "161k → 48.3k tokens",
         "210 → 14 messages",
         "$0.48 → $0.14",
-        "summary cost $0.02",
-        "11.4 s",
+        "summary: 1.2k tokens, 11.4 s, $0.02",
         "1. The first summary had no section “Next”",
         "a compaction starts at\n160,000",
     ):

@@ -258,9 +258,9 @@ def draw(state: ContextState, width: int) -> Content:
                 (f" {figures.bar(tokens, most, room)}", "$primary"),
             )
         )
-    for name, tokens, note in _counts(state):
+    for name, tokens in _counts(state):
         figure = figures.tokens(tokens).rjust(6)
-        lines.append(Content.styled(f"{name.ljust(name_width + 2)}{figure}{note}", "$foreground-muted"))
+        lines.append(Content.styled(f"{name.ljust(name_width + 2)}{figure}", "$foreground-muted"))
     if state.trigger:
         at = f"compacts at {figures.tokens(state.trigger)} ({units.percent(state.trigger, state.window)})"
         lines.append(Content.styled(at, "$foreground-muted"))
@@ -273,16 +273,12 @@ def draw(state: ContextState, width: int) -> Content:
     return Content("\n").join(lines)
 
 
-def _counts(state: ContextState) -> list[tuple[str, int, str]]:
+def _counts(state: ContextState) -> list[tuple[str, int]]:
     """The estimate, and the provider's count where it has several parts."""
-    if not state.sent:
-        return [("estimate", state.tokens, "")]
-    off = (state.tokens - state.sent) / state.sent
-    told = units.deviation(off).rjust(7) if abs(off) < 10 else ""  # the provider counts something else
-    estimate = ("estimate", state.tokens, told)
-    if state.usage is not None and state.sent == state.usage.input:
+    estimate = ("estimated", state.tokens)
+    if not state.sent or (state.usage is not None and state.sent == state.usage.input):
         return [estimate]  # the request's own line below says what was counted
-    return [estimate, ("counted", state.sent, "")]
+    return [estimate, ("actual", state.sent)]
 
 
 def counted(title: str, usage: Usage, *, broken: bool = False) -> Content:

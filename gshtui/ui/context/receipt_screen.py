@@ -44,7 +44,7 @@ FATES: dict[Fate, tuple[str, str, str]] = {
     "kept": ("=", "ok", "unchanged"),
     "shortened": ("~", "warning", "shortened"),
     "dropped": ("-", "error", "no longer sent"),
-    "summarised": ("C", "accent", "replaced by the summary"),
+    "summarised": ("C", "accent", "replaced by a summary"),
     "carried": ("→", "ok", "kept verbatim"),
 }
 
@@ -126,13 +126,12 @@ def _costs(receipt: Receipt) -> list[str]:
     before, after = receipt.request_before, receipt.request_after
     if before is not None and after is not None:
         costs.append(f"cost per request: {figures.money(before)} → {figures.money(after)}")
-    if receipt.cost:
-        costs.append(f"summary cost {figures.money(receipt.cost)}")
     effort = [
-        f"summary: {figures.tokens(receipt.usage.output)} tokens" if receipt.usage.output else "",
+        f"{figures.tokens(receipt.usage.output)} tokens" if receipt.usage.output else "",
         f"{receipt.seconds:.1f} s" if receipt.id and receipt.seconds else "",
+        figures.money(receipt.cost) if receipt.cost else "",
     ]
-    return [*costs, *filter(None, [" and ".join(filter(None, effort))])]
+    return [*costs, f"summary: {', '.join(filter(None, effort))}"] if any(effort) else costs
 
 
 def _summary(receipt: Receipt, opened: frozenset[str]) -> Iterator[OutlineEntry[ReceiptLine]]:
@@ -180,7 +179,7 @@ def receipt_words(entry: OutlineEntry[ReceiptLine], width: int) -> EntryWords:
             sign, style, said = FATES[group.fate]
             count = "1 block" if group.count == 1 else f"{group.count} blocks"
             return EntryWords(
-                ((style, f"{sign} "), ("strong", group.fate), ("muted", f" {count}, {said}")),
+                ((style, f"{sign} "), ("strong", count), ("muted", f" {said}")),
                 (("text", _change(group.before, group.after)),),
             )
         case Item() as item:
