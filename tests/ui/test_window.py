@@ -353,11 +353,13 @@ async def test_a_conversation_is_picked_from_the_list() -> None:
     app = Window(answers={"session ls": conversations(*SESSIONS)})
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
+        await app.bench.deck.open("other", "Other", Static("something else"))
         await pilot.press("f3")
         await settled(pilot)
         assert isinstance(app.screen, SessionsScreen)
         await pilot.press(*"first", "enter")
         await settled(pilot)
+        assert app.bench.deck.front == CHAT
         assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s1"]
         await pilot.press("f3")
         await settled(pilot)

@@ -234,11 +234,12 @@ class ConversationFeature(Feature):
 
         where = "before this prompt, which is then in the input" if message.prompt else "from this message"
         hint = "with the name of a new branch, in a git worktree, with the files as they were"
-        self.window.push_screen(InputScreen(f"Go on {where}, in a new conversation", hint=hint, exact=True), answered)
+        self.window.push_screen(InputScreen(f"Fork the conversation {where}", hint=hint, exact=True), answered)
 
     def choose_session(self, chosen: str) -> None:
         """Continue a conversation (`new` starts one); the current one is kept."""
         if chosen:
+            self.window.show_chat()
             self.window.publish(SessionChangeRequested(agent=self.window.front, session=chosen))
 
     # Other agents
