@@ -6,7 +6,6 @@ registered with the fleet's other commands.
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -128,7 +127,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
 
     def render(_invocation: Invocation, row: AgentRow) -> Outcome:
         attach = fleet.attach_command(row)
-        text = f"Started **{row.name}** ({row.id}). Open it from Agents (alt+2), or run `{shlex.join(attach)}`."
+        text = f"Started **{row.name}**. Open it from Agents (alt+2), or run `gsh-tui agent attach {row.name}`."
         return Outcome(agent_tables.row_json(row, attach), text)
 
     async def assess(invocation: Invocation, parameters: SpawnAgent) -> Assessment:

@@ -157,7 +157,7 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
     share = f" ({units.percent(row.context, row.window)} of {row.window:,})" if row.window else ""
     who = row.name if row.name == row.id else f"{row.name} ({row.id})"
     model = f"{state.label or row.model} via {row.provider}" if row.provider else row.model
-    used = f"{row.tokens:,} tokens in all"
+    used = f"{row.tokens:,} tokens in all" if row.tokens else ""
     if state.requests:
         cached = f"{usage.cache_read:,} cache read · {usage.cache_write:,} cache write"
         used = f"{usage.input:,} in · {usage.output:,} out · {cached}"
@@ -183,8 +183,9 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
         ("attach", f"`{shlex.join(attach)}`" if attach else ""),
     ]
     told = {name: value for name, value in facts if value}
-    if in_context:  # it has counted what the row has from the last request
-        told = {name: value for name, value in told.items() if name not in ("context", "requests")}
+    if in_context:  # it has counted what the row has from the last request, or since this process has it
+        known = {"context", "requests", *(("cost",) if row.kind == "native" else ())}
+        told = {name: value for name, value in told.items() if name not in known}
     told |= {name: value for name, value in in_context if value and name not in told}
     return markdown_table.facts(told.items())
 
