@@ -23,7 +23,7 @@ ABOUT: dict[GuardMode, str] = {
     "ask": "reads in the project run, everything else asks",
     "edit": "edits in the project run too, the rest asks",
     "auto": "what fits in the sandbox runs there, the rest asks",
-    "yolo": "everything runs unasked and outside the sandbox, but what is always refused or denied by a rule",
+    "yolo": "everything runs unasked and unsandboxed, except what a rule denies or what is always refused",
 }
 
 

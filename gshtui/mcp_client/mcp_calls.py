@@ -16,9 +16,9 @@ from gshtui.mcp_client.tool_pins import ServerPins
 
 NO_PARTS = frozenset[str]()
 MCP_GROUP = ShellGroup(
-    "Servers of tools that agents use (MCP), and ours for other programs.",
+    "MCP servers that agents use, and ours for other programs.",
     """\
-Servers of tools that agents use, by the Model Context Protocol.
+MCP servers whose tools agents use (Model Context Protocol).
 
 A server's tools are called SERVER__TOOL. A server starts when an agent needs it; each call asks you, unless a rule
 names the tool.""",

@@ -18,7 +18,7 @@ PARTS = frozenset({"store", "guard"})
 RUN_PARTS = frozenset({"store", "guard", "providers", "fleet"})
 """The parts of the hub that runs need: agents of steps have models, and may live in terminals."""
 GROUP = ShellGroup(
-    "Chains of steps: list, show, run, resume, cancel.",
+    "List, show, run, resume and cancel workflows.",
     """\
 Workflows: chains of steps around a model.
 

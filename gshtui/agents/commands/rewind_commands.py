@@ -112,7 +112,7 @@ class RedoRewind(Parameters, Returns[Rewound]):
 
 
 class ForkConversation(Parameters, Returns[ForkedSession]):
-    """Go on from any message of a conversation in a new one; the old one stays as it is."""
+    """Fork a conversation from any of its messages. The original stays unchanged."""
 
     COMMAND: ClassVar[str] = "fork"
     SHELL = ShellForm(summary="Fork a conversation from a message.", parts=_PARTS, by_keeper=True, own_hub=True)

@@ -189,6 +189,6 @@ def _listed(_: Invocation, found: HookSet) -> Outcome:
         f"({hook.source}{'' if hook.approved else ', not approved: it does not run'})"
         for hook in found.hooks
     ]
-    text = "\n".join(lines) or "There are no hooks."
+    text = "\n".join(lines) or "No hooks yet."
     problems = "\n".join(found.problems)
     return Outcome(data, "\n\n".join(filter(None, (f"```\n{text}\n```", problems))), plain=text, aside=problems)

@@ -221,7 +221,7 @@ def _listed(_: Invocation, store: PromptStore) -> Outcome:
         places = one.hint or " ".join(f"[{name}]" for name in one.arguments)
         whose = f", for {', '.join(one.agents)}" if one.agents else ""
         lines.append(f"/{one.name}{f' {places}' if places else ''} — {plain(one.description)} ({one.source}{whose})")
-    said = "\n".join(lines) or "There are no prompts; put Markdown files into ~/.config/gsh/prompts."
+    said = "\n".join(lines) or "No prompts yet. Put Markdown files into ~/.config/gsh/prompts."
     marked = "\n".join(f"- `{line.partition(' — ')[0]}` — {line.partition(' — ')[2]}" for line in lines)
     problems = "\n".join(store.problems)
     return Outcome(data, "\n\n".join(filter(None, (marked or said, problems))), plain=said, aside=problems)

@@ -82,7 +82,7 @@ def _listed(shelf: SkillStore) -> Outcome:
         "problems": shelf.problems,
     }
     lines = [f"- **{skill.name}** ({skill.source}) — {skill.description}" for skill in skills]
-    return Outcome(data, "\n".join([*(lines or ["There are no skills."]), *(f"\n{p}" for p in shelf.problems)]))
+    return Outcome(data, "\n".join([*(lines or ["No skills yet."]), *(f"\n{p}" for p in shelf.problems)]))
 
 
 def _loaded(skill: Skill, file: str, text: str, others: list[str]) -> Outcome:

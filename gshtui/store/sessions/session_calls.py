@@ -190,7 +190,7 @@ class SummariseSession(Parameters, Returns[SessionSummary]):
     SHELL = ShellForm(("session",), parts=STORE_PARTS | {"guard"}, by_keeper=True)
     session: Annotated[str, ShellOption("id", kind="session")] = ""
     length: Annotated[int, ShellOption("--words")] = Field(
-        default=200, ge=20, le=2_000, description="Most words of the summary."
+        default=200, ge=20, le=2_000, description="Maximum words of the summary."
     )
 
 

@@ -192,7 +192,7 @@ class ChangesFeature(Feature):
     async def _send(self, pane: DiffPane) -> None:
         """Send the comments to the agent whose changes these are; to one that is chosen, if several could be meant."""
         if not pane.comments:
-            self._warn(f"There are no comments yet: {key_of(self.window.input_line, 'diff.comment')} writes one.")
+            self._warn(f"No comments yet. Press {key_of(self.window.input_line, 'diff.comment')} to write one.")
             return
         from gshtui.commands.declaration import CommandError
         from gshtui.fleet.core.agent_calls import ListAgents

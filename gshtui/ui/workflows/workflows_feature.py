@@ -44,7 +44,7 @@ class WorkflowsFeature(Feature):
         picker = Picker(
             "Workflows",
             choices_of(runs, library, self.window.clock()),
-            empty="There are no workflows.",
+            empty="No workflows yet.",
             hint="{list.choose} to open a run, or insert the command to start one · {list.close} to close",
         )
         self.window.push_screen(picker, self._chosen)

@@ -101,8 +101,8 @@ class KeyOrder:
         """Drop the keys that wait, and say so: what they were meant for does not come."""
         if dropped := len(self._waiting):
             self._waiting.clear()
-            keys = "The key" if dropped == 1 else f"The {dropped} keys"
-            words = f"{keys} typed meanwhile went nowhere: what was to be opened before has not come."
+            keys = "1 key" if dropped == 1 else f"{dropped} keys"
+            words = f"Ignored {keys}: the dialog that was opening when you typed did not open."
             self._app.notify(words, severity="warning", markup=False, timeout=8)
 
     async def _next(self) -> None:
