@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from gshtui.guard.approval.question_text import (
     _OWN_WORDS,
     BUDGET,
+    PROGRAM,
     QuestionLine,
     asked_words,
     question_lines,
@@ -79,6 +80,9 @@ def test_the_title_says_who_and_which() -> None:
     edit = make_question(1, effect="write", tool="edit")
     assert question_title(edit) == "main wants to edit a file"
     assert question_title(edit, "fix", "src/a.py") == "fix wants to edit src/a.py"
+    asked = make_question(1, tool="claude", effect=PROGRAM)
+    assert [question_title(asked, name) for name in ("fix", "claude-2")] == ["fix asks · claude", "claude-2 asks"]
+    assert question_title(asked, "claude", "a.py") == "claude asks · a.py"
     assert "\x1b" not in question_title(make_question(1, agent="ma\x1b[2Jin", tool="\x07bash"))
 
 

@@ -65,7 +65,7 @@ def question_title(request: ApprovalRequested, name: str = "", subject: str = ""
     """
     who, wants, what = _wish(request, name)
     if subject and request.effect == PROGRAM:
-        return f"{who} {wants} {what} · {subject}"
+        return f"{who} {wants} {f'{what} ' if what else ''}· {subject}"
     return f"{who} {_wanted(request, wants, what, subject)}"
 
 
@@ -94,7 +94,7 @@ def _wish(request: ApprovalRequested, name: str) -> tuple[str, str, str]:
 
     who, tool = one_line(name or request.agent, 40), one_line(request.tool, 40)
     if request.effect == PROGRAM:
-        return who, "asks", f"· {tool}"
+        return who, "asks", "" if who.partition("-")[0] == tool else f"· {tool}"  # it is named after its program
     if request.tool in _OWN_WORDS:
         return who, _OWN_WORDS[request.tool], ""
     if request.tool == BUDGET:

@@ -119,7 +119,7 @@ class AskedWindows(NoHost):
             row = rows.get(event.agent) if isinstance(event, AgentEnded) else None
             if row is not None and not row.killed:
                 for window in self._windows:
-                    window.tell(event, row.home)
+                    window.send_event(event, row.home)
 
     async def finish(self) -> None:
         """Wait until no window is open, and no turn of one goes on."""
@@ -470,7 +470,7 @@ class _HostedWindow:
         self._left.add(task)
         task.add_done_callback(self._left.discard)
 
-    def tell(self, event: Event, home: str) -> None:
+    def send_event(self, event: Event, home: str) -> None:
         """Tell those who look at this folder; nothing here acts on it."""
         if home == self.home:
             for face in self._told:
