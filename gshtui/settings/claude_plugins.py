@@ -178,18 +178,25 @@ def claude_plugin(folder: Path) -> ClaudePlugin:
 def of_marketplace(folder: Path) -> list[Path]:
     """The folders of the plugins that are in a marketplace's own folder; none where it is no marketplace."""
     real = folder.resolve()
-    places = [real / one["source"] for one in _entries(real) if isinstance(one.get("source"), str)]
-    return [place.resolve() for place in places if place.is_dir() and place.resolve().is_relative_to(real)]
+    places = [_source_in(real, one) for one in _entries(real)]
+    return [place for place in places if place is not None and place.is_dir() and place.is_relative_to(real)]
 
 
 def _told(folder: Path) -> dict[str, Any]:
     """What the marketplace in whose folder this is says of the plugin in it: all, where it has no manifest."""
     for root in folder.parents[:_DEEPEST]:
         for one in _entries(root):
-            source = one.get("source")
-            if isinstance(source, str) and (root / source).resolve() == folder:
+            if _source_in(root, one) == folder:
                 return _about(one)
     return {}
+
+
+def _source_in(root: Path, entry: dict[str, Any]) -> Path | None:
+    """The real path of a plugin that is in its marketplace's folder; `None`: it is elsewhere."""
+    source = entry.get("source")
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # no name that a file can have, or a ring of links
+        return (root / source).resolve() if isinstance(source, str) else None
+    return None
 
 
 def _entries(root: Path) -> list[dict[str, Any]]:

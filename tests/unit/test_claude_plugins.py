@@ -260,7 +260,10 @@ def test_a_marketplaces_folder_is_approved_with_all_that_is_in_it(project: Path,
         {"name": "elsewhere", "source": {"source": "github", "repo": "a/b"}},
         {"name": "outside", "source": "../mine"},
         {"name": "gone", "source": "./gone"},
+        {"name": "odd", "source": "./\0"},
+        {"name": "ring", "source": "./ring"},
     ]
+    market.joinpath("ring").symlink_to("ring")
     made_plugin(tmp_path / "mine")
     write(market / ".claude-plugin" / "marketplace.json", json.dumps({"name": "acme", "plugins": entries}))
     key = plugins.plugin_key("../market", project)
