@@ -53,8 +53,12 @@ class TurnCall:
         """Have the hub begin it; `None`: none does, and it is to be done here."""
         import msgspec
 
+        try:
+            cwd = os.getcwd()  # noqa: PTH109
+        except OSError:
+            return None  # it is gone, which is said here
         surroundings = {"umask": process_limits.umask(), "limits": process_limits.limits()}
-        fields = {"turn": msgspec.to_builtins(request), "cwd": os.getcwd(), "environ": dict(os.environ)}  # noqa: PTH109
+        fields = {"turn": msgspec.to_builtins(request), "cwd": cwd, "environ": dict(os.environ)}
         line = json.dumps(fields | surroundings).encode() + b"\n"
         begun = None if len(line) > _TAKEN else await asyncio.to_thread(_begin, line)
         if begun is None:
