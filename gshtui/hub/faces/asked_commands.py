@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -23,6 +23,9 @@ from typing import Any
 import msgspec
 
 from gshtui import __version__
+from gshtui.bus.event import Event
+from gshtui.bus.events.hub_events import FaultReported
+from gshtui.bus.loop_faults import in_words
 from gshtui.commands import execution
 from gshtui.commands.declaration import (
     AttachView,
@@ -107,6 +110,8 @@ class AskedCommands(NoHost):
         """When the last one began or ended."""
         self._hub = hub
         self._runs: dict[HubConnection, _Run] = {}
+        self._leaving = set[asyncio.Task[None]]()
+        """Those of processes that have left, which end."""
         self._umask = process_limits.umask()
         self._workspaces = Workspaces(hub)
 
@@ -129,11 +134,15 @@ class AskedCommands(NoHost):
     def disconnected(self, connection: HubConnection) -> None:
         """Stop what it asked for, if that still runs."""
         run = self._runs.pop(connection, None)
-        if run is not None:
+        if run is not None and not run.task.done():
             run.task.cancel()
+            self._leaving.add(run.task)
+            run.task.add_done_callback(self._leaving.discard)
 
     async def close(self) -> None:
-        """End the workspaces."""
+        """End the workspaces, once nothing is done in them any more."""
+        if self._leaving:
+            await asyncio.wait(self._leaving)
         await self._workspaces.close()
 
     async def finish_acting(self) -> None:
@@ -186,12 +195,15 @@ class AskedCommands(NoHost):
                 outcome = await execution.run_asked(registry, value, invocation, ask)
             else:
                 outcome = await execution.run_value(registry, value, invocation)
+            argv: list[str] | None = None
             if outcome is not None and isinstance(outcome.view, AttachView) and not request.json:
                 attachment = await execution.call(registry, AttachAgent(agent=outcome.view.agent), invocation)
-                return {"attach": list(attachment.argv)}
+                argv = list(attachment.argv)
         self.last_at = time.monotonic()
         problems = () if declared.form.quiet else loaded.problems
-        said = {"problems": [[problem.level, str(problem)] for problem in problems]}
+        said: dict[str, Any] = {"problems": [[problem.level, str(problem)] for problem in problems]}
+        if argv is not None:
+            return said | {"attach": argv}
         if outcome is None:
             return said | {"refused": True}
         printed = _printed(outcome, as_json=request.json, lines=declared.form.json_lines)
@@ -211,7 +223,9 @@ class AskedCommands(NoHost):
 
             def watch(hub: Hub) -> None:
                 shows_agents = declared.form.prints_agents and not request.json
-                CommandWatch(hub, _Face(connection), shows_agents=shows_agents)
+                face = _Face(connection)
+                CommandWatch(hub, face, shows_agents=shows_agents)
+                hub.bus.subscribe(face.say_faults, FaultReported, name="faults")
 
             try:
                 async with self._workspaces.use_once(loaded, parts, watch) as hub:
@@ -299,6 +313,12 @@ class _Face:
 
     def complain(self, text: str, hint: str) -> None:
         _send(self._connection, {"complain": [text, hint]})
+
+    def say_faults(self, batch: Sequence[Event]) -> None:
+        """Have isolated faults printed; the command continues."""
+        for event in batch:
+            if isinstance(event, FaultReported) and not event.shown:
+                self.complain(*in_words(event))
 
     def wait_for(self, words: str) -> None:
         _send(self._connection, {"wait_for": [words]})
