@@ -28,12 +28,13 @@ class HubSilent(TimeoutError):
         self.pid = pid
 
 
-def greeted(kind: str, within: float) -> Iterator[socket.socket]:
+def greeted(kind: str, within: float, *, of_any_version: bool = False) -> Iterator[socket.socket]:
     """A connection to each hub that serves this program's faces. Who takes one closes it.
 
     Args:
         kind: of face, see `gshtui.shell.event_table`.
         within: seconds for each answer, on these connections from now on.
+        of_any_version: another program's hub will do, too.
 
     Raises `HubSilent`: one does not answer.
     """
@@ -45,7 +46,7 @@ def greeted(kind: str, within: float) -> Iterator[socket.socket]:
             connected.connect(os.fspath(path))
             peer = peer_of(connected)
             pid = peer.pid
-            if peer.is_us and _is_of_this_program(connected, kind):
+            if peer.is_us and (_is_of_this_program(connected, kind) or of_any_version):
                 yield connected
                 continue
         except TimeoutError:

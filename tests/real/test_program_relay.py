@@ -49,6 +49,12 @@ class Program:
         assert self.process.wait(DEADLINE) == 0
         return rest
 
+    def fall_silent(self) -> None:
+        """Neither say nor hear anything any more, as one that was killed: its process ends, too."""
+        self._says.close()
+        self._hears.close()
+        assert self.process.wait(DEADLINE) == 0
+
 
 @contextmanager
 def program(folder: Path, *options: str) -> Iterator[Program]:
@@ -62,6 +68,10 @@ def program(folder: Path, *options: str) -> Iterator[Program]:
 
 def call(number: int, name: str, **arguments: object) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+
+
+def cancelled(number: int) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
 
 
 def hub_pid() -> int:
@@ -124,6 +134,10 @@ def test_the_next_hub_goes_on_and_nothing_is_called_twice(
         spoken.say(call(5, "agent_ls"))
         assert spoken.hear()["result"]["structuredContent"]["result"][0]["id"] == agent
         assert hub_pid() != ended, "it has started the next one"
-        assert spoken.leave() == []
+        spoken.say(call(6, "agent_wait", agent=agent, statuses=["failed"], timeout=600), cancelled(6))
+        assert spoken.leave() == [], "what is cancelled is not answered, and not waited for"
+    with program(tmp_path) as killed:
+        killed.say(call(2, "agent_wait", agent=agent, statuses=["failed"], timeout=600))
+        killed.fall_silent()
     assert run_gsh("agent", "kill", "--yes", agent, cwd=tmp_path).code == 0
     assert run_gsh("hub", "stop", "--yes").code == 0

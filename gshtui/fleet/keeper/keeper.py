@@ -199,6 +199,8 @@ class KeeperStart:
     """By this call; otherwise one runs, or another process starts it."""
     logged_out: bool = False
     """The last one was ended by a logout."""
+    serves: bool = True
+    """It is of this program, or whatever process starts it."""
 
 
 def start_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool = False) -> KeeperStart:
@@ -285,11 +287,11 @@ async def ensure_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool
         if is_current(running):
             if not briefly:
                 await asyncio.to_thread(_want_longer, data)
-            return KeeperStart(False)
+            return KeeperStart(False, serves=(running.version, running.installed) == (__version__, INSTALLED_AT))
         if not (running.drains and running.ready):
             await stop_keeper(data, running)
         elif not await ends(running.process, 0.0 if briefly else _DRAIN_WITHIN, DRAIN, signal.SIGCONT):
-            return KeeperStart(False)
+            return KeeperStart(False, serves=False)
     return await asyncio.to_thread(start_keeper, data, environ, briefly=briefly)
 
 

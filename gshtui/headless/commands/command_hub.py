@@ -118,7 +118,7 @@ async def on_settings(
 
 
 async def leave_keeper(settings: Settings) -> bool:
-    """Start the keeper for the next command, unless it is never wanted; returns whether it comes up, or is there.
+    """Start the keeper for the next command, unless it is never wanted; whether one of this program comes, or is there.
 
     One that an agent runs leaves none: it would be among that agent's processes.
     """
@@ -127,9 +127,10 @@ async def leave_keeper(settings: Settings) -> bool:
     from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT, ensure_keeper
 
     with suppress(OSError):  # where it cannot start, the next command does without it too
-        if (await ensure_keeper(settings.general.session_dir, os.environ, briefly=True)).logged_out:
+        start = await ensure_keeper(settings.general.session_dir, os.environ, briefly=True)
+        if start.logged_out:
             complain(LOGGED_OUT, LINGER)
-        return True
+        return start.serves
     return False
 
 

@@ -22,6 +22,7 @@ from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
 from gshtui.headless.servers.acp_process import AcpOptions, open_session_hub
 from gshtui.headless.servers.mcp_process import allowing, serving_options
+from gshtui.headless.servers.program_relay import cancelled_id
 from gshtui.hub.faces.surroundings import difference
 from gshtui.hub.hub import Hub
 from gshtui.settings.loader import ClientServers, Loaded, load
@@ -95,6 +96,7 @@ class AskedPrograms(NoHost):
             task.cancel()
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
+            self._answered.set()
 
     async def finish(self) -> None:
         """Wait until no editor's turn is in progress, and a while until no other program waits for an answer."""
@@ -126,8 +128,12 @@ class AskedPrograms(NoHost):
         if why := difference(self._host, self._umask, opening, loaded):
             connection.send_fields(declined=why)
             return
-        with working_for(opening.environ):
-            await program.serve(self._host, opening, loaded)
+        try:
+            with working_for(opening.environ):
+                await program.serve(self._host, opening, loaded)
+        except Exception:
+            connection.close()  # whatever it waits for, the next connection may do
+            raise
 
 
 def _settings(opening: ProgramOpening) -> Loaded:
@@ -159,6 +165,9 @@ class _Program:
         id = message.get("id")
         if "method" in message and isinstance(id, int | str):
             self.waiting.add(id)
+        elif (cancelled := cancelled_id(message)) is not None:
+            self.waiting.discard(cancelled)
+            self._answered.set()
         self._messages.put_nowait(message)
 
     async def receive(self) -> dict[str, Any] | None:

@@ -1,8 +1,8 @@
 """`gsh-tui mcp serve` and `gsh-tui acp` beside a resident hub: messages between a program and the hub, which serves it.
 
 This process has no hub, no record and no SDK. A hub that ends, as when a newer program replaces it, is followed by the
-next one: what the program said that lasts is said again there, and what waited for an answer is told that it has none,
-and is not repeated.
+next one, of whatever version: what the program said that lasts is said again there, and what waited for an answer is
+told that it has none, and is not repeated.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import select
 import socket
 import sys
 from collections.abc import Mapping
@@ -29,6 +30,10 @@ _ANSWER_WITHIN = 10.0
 """Seconds for the hub to take a program: it loads the SDK for the first one."""
 _COMES_WITHIN, _LOOK_EVERY = 10.0, 0.02
 """Seconds for a hub that is being started."""
+_AGAIN_WITHIN = 60.0
+"""Seconds for the next hub to answer what is said again, as it opens a conversation."""
+_LOOK_AROUND = 1.0
+"""Seconds after which a program whose requests wait is looked for again."""
 _LONGEST = 64 * 1024 * 1024
 """Bytes of a message."""
 _MOST_WAITING = 128
@@ -74,7 +79,9 @@ class McpProtocol:
 
     def record_message(self, message: Message) -> None:
         """Keep its greeting."""
-        if message.get("method") in ("initialize", "notifications/initialized"):
+        if message.get("method") == "initialize":
+            self._greeting = [message]
+        elif message.get("method") == "notifications/initialized":
             self._greeting.append(message)
 
     def record_answer(self, message: Message) -> None:
@@ -147,9 +154,13 @@ async def relayed(
     """
     if not streams.is_pipe(source):
         return None
+    try:
+        cwd = os.getcwd()  # noqa: PTH109
+    except OSError:
+        return None  # which says that it is gone
     opening = {
         **fields,
-        "cwd": os.getcwd(),  # noqa: PTH109
+        "cwd": cwd,
         "environ": dict(os.environ),
         "umask": process_limits.umask(),
         "limits": process_limits.limits(),
@@ -161,7 +172,7 @@ async def relayed(
                 if not comes:
                     return None
                 await asyncio.sleep(_LOOK_EVERY)
-    except TimeoutError:
+    except (TimeoutError, _Declined):
         return None
     lines = asyncio.StreamReader(limit=_LONGEST)
     await asyncio.get_running_loop().connect_read_pipe(
@@ -177,6 +188,10 @@ async def relayed(
         streams.complain(f"the client {fault}, so the connection was ended.")
         return exits.ERROR
     return exits.INTERRUPTED if stopped and not spoken.finishes else exits.DONE
+
+
+class _Declined(Exception):
+    """A hub is there, and does not take the program; the text says why."""
 
 
 class _Relay:
@@ -199,21 +214,25 @@ class _Relay:
         self._garbage = 0
 
     async def connect(self) -> bool:
-        """Be taken by a hub, and say again there what lasts."""
-        connected = await asyncio.to_thread(_taken, self._spoken.kind, self._opening)
+        """Be taken by a hub, and say again there what lasts. Raises `_Declined`; `OSError`: it says nothing."""
+        again = self._spoken.again()
+        connected = await asyncio.to_thread(_taken, self._spoken.kind, self._opening, of_any_version=bool(again))
         if connected is None:
             return False
         connected.setblocking(False)
-        reader, self._writer = await asyncio.open_unix_connection(sock=connected, limit=_LONGEST)
-        self._reader = reader
+        reader, writer = await asyncio.open_unix_connection(sock=connected, limit=_LONGEST)
+        try:
+            for message in again:
+                writer.write(_line(message))
+                if "id" in message:
+                    async with time_limit(_AGAIN_WITHIN):
+                        await _answer_to(message["id"], reader)  # what the hub before has said already
+        except BaseException:
+            writer.close()
+            raise
+        self._reader, self._writer = reader, writer
         self._connections += 1
-        for message in self._spoken.again():
-            self._writer.write(_line(message))
-            while "id" in message and (line := await _next(reader)):
-                answer = _parsed(line) or {}
-                if answer.get("id") == message["id"] and "method" not in answer:
-                    break  # what the hub before has said already
-        self._hearing = asyncio.ensure_future(self._hear(reader, self._writer))
+        self._hearing = asyncio.ensure_future(self._hear(reader, writer))
         return True
 
     def close(self) -> None:
@@ -238,10 +257,12 @@ class _Relay:
         return ""
 
     async def _until(self, fewer: int) -> None:
-        """Wait until fewer requests wait for an answer."""
-        while len(self._waiting) >= fewer:
+        """Wait until fewer requests wait for an answer, or nobody reads the answers."""
+        while len(self._waiting) >= fewer and not _is_unread(self._sink):
             self._answered.clear()
-            await self._answered.wait()
+            with suppress(TimeoutError):
+                async with time_limit(_LOOK_AROUND):
+                    await self._answered.wait()
 
     async def _garbled(self, line: bytes) -> str:
         self._garbage += 1
@@ -256,7 +277,7 @@ class _Relay:
 
     async def _pass(self, message: Message) -> None:
         id = message.get("id")
-        asks = isinstance(message.get("method"), str) and isinstance(id, int | str)
+        asks = isinstance(message.get("method"), str) and isinstance(id, int | str) and not isinstance(id, bool)
         if "method" not in message:
             id = self._asked.pop(cast("Any", id), None)
             if id is None:
@@ -275,9 +296,14 @@ class _Relay:
             self._spoken.record_message(message)
             self._writer.write(_line(message))
             await self._writer.drain()
-        except OSError:
+            if (cancelled := cancelled_id(message)) is not None:
+                self._waiting.pop(cancelled, None)
+                self._answered.set()
+        except (OSError, _Declined) as error:
+            text = "No hub runs, and none could be started: `gsh-tui hub start` says why."
+            if isinstance(error, _Declined):
+                text = f"The hub does not serve this program any more: {error}. Start it again."
             if asks and self._waiting.pop(cast("int | str", id), False):
-                text = "No hub runs, and none could be started: `gsh-tui hub start` says why."
                 await self._refuse(id, _SERVER_ERROR, text)
 
     async def _hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -285,7 +311,9 @@ class _Relay:
             while line := await _next(reader):
                 message = _parsed(line) or {}
                 if "jsonrpc" not in message:
-                    continue  # the hub's own, as its goodbye
+                    if "bye" in message:
+                        break
+                    continue  # another word of the hub's own
                 if "method" in message and "id" in message:
                     line = self._asking(message)
                 await self._tell(line)
@@ -312,8 +340,10 @@ class _Relay:
         await self._tell(_line({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}}))
 
     async def _tell(self, line: bytes) -> None:
+        """Have the program hear it, if it still listens."""
         async with self._telling:
-            await asyncio.to_thread(streams.pass_on, self._sink, line)
+            with suppress(OSError):
+                await asyncio.to_thread(streams.pass_on, self._sink, line)
 
 
 async def _start_hub() -> None:
@@ -328,10 +358,11 @@ async def _start_hub() -> None:
         pass  # it goes on by itself, and the next call finds it
 
 
-def _taken(kind: str, opening: bytes) -> socket.socket | None:
-    """A connection to the hub that takes the program; `None`: none does."""
+def _taken(kind: str, opening: bytes, *, of_any_version: bool) -> socket.socket | None:
+    """A connection to the hub that takes the program; `None`: none is there. Raises `_Declined`."""
+    declined = ""
     with suppress(TimeoutError):
-        for connected in greeted(kind, _ANSWER_WITHIN):
+        for connected in greeted(kind, _ANSWER_WITHIN, of_any_version=of_any_version):
             with suppress(OSError, ValueError):
                 connected.sendall(opening)
                 answer = line_from(connected)
@@ -339,8 +370,35 @@ def _taken(kind: str, opening: bytes) -> socket.socket | None:
                     for _, text in answer.get("problems", ()):
                         streams.complain(str(text))
                     return connected
+                declined = str(answer.get("declined") or answer.get("error") or "")
             connected.close()
+    if declined:
+        raise _Declined(declined)
     return None
+
+
+def cancelled_id(message: Mapping[str, Any]) -> int | str | None:
+    """The request of MCP that a message cancels: it is not answered. `None`: it cancels none."""
+    about: object = message.get("params")
+    if message.get("method") != "notifications/cancelled" or not isinstance(about, dict):
+        return None
+    id = cast("dict[str, Any]", about).get("requestId")
+    return id if isinstance(id, int | str) else None
+
+
+def _is_unread(sink: int) -> bool:
+    """Whether the program that reads there has ended."""
+    looked = select.poll()
+    looked.register(sink, 0)
+    return any(seen & (select.POLLERR | select.POLLHUP) for _, seen in looked.poll(0))
+
+
+async def _answer_to(id: object, lines: asyncio.StreamReader) -> None:
+    """Read up to the answer to a request."""
+    while line := await _next(lines):
+        message = _parsed(line) or {}
+        if message.get("id") == id and "method" not in message:
+            return
 
 
 async def _next(lines: asyncio.StreamReader) -> bytes:
