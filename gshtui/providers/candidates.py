@@ -174,6 +174,8 @@ def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderE
         from gshtui.providers.keyring_key import keyring_key  # few have one
 
         key = keyring_key(table.keyring, variable)
+    # They may hold a gateway's token, which is not for whoever else speaks the same API.
+    wants_headers = api == "anthropic" and (not own or name == api)
     return ProviderCandidate(
         name=name,
         api=api,
@@ -183,20 +185,25 @@ def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderE
         default_model=table.default_model if table is not None else "",
         own_server=bool(base) and api not in ("ollama", *HOSTS),
         cloud=cloud_access(api, environ, name, table) if api in CLOUDS else None,
-        headers=_headers(environ.get("ANTHROPIC_CUSTOM_HEADERS", "")) if api == "anthropic" else (),
+        headers=_headers(environ.get("ANTHROPIC_CUSTOM_HEADERS", "")) if wants_headers else (),
     )
 
 
 def _headers(text: str) -> tuple[tuple[str, str], ...]:
     """`Name: value` on each line, as Claude Code and Anthropic's SDK read it; what is none is left out."""
     lines = (line.partition(":") for line in text.splitlines())
-    pairs = ((name.strip().lower(), value.strip()) for name, colon, value in lines if colon)
-    return tuple((name, value) for name, value in pairs if _HEADER_NAME.fullmatch(name) and value.isascii())
+    pairs = [(name.strip().lower(), value.strip()) for name, colon, value in lines if colon]
+    return tuple(pair for pair in pairs if _HEADER_NAME.fullmatch(pair[0]) and _is_plain(pair[1]))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether it can be put into a header."""
+    return text.isascii() and text.isprintable()
 
 
 def check_key(candidate: ProviderCandidate) -> None:
     """Raises `ProviderError` for a key that cannot be put into a header."""
-    if candidate.key and not (candidate.key.isascii() and candidate.key.isprintable() and " " not in candidate.key):
+    if candidate.key and (not _is_plain(candidate.key) or " " in candidate.key):
         raise ProviderError(
             "auth",
             f"The key in {candidate.key_variable} contains characters that cannot be part of a key",

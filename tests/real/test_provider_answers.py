@@ -264,8 +264,10 @@ async def test_claude_gets_the_token_and_the_headers_that_the_environment_names(
             "ANTHROPIC_BASE_URL": server.url,
             "ANTHROPIC_CUSTOM_HEADERS": "X-Team: tools\nnonsense\nnot a name: x\nX-Pläce: y\nx-empty:",
         }
-        candidate = candidates(Settings(), environ)["anthropic"]
-        provider = make_candidate(candidate, Catalog.load())
+        another = {"type": "anthropic", "base_url": "https://llm.example", "api_key_env": "OTHER_KEY"}
+        found = candidates(Settings.model_validate({"providers": {"other": another}}), environ)
+        assert found["other"].headers == (), "they may hold the gateway's token"
+        provider = make_candidate(found["anthropic"], Catalog.load())
         assert (await receive_stream(provider, make_request("anthropic"))).text == "ok"
         await provider.close()
         (headers,) = [request.headers for request in server.requests]
