@@ -9,6 +9,7 @@ import os
 import stat
 from pathlib import Path
 
+from gshtui.system.caller_environment import caller_environ
 from gshtui.system.files import private_files
 
 NAME = "gsh"
@@ -33,8 +34,7 @@ def home() -> Path:
 
 def claude_dir() -> Path:
     """Claude Code's folder of the person: `$CLAUDE_CONFIG_DIR`, or `~/.claude`. Raises `FolderError`."""
-    named = os.environ.get("CLAUDE_CONFIG_DIR", "").strip()
-    return Path(named).expanduser() if named else home() / ".claude"
+    return _moved_to("CLAUDE_CONFIG_DIR") or home() / ".claude"
 
 
 _MOVED = ((".config/", "XDG_CONFIG_HOME"), (".codex/", "CODEX_HOME"), ("", "CLAUDE_CONFIG_DIR"))
@@ -44,10 +44,20 @@ _MOVED = ((".config/", "XDG_CONFIG_HOME"), (".codex/", "CODEX_HOME"), ("", "CLAU
 def program_file(path: str) -> Path:
     """A file of another program, by its path below the home, where it is in fact. Raises `FolderError`."""
     for folder, variable in _MOVED:
-        named = os.environ.get(variable, "").strip()
-        if named and (path.startswith(folder) if folder else path == ".claude.json"):
-            return Path(named).expanduser() / path.removeprefix(folder)
+        if path.startswith(folder) if folder else path == ".claude.json":
+            return (_moved_to(variable) or home() / folder) / path.removeprefix(folder)
     return home() / path
+
+
+def _moved_to(variable: str) -> Path | None:
+    """Where the person's variable puts another program's folder; `None`: it does not."""
+    named = caller_environ().get(variable, "").strip()
+    if not named or (variable.startswith("XDG_") and not named.startswith("/")):
+        return None
+    try:
+        return Path(named).expanduser()
+    except RuntimeError:
+        return Path(named)  # a user that there is not
 
 
 def _xdg(variable: str, *fallback: str) -> Path:
