@@ -38,6 +38,7 @@ from gshtui.commands.line_syntax import (
 from gshtui.commands.line_values import LineValue, VariableError, Variables, selected
 from gshtui.commands.registry import AnyCommand, Registry, may_run, refused
 from gshtui.text.similar_names import similar_names
+from gshtui.text.units import counted
 
 Results = Mapping[SourceSpan, LineValue]
 """The results of the lines inside values, by where those are."""
@@ -520,7 +521,14 @@ def _complaint(command: AnyCommand, detail: ErrorDetails) -> str:
     return f"{where} must be {_wanted(detail)}, not {shown}"
 
 
-_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "string": "text", "list": "a list"}
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "text",
+    "list": "a list",
+    "tuple": "a list",
+}
 
 
 def _wanted(detail: ErrorDetails) -> str:
@@ -530,7 +538,14 @@ def _wanted(detail: ErrorDetails) -> str:
         return str(limits["expected"]).removeprefix("'', ").replace("'", "")
     for name, words in (("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than")):
         if name in limits:
-            return f"{words} {limits[name]}"
+            return f"{words} {limits[name]:.15g}"
+    for name, words in (("min_length", "at least"), ("max_length", "at most")):
+        if name in limits:
+            is_text = detail["type"].startswith("string_")
+            size = counted(limits[name], "character" if is_text else "item")
+            return f"{words} {size} long" if is_text else f"a list of {words} {size}"
+    if "pattern" in limits:
+        return f"text that matches {limits['pattern']}"
     said = str(detail["msg"]).removeprefix("Input should be ")
     return _KINDS.get(detail["type"].partition("_")[0], said)
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import (
@@ -45,6 +46,11 @@ class ReadLike(Parameters):
 class BashLike(Parameters):
     command: Annotated[str, Mark.VERBATIM]
     timeout_ms: int = 1000
+
+
+class SizedLike(Parameters):
+    name: str = Field(min_length=1, max_length=8)
+    seconds: float = Field(default=1.0, ge=0, le=1e6)
 
 
 class ActionLike(Parameters):
@@ -153,6 +159,23 @@ def test_wrong_lines_say_what_is_wrong(registry: Registry, line: str, said: str)
         parse(registry, line)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("wait ''", "name must be at least 1 character long, not ''."),
+        ("wait somebody-else", "name must be at most 8 characters long, not 'somebody-else'."),
+        ("wait bob seconds=-1", "seconds must be at least 0, not '-1'."),
+        ("wait bob seconds=1e7", "seconds must be at most 1000000, not '1e7'."),
+        ("wait bob seconds=soon", "seconds must be a number, not 'soon'."),
+    ],
+)
+def test_a_wrong_value_is_told_what_it_has_to_be(line: str, said: str) -> None:
+    registry = Registry([Command("wait", "Wait", SizedLike, _echo, positions=("name",))])
+    with pytest.raises(UsageError) as caught:
+        parse(registry, line)
+    assert caught.value.message == f"wait: {said}"
 
 
 @given(st.text().filter(lambda text: not CONTROL.search(text)))
