@@ -8,7 +8,7 @@ import hmac
 import io
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Generator, MutableMapping
+from collections.abc import Awaitable, Callable, Generator, Mapping, MutableMapping
 from typing import Any, cast
 
 import anyio
@@ -97,8 +97,8 @@ class McpFace:
                 while (message := await receive()) is not None:
                     try:
                         parsed = mcp_types.jsonrpc_message_adapter.validate_python(message, by_name=False)
-                    except ValidationError as error:
-                        await to_server.send(error)
+                    except ValidationError:
+                        await send(_no_message(message))
                     else:
                         await to_server.send(SessionMessage(parsed))
 
@@ -181,6 +181,13 @@ async def _say_alive(context: ServerRequestContext[Any]) -> None:
         seconds += _ALIVE_EVERY
         with contextlib.suppress(Exception):  # nobody listens, or nobody asked for it
             await context.session.report_progress(seconds, None, "working")
+
+
+def _no_message(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to what is no message: whoever sent it need not wait for another one."""
+    id = given.get("id")
+    error = {"code": mcp_types.INVALID_REQUEST, "message": "This is no message of JSON-RPC 2.0."}
+    return {"jsonrpc": "2.0", "id": id if type(id) in (int, str) else None, "error": error}
 
 
 def _client(context: ServerRequestContext[Any]) -> str:

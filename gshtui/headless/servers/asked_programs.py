@@ -163,7 +163,7 @@ class _Program:
     def handle_message(self, message: dict[str, Any]) -> None:
         """What it says. Raises `BadLine`."""
         id = message.get("id")
-        if "method" in message and isinstance(id, int | str):
+        if "method" in message and isinstance(id, int | str) and not isinstance(id, bool):
             self.waiting.add(id)
         elif (cancelled := cancelled_id(message)) is not None:
             self.waiting.discard(cancelled)
