@@ -62,6 +62,8 @@ from gshtui.text.verbatim import bare
 
 ALIVE_EVERY = 0.5
 """Seconds after which the other side is told that its command still runs."""
+_ENDS_WITHIN = 20.0
+"""Seconds for a command that its process has left."""
 _TABLES = ("general", "tmux", "hub", "store")
 """The settings that decide which record and which terminals a command is about."""
 
@@ -142,7 +144,7 @@ class AskedCommands(NoHost):
     async def close(self) -> None:
         """End the workspaces, once nothing is done in them any more."""
         if self._leaving:
-            await asyncio.wait(self._leaving)
+            await asyncio.wait(self._leaving, timeout=_ENDS_WITHIN)
         await self._workspaces.close()
 
     async def finish_acting(self) -> None:
