@@ -366,7 +366,7 @@ async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms, c
     while not stop.asked.is_set():
         if asked.turns.busy or asked.windows.open or asked.agents.open or asked.programs.busy or await _goes_on(hub):
             busy_at, idle = time.monotonic(), terms.idle
-        elif idle and time.monotonic() - max(busy_at, asked.commands.last_at) >= idle:
+        elif idle and not asked.commands.busy and time.monotonic() - max(busy_at, asked.commands.last_at) >= idle:
             if idle == terms.idle or not await asyncio.to_thread(claim.is_wanted_longer):
                 return
             idle = terms.idle

@@ -117,6 +117,11 @@ class AskedCommands(NoHost):
         self._umask = process_limits.umask()
         self._workspaces = Workspaces(hub)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a command is in progress."""
+        return any(not run.task.done() for run in self._runs.values())
+
     def admit(self, connection: HubConnection) -> dict[str, Any]:
         """Say which version this is."""
         return {"serves": __version__, "installed": INSTALLED_AT}
