@@ -163,10 +163,6 @@ class AskedCommands(NoHost):
             answer = await self._answer(connection, request)
         except Declined as declined:
             answer = {"declined": str(declined)}
-        except Unconfirmed as error:
-            answer = {"failed": error.message, "usage": False, "unconfirmed": True}
-        except CommandError as error:
-            answer = {"failed": str(error), "usage": isinstance(error, UsageError), "unconfirmed": False}
         finally:
             alive.cancel()
         _send(connection, answer)
@@ -179,7 +175,15 @@ class AskedCommands(NoHost):
             raise Declined("it has another umask or other limits")
         loaded = await asyncio.to_thread(self._settings_there, request)
         with working_for(loaded.environ):
-            return await self._run(connection, request, declared, loaded)
+            try:
+                ended = await self._run(connection, request, declared, loaded)
+            except Unconfirmed as error:
+                ended = {"failed": error.message, "usage": False, "unconfirmed": True}
+            except CommandError as error:
+                ended = {"failed": str(error), "usage": isinstance(error, UsageError), "unconfirmed": False}
+        self.last_at = time.monotonic()
+        problems = () if declared.form.quiet else loaded.problems
+        return {"problems": [[problem.level, str(problem)] for problem in problems]} | ended
 
     async def _run(
         self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
@@ -202,21 +206,15 @@ class AskedCommands(NoHost):
                 outcome = await execution.run_asked(registry, value, invocation, ask)
             else:
                 outcome = await execution.run_value(registry, value, invocation)
-            argv: list[str] | None = None
             if outcome is not None and isinstance(outcome.view, AttachView) and not request.json:
                 attachment = await execution.call(registry, AttachAgent(agent=outcome.view.agent), invocation)
-                argv = list(attachment.argv)
-        self.last_at = time.monotonic()
-        problems = () if declared.form.quiet else loaded.problems
-        said: dict[str, Any] = {"problems": [[problem.level, str(problem)] for problem in problems]}
-        if argv is not None:
-            return said | {"attach": argv}
+                return {"attach": list(attachment.argv)}
         if outcome is None:
-            return said | {"refused": True}
+            return {"refused": True}
         printed = _printed(outcome, as_json=request.json, lines=declared.form.json_lines)
         if declared.form.prints_agents and not request.json:
             printed |= {"text": "", "aside": "", "own": False}
-        return said | printed
+        return printed
 
     @asynccontextmanager
     async def _place(
