@@ -30,19 +30,30 @@ class Peer(NamedTuple):
 
 _NAMESPACES = ("mnt", "net", "pid", "user")
 """What decides which files, addresses, processes and rights a process sees."""
+_RESTRICTIONS = frozenset({"NoNewPrivs", "Seccomp"})
+"""What a sandbox without namespaces sets, such as one of Landlock; larger: more is forbidden."""
 
 
 def sees_the_same(peer: Peer) -> bool:
-    """Whether the peer sees the files, addresses and processes that this process sees: no container's, no sandbox's.
+    """Whether the peer sees the files, addresses and processes that this process sees, and no sandbox forbids it more.
 
     False where that cannot be told. Only Linux has namespaces.
     """
     if not sys.platform.startswith("linux"):
         return True
     try:
-        return all(Path("/proc/self/ns", name).samefile(Path(f"/proc/{peer.pid}/ns", name)) for name in _NAMESPACES)
-    except OSError:
+        if not all(Path("/proc/self/ns", name).samefile(Path(f"/proc/{peer.pid}/ns", name)) for name in _NAMESPACES):
+            return False
+        ours, theirs = _restrictions("self"), _restrictions(peer.pid)
+        return all(theirs.get(name, 0) <= ours.get(name, 0) for name in _RESTRICTIONS)
+    except (OSError, ValueError):
         return False
+
+
+def _restrictions(pid: int | str) -> dict[str, int]:
+    """Raises `OSError`, `ValueError`."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace").splitlines()
+    return {name: int(text) for name, _, text in (line.partition(":") for line in lines) if name in _RESTRICTIONS}
 
 
 def peer_of(connected: socket.socket) -> Peer:
