@@ -124,11 +124,11 @@ class AskedPrograms(NoHost):
         if program.is_editor and await asyncio.to_thread(is_of_agent, connection.peer.pid):
             connection.send_fields(declined="an editor answers questions, and an agent asks")
             return
-        loaded = await asyncio.to_thread(_settings, opening)
-        if why := difference(self._host, self._umask, opening, loaded):
-            connection.send_fields(declined=why)
-            return
         try:
+            loaded = await asyncio.to_thread(_settings, opening)
+            if why := difference(self._host, self._umask, opening, loaded):
+                connection.send_fields(declined=why)
+                return
             with working_for(opening.environ):
                 await program.serve(self._host, opening, loaded)
         except Exception:
