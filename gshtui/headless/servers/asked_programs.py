@@ -133,7 +133,8 @@ class AskedPrograms(NoHost):
                 await program.serve(self._host, opening, loaded)
         except Exception:
             connection.close()  # whatever it waits for, the next connection may do
-            raise
+            if program.task is None or not program.task.cancelling():
+                raise  # otherwise it has left, and the SDK was cut in the middle of a message
 
 
 def _settings(opening: ProgramOpening) -> Loaded:
