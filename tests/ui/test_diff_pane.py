@@ -128,6 +128,18 @@ async def test_a_merge_is_confirmed_and_the_tab_looks_again() -> None:
         assert ran(app)[-1] == WritePatch(path=PATH)
 
 
+async def test_of_a_long_path_the_end_and_the_counts_are_seen() -> None:
+    first = replace(DIFF.files[0], path="deep/" * 60 + "end.py")
+    app = Window(answers={LINE: Answer(replace(DIFF, files=(first, *DIFF.files[1:])))})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        app.post_message(OpenChanges(PATH))
+        await settled(pilot)
+        view = app.bench.deck.query_one(DiffPane).view
+        (row,) = (text for y in range(view.size.height) if "end.py" in (text := view.render_line(y).text))
+        assert row.strip().startswith("…") and f"end.py  +{first.added} −{first.removed}" in row
+
+
 async def test_two_columns_where_there_is_room_and_the_place_is_kept() -> None:
     app = Window(answers={LINE: Answer(DIFF)})
     async with app.run_test(size=(100, 30)) as pilot:

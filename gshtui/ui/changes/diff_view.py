@@ -28,6 +28,7 @@ from gshtui.ui.kit.drawing.language_loader import LanguageLoader
 from gshtui.ui.kit.drawing.page import Page, ThemePalette, wants_columns
 from gshtui.ui.kit.drawing.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.widgets.fitted_text import fit_left
 
 GUTTER = 2
 """Cells at the left reserved for the cursor."""
@@ -285,6 +286,9 @@ class ChangesView(ScrollView, inherit_bindings=False):
         if (comment := self._layout.comment_line(row)) is not None:
             return comment
         pair, room = self._layout.sides(row), self.size.width - GUTTER
+        if pair.left is not None and (shown := self.document.rows[pair.left]).kind == "file":
+            # The end of a long path: its name, and how much has changed.
+            return StyledLine([Segment(fit_left(literal(shown.text), room)[0], self._page.palette.strong)])
         if not self.split and pair.left is not None:
             return self._painter.lines(pair.left, self._page.width)[0]
         if pair.left == pair.right and pair.left is not None and self.document.rows[pair.left].kind != "same":
