@@ -279,7 +279,7 @@ class _Relay:
         id = message.get("id")
         asks = isinstance(message.get("method"), str) and isinstance(id, int | str) and not isinstance(id, bool)
         if "method" not in message:
-            id = self._asked.pop(cast("Any", id), None)
+            id = self._asked.pop(id, None) if isinstance(id, int | str) else None
             if id is None:
                 return  # of a hub that has gone
             message = {**message, "id": id}
