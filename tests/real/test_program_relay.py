@@ -121,7 +121,12 @@ def test_the_next_hub_goes_on_and_nothing_is_called_twice(
     monkeypatch.setenv("GSH_HUB__KEEP", "auto")
     agent = run_gsh("agent", "spawn", "--cli", "cat", cwd=tmp_path).out.strip()
     with program(tmp_path) as spoken:
-        spoken.say(call(2, "agent_ls"), "no object", {"jsonrpc": "2.0", "id": 7, "method": "ping", "params": [1]})
+        spoken.say(
+            call(2, "agent_ls"),
+            {"jsonrpc": "2.0", "id": [], "result": {}},
+            "no object",
+            {"jsonrpc": "2.0", "id": 7, "method": "ping", "params": [1]},
+        )
         said = {message["id"]: message for message in (spoken.hear(), spoken.hear(), spoken.hear())}
         assert said[7]["error"]["code"] == -32600
         assert said[2]["result"]["structuredContent"]["result"][0]["id"] == agent
