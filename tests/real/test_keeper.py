@@ -59,7 +59,6 @@ NOT_IN_KEEPER = {
     "httpx2",
     "jinja2",
     "keyring",
-    "libtmux",
     "mcp",
     "openai",
     "rich",
