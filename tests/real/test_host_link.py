@@ -68,7 +68,7 @@ async def test_a_terminal_on_another_machine_is_mirrored_typed_into_and_ended(ho
         )
         await frames.wait_for_text("a 'b'")
         assert "NOISE" not in frames.text
-        assert server.connection.mode == "control"
+        await eventually(lambda: asyncio.to_thread(lambda: server.connection.mode == "control"))
         await mirror.close()
         await server.kill_pane(pane.pane)
         assert await server.panes() == []
