@@ -429,6 +429,14 @@ def test_a_command_that_reads_goes_on_alone(answers: tuple[dict[str, Any] | str,
     assert told[0]["hello"] == "command"
 
 
+def test_what_is_said_before_it_begins_is_no_refusal() -> None:
+    """A folder takes a while to open, and its start may warn."""
+    early = '{"works": true}\n{"complain": ["Careful.", "Look."]}\n{"works": true}\n{"reads": true}'
+    with stand_in(SERVES, early, {"text": "done there", "aside": "", "timed_out": False, "is_error": False}):
+        ran = run_gsh("agent", "ls")
+    assert (ran.code, ran.out, ran.err) == (0, "done there\n", "gsh-tui: Careful. Look.\n")
+
+
 def test_one_that_acts_does_not_act_twice() -> None:
     with stand_in(SERVES, {"reads": False}) as told:
         ran = run_gsh("agent", "send", "cat", "moss", env={"PATH": "/nowhere"})

@@ -110,6 +110,8 @@ class _Conversation:
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
         self._rest = b""
+        self._early: list[dict[str, Any]] = []
+        """What it said before it began, as while it opens the folder."""
 
     def begin(self, call: KeeperCall) -> bool | None:
         """Ask whether it will do it: whether the command only reads, or `None` if it declines. Raises `TimeoutError`:
@@ -134,7 +136,11 @@ class _Conversation:
             umask=process_limits.umask(),
             limits=process_limits.limits(),
         )
-        reads = self._next(until).get("reads")
+        while (said := self._next(until)).keys() & {"works", *_TOLD}:
+            if "works" not in said:
+                self._early.append(said)
+            until = time.monotonic() + SILENT_FOR
+        reads = said.get("reads")
         return reads if isinstance(reads, bool) else None
 
     def run(self, call: KeeperCall) -> int:
@@ -176,6 +182,7 @@ class _Conversation:
 
     def _lines(self, waiting: _Waiting) -> Iterator[dict[str, Any]]:
         """What it says, as long as it gives signs of life."""
+        yield from self._early
         heard = time.monotonic()
         while True:
             try:

@@ -347,7 +347,9 @@ class _Relay:
 
 
 async def _start_hub() -> None:
-    """Start the hub, which has ended since because nothing went on."""
+    """Start the hub, which has ended since because nothing went on; but not among an agent's processes."""
+    if os.environ.get("GSH_AGENT"):
+        return
     nothing = asyncio.subprocess.DEVNULL
     words = [sys.executable, "-m", "gshtui", "hub", "start"]
     process = await start_child(*words, stdin=nothing, stdout=nothing, stderr=nothing)
