@@ -322,4 +322,4 @@ async def test_a_model_reads_what_its_edit_brought(tmp_path: Path, home: Home) -
     told = [json.dumps(chat.body["messages"][-1], ensure_ascii=False) for chat in api.chats]
     assert "No new problems (fake)." in told[1]
     assert "1 new problem, quoted from fake:\\n│ a.fake:1:1 error: x (fake bad-line)" in told[2]
-    assert processes_mentioning(str(PROGRAM)) == []
+    assert processes_mentioning(str(tmp_path)) == []
