@@ -25,11 +25,13 @@ from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.programs.acp.acp_commands import command_for
+from gshtui.programs.hooks.hook_reports import spool_path
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.screen.screen_reading import read_screen, without_styles
 from gshtui.programs.status.status import TYPED
 from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.providers.port import Capabilities
+from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.tmux.server import TmuxServer
@@ -247,7 +249,12 @@ class Stage:
         row = self.row
         asked = [f"{each.method} {each.path} {each.kind or 'UNKNOWN'}" for each in self.provider.requests]
         facts = f"status {row.status} by {row.status_source}: {row.doing!r}; statuses {self.statuses}"
-        return "\n".join([facts, *asked[-8:], "┌" + "─" * 78, await self.screen(), "└" + "─" * 78])
+        hooks = spool_path(paths.data_dir(), self.id)
+        told = hooks.read_text().splitlines() if hooks.exists() else []
+        explained = await self.command("agent", action="explain", target=self.id)
+        return "\n".join(
+            [facts, explained.text, *told[-8:], *asked[-8:], "┌" + "─" * 78, await self.screen(), "└" + "─" * 78]
+        )
 
     async def written(self) -> str:
         """What its transcript has of its conversation."""
