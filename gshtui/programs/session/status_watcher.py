@@ -61,6 +61,8 @@ _NOW_AND_THEN, _SILENT = 2.5, 1.3
 """Seconds between two looks at it then, and after its last output, of which tmux tells once a second."""
 _STEADY_EACH = 0.25
 """What every such program adds to them: together they cost no more than four looks a second."""
+_OVERTAKEN = 5.0
+"""Seconds by which a hook may be overtaken by one that began after it; more is a clock that was set."""
 _SLEPT, _SET_BACK = 120.0, 1.0
 """Seconds by which the clock has to be ahead of what it should show for the machine to have slept, and behind."""
 OnKnown = Callable[[KnownStatus], None]
@@ -291,6 +293,8 @@ class CliStatus:
 
     def _on_hook(self, event: HookEvent) -> None:
         self._bind(event.conversation)
+        if self._hook is not None and 0 < self._hook.at - event.at < _OVERTAKEN:
+            return  # of hooks that run beside each other, the one that began first may write last
         if event.status == "ended":
             self._hook = dataclasses.replace(event, status="")  # it is going; what it said before counts no more
         elif event.status not in ("", "said"):
