@@ -1,4 +1,4 @@
-"""The `gsh-tui` command: opens the window by the shortest path and hands everything else to click.
+"""The `gsh-tui` command: without arguments it opens the window at once; all arguments are click's.
 
 Imports only `os` and `sys` until it knows what to do. Never prints a traceback: an unexpected exception is written to a
 file, and one sentence names that file. Called by the console script and `python -m gshtui`.
@@ -10,19 +10,6 @@ import os
 import sys
 
 from gshtui.cli.familiar_words import our_words
-from gshtui.cli.opening import Opening, read_opening
-
-NO_TERMINAL = """\
-gsh-tui opens a full-screen window and needs a terminal; standard input, output or error is not one.
-Without a terminal, use `gsh-tui prompt "…"` for one turn or `gsh-tui run '…'` for one command; see `gsh-tui --help`.
-"""
-
-
-def is_command(word: str) -> bool:
-    """Whether this first word is a command."""
-    from gshtui.cli.by_hand import command_words
-
-    return word in command_words()
 
 
 def program() -> None:
@@ -66,12 +53,7 @@ def main(argv: list[str] | None = None) -> int:
 
             if quick(arguments):
                 return 0
-        if not completing and arguments[:2] == ["hub", "run"]:
-            kept = _keeper(arguments)
-            if kept is not None:
-                return kept
-        opening = None if completing else read_opening(arguments, is_command)
-        return _window(opening) if opening is not None else _command(arguments)
+        return _command(arguments) if arguments or completing else _window()
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else int(left.code is not None)
     except KeyboardInterrupt:
@@ -159,77 +141,25 @@ def _borrowed_home(arguments: list[str]) -> str:
     )
 
 
-def _window(opening: Opening) -> int:
-    # Textual draws on standard error; anyone who redirected one of the three does not want a window.
-    if not (os.isatty(0) and os.isatty(1) and os.isatty(2)):
-        os.write(2, NO_TERMINAL.encode())
-        return 2
-    if opening.cwd:
-        try:
-            os.chdir(opening.cwd)
-        except OSError as error:
-            from gshtui.text.sanitise import one_line
+def _window() -> int:
+    from gshtui.cli.opening import Opening
+    from gshtui.cli.window import open_terminal
 
-            os.write(2, f"gsh-tui: {one_line(opening.cwd, 400)} cannot open: {error.strerror}.\n".encode())
-            return 1
-    lines = opening.lines or _asks_for_lines()
-    if not lines and os.environ.get("TERM") == "dumb":
-        os.write(2, NO_TERMINAL.encode())
-        return 2
-    if lines and (opening.pane or opening.alone):
-        option = "--pane" if opening.pane else "--alone"
-        os.write(2, f"gsh-tui: {option} is for the window, and with lines for screen readers there is none.\n".encode())
-        return 2
-    if lines:
-        from gshtui.headless.turns.line_face import LineFace
-
-        mode = opening.mode or None
-        face = LineFace(opening.session, agent=opening.agent, provider=opening.provider, model=opening.model, mode=mode)
-        return face.run()
-    from gshtui.cli.window import open_window
-
-    return open_window(opening)
-
-
-def _asks_for_lines() -> bool:
-    """Whether the person's settings ask for the face for screen readers; they are read only where they name it."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("HOME", "") + "/.config"
-    named = "GSH_UI__SCREEN_READER" in os.environ
-    try:
-        with open(f"{home}/gsh/config.toml", "rb") as file:  # noqa: PTH123  (importing `Path` takes longer than this)
-            named = named or b"screen_reader" in file.read()
-    except OSError:
-        pass
-    if not named:
-        return False
-    from gshtui.headless.commands.command_hub import load_settings
-
-    return load_settings(quiet=True).settings.ui.screen_reader
-
-
-def _keeper(arguments: list[str]) -> int | None:
-    _load_quickly()
-    from gshtui.cli import keeper_start
-
-    return keeper_start.quick(arguments)
+    return open_terminal(Opening())
 
 
 def _command(arguments: list[str]) -> int:
-    _load_quickly()
+    import gc
+
+    # Loading creates hundreds of thousands of objects that all stay: collecting garbage now would find none, and
+    # walking through them takes a tenth of the time that `gsh` takes to begin. `runner.collect_later` ends that.
+    gc.set_threshold(1_000_000, 20, 100)
     from gshtui.headless.crash import catch_in_threads
 
     catch_in_threads()
     from gshtui.cli.root import run
 
     return run(arguments)
-
-
-def _load_quickly() -> None:
-    import gc
-
-    # Loading creates hundreds of thousands of objects that all stay: collecting garbage now would find none, and
-    # walking through them takes a tenth of the time that `gsh` takes to begin. `runner.collect_later` ends that.
-    gc.set_threshold(1_000_000, 20, 100)
 
 
 def _open_standard_streams() -> None:

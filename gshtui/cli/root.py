@@ -6,17 +6,22 @@ opening the window.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from gshtui.cli import by_hand, declared
 from gshtui.cli.familiar_words import MEANT, OPTIONS
-from gshtui.cli.opening import PANES
+from gshtui.cli.opening import PANES, Opening
 from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option, mode_option, print_version, version_option
 from gshtui.commands.word_groups import grouped
 from gshtui.settings.paths import FolderError
 
+FOLDER = "FOLDER"
+"""Stands for a command where a folder is given."""
+F = TypeVar("F", bound=Callable[..., Any])
 EPILOG = """\
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 provider or tool unreachable, 4 approval denied or nobody there to give
 it, 124 time-out, 130 interrupted.
@@ -26,7 +31,7 @@ it, 124 time-out, 130 interrupted.
 class Root(click.Group):
     """The root group. It loads only the module of the command that is called.
 
-    A first word that is not a command may have been meant as a folder.
+    A first word that is no command is a folder, whose window opens.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -54,8 +59,36 @@ class Root(click.Group):
         except click.UsageError as error:
             if not args or args[0].startswith("-"):
                 raise
+            if args[0] and Path(args[0]).is_dir():
+                return FOLDER, _folder, args
             said = f"There is no command or folder {args[0]!r}.{_meant(args[0])}"
             raise click.UsageError(said, ctx) from error
+
+
+def _window_options(function: F) -> F:
+    """What a window opens with."""
+    for option in reversed(
+        (
+            click.option("--continue", "-c", "latest", is_flag=True, help="Open the folder's latest conversation."),
+            click.option("--new", is_flag=True, help="Start a new conversation without asking."),
+            click.option("--resume", "-r", type=SESSION, metavar="ID", help="Open this conversation."),
+            click.option("--agent", type=AGENT, metavar="NAME", help="Agent to talk to."),
+            click.option(
+                "--provider",
+                type=PROVIDER,
+                metavar="NAME",
+                help="Provider to start with: anthropic, openai, gemini, bedrock, vertex, azure, openrouter, ollama,"
+                " offline.",
+            ),
+            click.option("--model", "-m", type=MODEL, metavar="NAME", help="Model to start with."),
+            mode_option("What runs unasked at first: plan, ask, edit, auto or yolo."),
+            click.option("--pane", type=click.Choice(PANES), help="Pane to show and go to."),
+            click.option("--alone", is_flag=True, help="Run in one process, with a hub of its own."),
+            click.option("--screen-reader", is_flag=True, help="Lines in place of a window: no frames, nothing moves."),
+        )
+    ):
+        function = option(function)
+    return function
 
 
 @click.group(
@@ -65,21 +98,7 @@ class Root(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     subcommand_metavar="[FOLDER | COMMAND …]",
 )
-@click.option("--continue", "-c", "latest", is_flag=True, help="Open the folder's latest conversation.")
-@click.option("--new", is_flag=True, help="Start a new conversation without asking.")
-@click.option("--resume", "-r", type=SESSION, metavar="ID", help="Open this conversation.")
-@click.option("--agent", type=AGENT, metavar="NAME", help="Agent to talk to.")
-@click.option(
-    "--provider",
-    type=PROVIDER,
-    metavar="NAME",
-    help="Provider to start with: anthropic, openai, gemini, bedrock, vertex, azure, openrouter, ollama, offline.",
-)
-@click.option("--model", "-m", type=MODEL, metavar="NAME", help="Model to start with.")
-@mode_option("What runs unasked at first: plan, ask, edit, auto or yolo.")
-@click.option("--pane", type=click.Choice(PANES), help="Pane to show and go to.")
-@click.option("--alone", is_flag=True, help="Run in one process, with a hub of its own.")
-@click.option("--screen-reader", is_flag=True, help="Lines in place of a window: no frames, nothing moves.")
+@_window_options
 @json_option
 @version_option
 @click.pass_context
@@ -88,19 +107,49 @@ def root(context: click.Context, **options: Any) -> int | None:
 
     Without a command, open the window for FOLDER or the current folder.
     """
-    given = [f"--{'continue' if name == 'latest' else name}" for name, value in options.items() if value]
-    given = ["--json" if name == "--as_json" else name for name in given]
-    if context.invoked_subcommand is not None:
+    given = _given(options)
+    if context.invoked_subcommand not in (None, FOLDER):
         if given:
             raise click.UsageError(f"{given[0]} before a command is for the window; put it after the command.")
         return None
     if "--json" in given:
         raise click.UsageError("--json is for commands; the window prints nothing for scripts.")
-    # A plain window opens before click is involved, so these arguments contradict each other.
-    chosen = [name for name in given if name in ("--continue", "--new", "--resume")]
-    if len(chosen) > 1:
-        raise click.UsageError(f"{' and '.join(chosen)} cannot be combined; choose one.")
-    raise click.UsageError("it is unclear what to open; give each option once, with its value.")
+    return _open(options) if context.invoked_subcommand is None else None
+
+
+@click.command("gsh-tui", hidden=True)
+@click.argument("folder", type=click.Path(file_okay=False))
+@_window_options
+@click.pass_context
+def _folder(context: click.Context, folder: str, **options: Any) -> int:
+    """Open the window for a folder."""
+    assert context.parent is not None
+    before = context.parent.params
+    if twice := [name for name in _given(options) if name in _given(before)]:
+        raise click.UsageError(f"give {twice[0]} once.")
+    return _open({name: value or before[name] for name, value in options.items()}, folder)
+
+
+def _given(options: Mapping[str, Any]) -> list[str]:
+    """The names of the options that were given."""
+    names = {"latest": "continue", "as_json": "json"}
+    return [f"--{names.get(name, name).replace('_', '-')}" for name, value in options.items() if value]
+
+
+def _open(options: Mapping[str, Any], folder: str = "") -> int:
+    """Open a window, or the face for screen readers; returns the exit code."""
+    given = _given(options)
+    if empty := [name for name, value in options.items() if value == ""]:
+        raise click.UsageError(f"--{empty[0]} needs a value.")
+    sessions = [name for name in given if name in ("--continue", "--new", "--resume")]
+    if len(sessions) > 1:
+        raise click.UsageError(f"{' and '.join(sessions)} cannot be combined; choose one.")
+    from gshtui.cli.window import open_terminal
+
+    session = "latest" if options["latest"] else "new" if options["new"] else options["resume"] or ""
+    texts: dict[str, Any] = {name: options[name] or "" for name in ("agent", "provider", "model", "mode", "pane")}
+    alone, lines = options["alone"], options["screen_reader"]
+    return open_terminal(Opening(folder, session, **texts, alone=alone, lines=lines))
 
 
 @root.command("help", hidden=True)

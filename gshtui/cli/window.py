@@ -14,6 +14,59 @@ if TYPE_CHECKING:
     from gshtui.client.hub_dial import HubDial
 
 
+NO_TERMINAL = """\
+gsh-tui opens a full-screen window and needs a terminal; standard input, output or error is not one.
+Without a terminal, use `gsh-tui prompt "…"` for one turn or `gsh-tui run '…'` for one command; see `gsh-tui --help`.
+"""
+
+
+def open_terminal(opening: Opening) -> int:
+    """Open what a terminal is asked to show, or say why not; returns the exit code."""
+    # Textual draws on standard error; anyone who redirected one of the three does not want a window.
+    if not (os.isatty(0) and os.isatty(1) and os.isatty(2)):
+        os.write(2, NO_TERMINAL.encode())
+        return 2
+    if opening.cwd:
+        try:
+            os.chdir(opening.cwd)
+        except OSError as error:
+            from gshtui.text.sanitise import one_line
+
+            os.write(2, f"gsh-tui: {one_line(opening.cwd, 400)} cannot open: {error.strerror}.\n".encode())
+            return 1
+    lines = opening.lines or _asks_for_lines()
+    if not lines and os.environ.get("TERM") == "dumb":
+        os.write(2, NO_TERMINAL.encode())
+        return 2
+    if lines and (opening.pane or opening.alone):
+        option = "--pane" if opening.pane else "--alone"
+        os.write(2, f"gsh-tui: {option} is for the window, and with lines for screen readers there is none.\n".encode())
+        return 2
+    if lines:
+        from gshtui.headless.turns.line_face import LineFace
+
+        mode = opening.mode or None
+        face = LineFace(opening.session, agent=opening.agent, provider=opening.provider, model=opening.model, mode=mode)
+        return face.run()
+    return open_window(opening)
+
+
+def _asks_for_lines() -> bool:
+    """Whether the person's settings ask for the face for screen readers; they are read only where they name it."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("HOME", "") + "/.config"
+    named = "GSH_UI__SCREEN_READER" in os.environ
+    try:
+        with open(f"{home}/gsh/config.toml", "rb") as file:  # noqa: PTH123  (importing `Path` takes longer than this)
+            named = named or b"screen_reader" in file.read()
+    except OSError:
+        pass
+    if not named:
+        return False
+    from gshtui.headless.commands.command_hub import load_settings
+
+    return load_settings(quiet=True).settings.ui.screen_reader
+
+
 def open_window(opening: Opening) -> int:
     """Show the workbench until the person leaves it; returns the exit code."""
     from gshtui.system.face_mark import mark_face

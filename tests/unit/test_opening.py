@@ -1,16 +1,40 @@
-"""What opens the window and what is left to the command-line library."""
+"""What opens the window, and with what."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from gshtui.cli import window
 from gshtui.cli.by_hand import command_words
-from gshtui.cli.entry import is_command
-from gshtui.cli.opening import read_opening
+from gshtui.cli.entry import main
+from gshtui.cli.opening import Opening
+
+Open = Callable[..., Opening | None]
+
+
+@pytest.fixture(name="opened")
+def _opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Open:
+    """What a command line opens; `None`: it is refused, or another command's."""
+    seen: list[Opening] = []
+
+    def note(opening: Opening) -> int:
+        seen.append(opening)
+        return 0
+
+    monkeypatch.setattr(window, "open_terminal", note)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Opening | None:
+        seen.clear()
+        main(list(arguments))
+        return seen[0] if seen else None
+
+    return run
 
 
 @pytest.mark.parametrize(
-    ("arguments", "opened"),
+    ("arguments", "wanted"),
     [
         ([], ("", "", "", "", "")),
         (["--continue"], ("", "latest", "", "", "")),
@@ -21,19 +45,20 @@ from gshtui.cli.opening import read_opening
         (["--resume=01ab", "--agent", "tess"], ("", "01ab", "tess", "", "")),
         (["--mode", "plan"], ("", "", "", "", "")),
         (["--model=sonnet", "--provider", "anthropic"], ("", "", "", "anthropic", "sonnet")),
+        ([".", "-c"], (".", "latest", "", "", "")),
+        (["-m", "sonnet", ".", "--agent", "tess", "--new"], (".", "new", "tess", "", "sonnet")),
     ],
 )
-def test_the_window(arguments: list[str], opened: tuple[str, ...]) -> None:
-    found = read_opening(arguments, is_command)
+def test_the_window(arguments: list[str], wanted: tuple[str, ...], opened: Open) -> None:
+    found = opened(*arguments)
     assert found is not None
-    assert (found.cwd, found.session, found.agent, found.provider, found.model) == opened
+    assert (found.cwd, found.session, found.agent, found.provider, found.model) == wanted
     assert not found.lines and not found.alone
 
 
-def test_the_face_for_screen_readers() -> None:
-    found = read_opening(["--screen-reader", "-c"], is_command)
+def test_the_face_for_screen_readers(opened: Open) -> None:
+    found = opened("--screen-reader", "-c")
     assert found is not None and found.lines and found.session == "latest"
-    assert read_opening(["--screen-reader", "--screen-reader"], is_command) is None
 
 
 @pytest.mark.parametrize(
@@ -41,35 +66,32 @@ def test_the_face_for_screen_readers() -> None:
     [
         ["--help"],
         ["--version"],
-        ["prompt", "hi"],
         ["nosuch"],
         ["--continue", "--new"],
+        ["--continue", ".", "--new"],
         ["--resume"],
-        ["--resume", "--new"],
         ["--model="],
         ["--mode", "loud"],
-        ["--model", "a", "--model", "b"],
+        ["--model", "a", ".", "--model", "b"],
         ["--continue=yes"],
-        ["--model", "x", "prompt", "hi"],
+        ["--model", "x", "agent", "ls"],
+        ["--json"],
         ["-"],
-        ["--"],
         [""],
+        [".", "."],
     ],
 )
-def test_not_the_window(arguments: list[str]) -> None:
-    assert read_opening(arguments, is_command) is None
+def test_not_the_window(arguments: list[str], opened: Open) -> None:
+    assert opened(*arguments) is None
 
 
-def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "run").mkdir()
+def test_a_command_wins_over_a_folder_of_its_name(tmp_path: Path, opened: Open) -> None:
+    (tmp_path / "agent").mkdir()
     (tmp_path / "file").write_text("", encoding="utf-8")
-    opening = read_opening(["./run", "-c"], is_command)
-    assert opening is not None
-    assert (opening.cwd, opening.session) == (str(tmp_path / "run"), "latest")
-    assert read_opening(["run"], is_command) is None, "the command wins over the folder"
-    assert read_opening(["file"], is_command) is None
-    assert read_opening([".", "."], is_command) is None
+    assert opened("agent") is None
+    assert opened("file") is None
+    found = opened("./agent")
+    assert found is not None and found.cwd == "./agent"
 
 
 def test_every_command_is_loaded_from_the_module_that_the_list_names() -> None:

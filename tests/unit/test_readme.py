@@ -22,9 +22,7 @@ from gshtui.agents.hooks.hook_set import read_hooks
 from gshtui.agents.personas import load_personas
 from gshtui.agents.prompts.prompt_store import read_prompts
 from gshtui.agents.skills.skill_store import read_skills
-from gshtui.cli.entry import is_command
 from gshtui.cli.familiar_words import our_words
-from gshtui.cli.opening import read_opening
 from gshtui.cli.root import root
 from gshtui.context.assembly import instruction_files
 from gshtui.context.commands import context_mount
@@ -70,8 +68,6 @@ def commands() -> list[str]:
 @pytest.mark.parametrize("line", commands())
 def test_every_command_is_one(line: str) -> None:
     arguments = our_words(shlex.split(line, comments=True)[1:])
-    if read_opening(arguments, is_command) is not None:
-        return
     command: click.Command = root
     context = click.Context(root)
     while isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
