@@ -53,12 +53,26 @@ def line(data: dict, program: str, now: float, request: str = "") -> bytes:
         "request": request,
         "tool": _short(data.get("tool_name")),
         "subject": _subject(data),
-        "kind": _short(data.get("notification_type") or data.get("source") or data.get("reason")),
+        "kind": _short(
+            data.get("notification_type") or data.get("source") or data.get("trigger") or data.get("reason")
+        ),
         "text": _short(data.get("message") or data.get("error") or data.get("last_assistant_message")),
         "prompt": _short(data.get("prompt")),
         "answer": _answer(data.get("last_assistant_message") or data.get("prompt_response")),
     }
     return json.dumps({name: value for name, value in kept.items() if value != ""}).encode() + b"\n"
+
+
+def began() -> float:
+    """When the program started this process: on a busy machine, of two hooks the later one may come here first."""
+    now = time.time()
+    try:
+        with open("/proc/self/stat", "rb") as file:  # noqa: PTH123
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+        ago = time.clock_gettime(time.CLOCK_BOOTTIME) - (ticks + 1) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, AttributeError):  # a system that does not tell
+        return now
+    return now - max(0.0, ago)
 
 
 WAITS = 3600
@@ -104,7 +118,7 @@ def ask(spool: str, data: dict, program: str) -> None:
     os.mkfifo(path, 0o600)
     try:
         pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        report(spool, line(data, program, time.time(), request))
+        report(spool, line(data, program, began(), request))
         behavior = answered(pipe, WAITS)
     finally:
         try:  # contextlib, and pathlib, take longer to load than everything else here
@@ -139,7 +153,7 @@ def main() -> None:
     if waits(data, program):
         ask(spool, data, program)
     else:
-        report(spool, line(data, program, time.time()))
+        report(spool, line(data, program, began()))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from gshtui.commands.declaration import Access, Caller, CommandError, Invocation
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import Registry
 from gshtui.programs import commands as cli_commands
+from gshtui.programs import report_hook
 from gshtui.programs.hooks import hook_reports, hooks
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.status.status import HookEvent
@@ -131,6 +132,41 @@ def test_a_report_cannot_bring_control_characters_to_the_sidebar() -> None:
     assert event is not None
     assert "\x1b" not in event.doing
     assert "\n" not in event.doing
+
+
+_STARTS = {"startup": "idle", "resume": "idle", "clear": "idle"}
+_COMPACTED = {"compact": "said"}  # in the middle of a turn, too
+_COMPACTS = {
+    "PreCompact": {"manual": "thinking", "auto": "thinking"},
+    "PostCompact": {"manual": "idle", "auto": "thinking"},
+}
+
+
+@pytest.mark.parametrize(
+    ("program", "kind", "events"),
+    [
+        ("claude", "source", {"SessionStart": _STARTS | _COMPACTED}),
+        ("codex", "source", {"SessionStart": _STARTS | _COMPACTED | {"fork": "idle"}}),
+        ("gemini", "source", {"SessionStart": _STARTS}),
+        ("qwen", "source", {"SessionStart": _STARTS | _COMPACTED}),
+        ("claude", "trigger", _COMPACTS),
+        ("qwen", "trigger", _COMPACTS),
+        ("claude", "notification_type", {"Notification": {"idle_prompt": "said"}}),
+        ("gemini", "notification_type", {"Notification": {"ToolPermission": "waiting", "other": "said"}}),
+        ("claude", "reason", {"SessionEnd": {"clear": "ended"}}),
+    ],
+)
+def test_what_an_event_says_depends_on_what_led_to_it(
+    program: str, kind: str, events: dict[str, dict[str, str]]
+) -> None:
+    profile = LOADED.get(program)
+    for event, kinds in events.items():
+        assert event in next(iter(hooks.hook_files(profile).values())), "it is not asked for"
+        for value, status in kinds.items():
+            told = hook_reports.parse_report(
+                report_hook.line({"hook_event_name": event, kind: value}, program, 1.0), profile
+            )
+            assert told is not None and told.status == status, f"{event} {value}"
 
 
 async def test_a_feed_tells_of_what_was_and_what_comes(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,19 @@ def test_an_event_is_one_line_of_what_matters(tmp_path: Path) -> None:
         "subject": "make test\n",
     }
     assert (second["event"], second["answer"], second["text"]) == ("agent-turn-complete", "Done.", "Done.")
+
+
+def test_the_time_is_that_of_its_start_however_late_it_comes_to_write(tmp_path: Path) -> None:
+    spool = tmp_path / "0001.jsonl"
+    spool.touch(0o600)
+    argv = [sys.executable, "-I", "-S", report_hook.__file__, "claude"]
+    environment = {**os.environ, "GSH_HOOK_SPOOL": str(spool)}
+    hook = subprocess.Popen(argv, stdin=subprocess.PIPE, env=environment)
+    began = time.time()
+    reported({"hook_event_name": "Stop"}, spool)
+    hook.communicate(b'{"hook_event_name": "PreToolUse"}', timeout=20)
+    later, sooner = [json.loads(line) for line in spool.read_text().splitlines()]
+    assert sooner["event"] == "PreToolUse" and sooner["at"] <= began + 0.01 <= later["at"] + 0.02
 
 
 def test_texts_are_cut_and_an_answer_says_so() -> None:

@@ -95,7 +95,7 @@ class HookFeed:
             self._watch.on_change(self._grown.set)
             reading = self._read_when_told if self._watch.works else self._read_when_found
             self._task = keep_on(reading, "the hooks of programs")
-        reader.publish_events(await asyncio.to_thread(reader.read))
+        await reader.catch_up()
 
         def end() -> None:
             if self._readers.get(agent) is reader:
@@ -116,7 +116,7 @@ class HookFeed:
             await self._grown.wait()
             self._grown.clear()
             for reader in tuple(self._readers.values()):
-                reader.publish_events(await asyncio.to_thread(reader.read))
+                await reader.catch_up()
 
     async def _read_when_found(self) -> None:
         """Where the system does not tell."""
@@ -128,8 +128,7 @@ class HookFeed:
         async for changes in watch(self._folder, **options):
             touched = {Path(path).stem for _, path in changes}
             for agent in touched & self._readers.keys():
-                reader = self._readers[agent]
-                reader.publish_events(await asyncio.to_thread(reader.read))
+                await self._readers[agent].catch_up()
 
 
 class _Reader:
@@ -141,9 +140,16 @@ class _Reader:
         self._callback = callback
         self._identity = (0, 0)
         self._place = 0
+        self._reading = asyncio.Lock()
 
-    def read(self) -> list[HookEvent]:
-        """What has come since. Blocks."""
+    async def catch_up(self) -> None:
+        """Tell of what has come. A first reading may meet one that a new line has led to."""
+        async with self._reading:
+            for event in await asyncio.to_thread(self._read):
+                self._callback(event)
+
+    def _read(self) -> list[HookEvent]:
+        """What has come since; blocks."""
         events: list[HookEvent] = []
         try:
             file = private_files.open_existing(self._path)
@@ -166,8 +172,3 @@ class _Reader:
         finally:
             os.close(file)
         return events
-
-    def publish_events(self, events: list[HookEvent]) -> None:
-        """Tell of them."""
-        for event in events:
-            self._callback(event)

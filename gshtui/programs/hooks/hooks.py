@@ -42,21 +42,25 @@ const report = (event, more) => {
 """
 _OPENCODE = """\
 const wanted = new Set(WANTED)
+const helpers = new Set()
+const own = (session) => (helpers.has(session) ? "" : short(session))
 
 export const GshReport = async () => ({
   event: async ({ event }) => {
     const about = event.properties ?? {}
-    const conversation = short(about.sessionID ?? about.info?.id)
+    const session = about.sessionID ?? about.info?.id
     const name = event.type === "session.status" ? `session.status.${about.status?.type ?? ""}` : event.type
-    if (!wanted.has(name) || about.info?.parentID) return
-    report(name, { conversation, tool: short(about.permission), text: short(about.error?.data?.message) })
+    if (about.info?.parentID) helpers.add(about.info.id)
+    // A helper's question is one; its end is no end of the turn.
+    if (!wanted.has(name) || (helpers.has(session) && name.startsWith("session."))) return
+    report(name, { conversation: own(session), tool: short(about.permission), text: short(about.error?.data?.message) })
   },
   "tool.execute.before": async (input, output) => {
     const about = { tool: short(input.tool), subject: subjectOf(output?.args) }
-    report("tool.execute.before", { conversation: short(input.sessionID), ...about })
+    report("tool.execute.before", { conversation: own(input.sessionID), ...about })
   },
   "tool.execute.after": async (input) => {
-    report("tool.execute.after", { conversation: short(input.sessionID), tool: short(input.tool) })
+    report("tool.execute.after", { conversation: own(input.sessionID), tool: short(input.tool) })
   },
 })
 """

@@ -143,6 +143,9 @@ class CliStatus:
         """The clock at the last look at it, and how long this machine had been awake then."""
         self._conversation: str = row.external_id
         self._hook: HookEvent | None = None
+        self._overruled = False
+        """Its screen shows work after the rest that its newest hook tells of: of the turn which that has ended, painted
+        late, or of the next one, which another hook will tell of before it rests."""
         fresh = row.status == "starting" and row.status_source == "spawn"
         rests = row.status == "idle" and not row.status_source.endswith("?")  # so whoever looked before has known
         self._facts: StatusFacts = StatusFacts(
@@ -198,7 +201,7 @@ class CliStatus:
     def evidences(self) -> tuple[Evidence, ...]:
         """What the sources above the screen say now, the highest rank first."""
         told = [source.evidence for source in self._sources]
-        every = [*(each for each in told if each is not None), *hook_evidence(self._hook)]
+        every = [*(each for each in told if each is not None), *hook_evidence(None if self._overruled else self._hook)]
         return tuple(sorted(every, key=lambda each: -each.rank))
 
     @property
@@ -299,7 +302,7 @@ class CliStatus:
             self._hook = dataclasses.replace(event, status="")  # it is going; what it said before counts no more
         elif event.status not in ("", "said"):
             before = self._hook.status if self._hook is not None else ""
-            self._hook = event
+            self._hook, self._overruled = event, False
             if event.status == "waiting" or self._profile.hooks.early:
                 # At once: only of a question that was seen can it be seen that it is answered, and what is reported
                 # early is so when the screen shows it.
@@ -599,14 +602,18 @@ class CliStatus:
         if reading.status == "idle" and reading.draft != facts.reading.draft:
             self._drafted = time.monotonic()
         entered = facts.entered if reading.status == "idle" else 0.0
-        over = reading.status == "idle" and self._rests_since(self._typed)
+        rests = self._rests_since(self._typed)
+        over = reading.status == "idle" and rests
+        self._overruled = self._overruled and reading.status in WORKING
         doubted = facts.doubted if reading.status == "idle" else 0.0
         if self._has_draft() and not reading.draft and not over:
             doubted = now if reading.status == "idle" else 0.0
             if reading.status == "idle":
                 entered = now if was_entered(self._profile, facts.reading.draft, self._lines, lines) else 0.0
             if (entered or reading.status in WORKING) and self._hook is not None and self._hook.status == "idle":
-                self._hook = dataclasses.replace(self._hook, status="")  # its rest is over, and it says so later
+                self._overruled = rests
+                if not rests:
+                    self._hook = dataclasses.replace(self._hook, status="")  # it is over, and it says so later
         rests_on = reading.status == "idle" and says == said_before and reading.draft in ("", facts.reading.draft)
         # Its question, or a text that was entered, still stands there; or it works, which its source tells later.
         unread = reading.status == "waiting" and _asks(reading) == _asks(facts.reading)
