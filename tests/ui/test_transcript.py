@@ -5,6 +5,7 @@ import base64
 import random
 import zlib
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -203,20 +204,21 @@ def printed(count: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("output", "shown"),
+    ("output", "shown", "count"),
     [
-        ("one", ["one"]),
-        (printed(5) + "\n", [f"line {n}" for n in range(1, 6)]),
-        (printed(6), [f"line {n}" for n in range(1, 7)]),  # the words about one line would be as long as the line
-        (printed(17), ["… 12 more lines above", *(f"line {n}" for n in range(13, 18))]),
-        ("", []),
-        ("\n\n", []),
+        ("one", ["one"], ""),
+        (printed(5) + "\n", [f"line {n}" for n in range(1, 6)], ""),
+        (printed(6), [f"line {n}" for n in range(2, 7)], "6 lines "),
+        (printed(1_700), [f"line {n}" for n in range(1_696, 1_701)], "1,700 lines "),
+        ("", [], ""),
+        ("\n\n", [], ""),
     ],
 )
-async def test_the_end_of_an_output_with_exact_words_about_the_rest(output: str, shown: list[str]) -> None:
+async def test_the_end_of_an_output_and_how_long_it_is(output: str, shown: list[str], count: str) -> None:
     app = TranscriptHost([ToolEntry("t", "bash", "seq", status="ok", output=output)])
     async with app.run_test(size=(60, 20)) as pilot:
         await wait_until_drawn(pilot, app.transcript)
+        assert screen_rows(app.transcript)[0].split("seq", 1)[1].strip() == f"{count}▸"
         assert [row.removeprefix("  │ ") for row in screen_rows(app.transcript)[1:] if row] == shown
         app.transcript.result_lines = 0
         await wait_until_drawn(pilot, app.transcript)
@@ -226,12 +228,12 @@ async def test_the_end_of_an_output_with_exact_words_about_the_rest(output: str,
 async def test_a_cut_output_says_how_much_of_it_is_here_and_a_long_line_that_it_goes_on() -> None:
     cut = ToolEntry("t", "bash", "seq", status="ok", output=printed(9), bytes=115_000, cut=True)
     wide = ToolEntry("w", "bash", "cat", status="ok", output="x" * 100)
-    app = TranscriptHost([cut, wide])
+    app = TranscriptHost([cut, PromptEntry("p", "and"), wide])
     async with app.run_test(size=(60, 20)) as pilot:
         await wait_until_drawn(pilot, app.transcript)
         shown = screen_rows(app.transcript)
         assert shown[1].startswith("  │ ── the model got 62 B of 115 kB · r: receipt ─")
-        assert shown[2] == "  │ … 4 more lines above"
+        assert shown[2] == "  │ line 5" and shown[0].endswith(" 115 kB ▸")
         long = next(row for row in shown if "xxx" in row)
         assert long.endswith("x…") and shown[shown.index(long) + 1] == ""
         await pilot.press("home", "enter")
@@ -728,14 +730,88 @@ async def test_calls_that_only_look_take_one_row_together() -> None:
         assert sum(block.copied.startswith("line") for block in group.blocks) == 2, "opened, it shows what each gave"
 
 
-async def test_a_turn_of_twenty_calls_fits_in_twenty_rows() -> None:
-    app = TranscriptHost()
+def ran(number: int, **fields: Any) -> ToolEntry:
+    """A command with a long output."""
+    given: dict[str, Any] = {"status": "ok", "output": printed(34) + f"\nend of {number}"} | fields
+    return ToolEntry(f"run{number}", "bash", f"make t{number}", {"command": f"make t{number}"}, **given)
+
+
+def failed(number: int) -> ToolEntry:
+    return ran(number, status="error", output=printed(30) + f"\nend of {number}\n[exit code: 2]", word="exit 2")
+
+
+def edited(number: int) -> ToolEntry:
+    return ToolEntry(f"edit{number}", "edit", f"src/m{number}.py", {}, "ok", f"end of {number}", DIFF)
+
+
+def looked_long(number: int) -> ToolEntry:
+    return looked(number, ("read", "grep", "glob")[number % 3], output=f"{printed(17)}\nend of {number}")
+
+
+TURNS: dict[str, list[ToolEntry]] = {
+    "reads": [looked_long(n) for n in range(20)],
+    "commands": [ran(n) for n in range(20)],
+    "commands and reads": [ran(n) if n % 2 else looked_long(n) for n in range(20)],
+    "four commands": [ran(n) if n % 5 == 4 else looked_long(n) for n in range(20)],
+    "changes": [edited(n) for n in range(9)] + [looked_long(n) for n in range(9, 18)] + [ran(18), ran(19)],
+    "work": [edited(n) if n in (5, 11) else failed(n) if n in (2, 8) else looked_long(n) for n in range(19)]
+    + [ran(19)],
+    "a failure at the end": [edited(n) if n == 7 else looked_long(n) for n in range(19)] + [failed(19)],
+}
+
+
+@pytest.mark.parametrize("kind", TURNS)
+async def test_a_turn_of_twenty_calls_fits_in_twenty_rows_and_opens_to_all_of_them(kind: str) -> None:
+    calls = TURNS[kind]
+    app = TranscriptHost([PromptEntry("p", "go")])
     async with app.run_test(size=(120, 35)) as pilot:
-        for n in range(20):
-            run = ToolEntry(f"b{n}", "bash", "true", status="ok")
-            app.transcript.feed.put(looked(n, ("read", "grep", "glob")[n % 3]) if n % 4 else run)
-        await wait_until_drawn(pilot, app.transcript)
-        assert len([row for row in screen_rows(app.transcript) if row]) == app.transcript.document.height == 10
+        view = app.transcript
+        for call in calls:
+            view.feed.put(replace(call, status="running", output="", diff=""))
+            view.feed.put(call)
+        view.feed.put(AnswerEntry("a", "Done."))
+        await wait_until_drawn(pilot, view)
+        rows = [row for row in screen_rows(view) if row][1:-1]
+        assert len(calls) == 20 and len(rows) <= 20, "\n".join(rows)
+        if calls[-1].name == "bash":
+            assert rows[-1] == "  │ end of 19", "the end of the newest output is there"
+        for call in calls:
+            assert call.status == "ok" or f"end of {call.id.removeprefix('run')}" in "\n".join(rows)
+        for sheet in view.document.sheets:
+            view.document.toggle(sheet, True)
+            view.document.built(sheet)
+        shown = "\n".join(sheet.text for sheet in view.document.sheets)
+        assert all(f"end of {n}\n" in f"{shown}\n" for n in range(20))
+        again = TranscriptHost()
+    async with again.run_test(size=(120, 35)) as pilot:
+        again.transcript.feed.prepend([PromptEntry("p", "go"), *calls, AnswerEntry("a", "Done.")])
+        await wait_until_drawn(pilot, again.transcript)
+        assert [row for row in screen_rows(again.transcript) if row][1:-1] == rows, "the record shows it the same way"
+
+
+async def test_an_older_output_is_one_row_unless_somebody_reads_it() -> None:
+    app = TranscriptHost([PromptEntry("p", "go"), *talk(3), ran(1)])
+    async with app.run_test(size=(80, 14)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        view.scroll_to(y=view.max_scroll_y - 1, animate=False, immediate=True)
+        await wait_until_drawn(pilot, view)
+        before = screen_rows(view)
+        view.feed.apply([Put(ran(2)), Put(ran(3))])
+        await wait_until_drawn(pilot, view)
+        assert screen_rows(view)[:-1] == before[:-1]
+        await pilot.press("G")
+        await wait_until_drawn(pilot, view)
+        view.feed.put(failed(4))
+        view.feed.put(ToolEntry("e", "edit", "a.py", {}, "error", "There is no such text.\nNearest: line 4\n  └ x"))
+        view.feed.put(ran(5))
+        await wait_until_drawn(pilot, view)
+        shown = [row for row in screen_rows(view) if row]
+        runs = [" ".join(row.split()) for row in shown if "make" in row or "exit" in row]
+        assert runs[:3] == [f"✓ bash make t{n} 35 lines ▸" for n in (1, 2, 3)]
+        assert runs[3:] == ["✗ bash make t4 31 lines exit 2 ▸", "✓ bash make t5 35 lines ▸"]
+        assert shown[shown.index("  │ end of 4") + 2] == "  │ There is no such text."
+        assert shown[-5:] == [*(f"  │ line {n}" for n in range(31, 35)), "  │ end of 5"]
 
 
 @pytest.mark.parametrize("seed", range(5))

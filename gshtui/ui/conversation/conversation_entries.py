@@ -33,6 +33,10 @@ from gshtui.ui.kit.transcript.tool_blocks import seconds
 _SUBJECTS = ("command", "path", "file_path", "pattern", "query", "url", "name", "branch", "topic")
 """Arguments that best tell what a call is about, best first."""
 
+_EXIT = re.compile(r"^\[exit code: (\d+)", re.MULTILINE)
+_EXIT_FROM = 2_000
+"""Characters at the end of an output among which its exit code is looked for."""
+
 _STOPS: dict[str, tuple[str, str]] = {
     "interrupted": ("Interrupted here.", ""),
     "error": ("The answer broke off here.", ""),
@@ -84,6 +88,7 @@ def with_result(tool: ToolEntry, result: ToolResult) -> ToolEntry:
     return replace(
         tool,
         status=result.status,
+        word=_ended(output) if result.status == "error" else "",
         output=output,
         diff=result.diff,
         duration=result.duration or tool.duration,
@@ -92,6 +97,12 @@ def with_result(tool: ToolEntry, result: ToolResult) -> ToolEntry:
         sandboxed=result.sandboxed,
         pictures=result.pictures,
     )
+
+
+def _ended(output: str) -> str:
+    """How a command ended, by the line about it behind its output: `exit 2`; empty: there is none."""
+    found = _EXIT.findall(output[-_EXIT_FROM:])
+    return f"exit {found[-1]}" if found else ""
 
 
 def cut_id(cut: str) -> str:

@@ -1,10 +1,10 @@
-"""What is shown under a call without opening it: its change, the end of its output, or why it failed.
-
-Says exactly how much is left out, and nothing where nothing is. Called by `tool_blocks.py`.
+"""What is shown under a call without opening it: its change, the end of its output, or why it failed; in brief, no more
+than a failed one's last word. How many lines there are is in the call's own row. Called by `tool_blocks.py`.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from rich.cells import cell_len
@@ -21,13 +21,15 @@ from gshtui.ui.kit.transcript.entries import ToolEntry, ToolGroup, ToolStatus, o
 
 _PRINTED = 12
 """Rows of output shown under a person's command."""
-ERROR_ROWS = 60
-"""Rows of an error that are shown; nearly all are shorter."""
+ERROR_ROWS = 10
+"""Rows of an error that are shown."""
 _WIDEST = 600
 """Maximum characters of a row that is wrapped."""
 Wrapping = Literal["", "words", "cells"]
 """Where a row that is too long goes on: nowhere, behind a word, or at the edge as in a terminal."""
-_FAILED: frozenset[ToolStatus] = frozenset(("error", "denied", "timeout", "lost"))
+FAILED: frozenset[ToolStatus] = frozenset(("error", "denied", "timeout", "lost"))
+_NOTE = re.compile(r"\[.*\]$")
+"""A line of ours behind an output, such as its exit code."""
 
 
 def size(count: int) -> str:
@@ -50,30 +52,46 @@ def sent_of(tool: ToolEntry) -> str:
     return f"{size(min(tool.bytes, len(tool.output.encode(errors='replace'))))} of {size(tool.bytes)}"
 
 
-def result_rows(tool: ToolEntry, most: int) -> int:
+def result_rows(tool: ToolEntry, most: int, *, brief: bool = False) -> int:
     """Estimates the rows of `result_lines`, from the end of the text alone."""
+    failed = tool.status in FAILED
     if isinstance(tool, ToolGroup):
-        return sum(1 + result_rows(call, most) for call in tool.troubled)
-    if only_looks(tool) and tool.status not in _FAILED:
+        return sum(1 + result_rows(call, most, brief=True) for call in tool.troubled)
+    if brief and not tool.by_person:
+        return int(failed and bool(tool.output))
+    if only_looks(tool) and not failed:
         return 0
-    if tool.diff and tool.status not in _FAILED:
+    if tool.diff and not failed:
         remarks = min(2 * most, tool.output.count("\n", 0, 4_000))
         return min(2 * most + 1, tool.diff.count("\n", 0, 4_000)) + remarks
-    wanted = ERROR_ROWS if tool.status in _FAILED else _PRINTED if tool.by_person else most
-    return min(wanted + 1 + tool.cut, tool.output.count("\n", max(0, len(tool.output) - 4_000)) + bool(tool.output))
+    wanted = output_rows(tool, most)
+    return min(wanted + tool.cut, tool.output.count("\n", max(0, len(tool.output) - 4_000)) + bool(tool.output))
 
 
-def result_lines(tool: ToolEntry, page: Page) -> list[StyledLine]:
+def output_rows(tool: ToolEntry, most: int, *, brief: bool = False) -> int:
+    """The most rows of its output that are shown. `most`: of a call that went well."""
+    if tool.by_person:
+        return _PRINTED
+    if tool.status in FAILED:
+        return 1 if brief else ERROR_ROWS
+    return 0 if brief or only_looks(tool) else most
+
+
+def result_lines(tool: ToolEntry, page: Page, *, brief: bool = False) -> list[StyledLine]:
     """The lines under a call that is not opened."""
-    if isinstance(tool, ToolGroup) or (only_looks(tool) and tool.status not in _FAILED):
+    failed = tool.status in FAILED
+    if isinstance(tool, ToolGroup) or (only_looks(tool) and not failed):
         return []
     palette, most = page.palette, page.result_lines
     inner = page.narrower(4)
-    if tool.status in _FAILED and not tool.by_person:
-        look = palette.warning if tool.status == "denied" else palette.error
-        lines = _tail(tool, ERROR_ROWS, look, inner, wraps="words")
-    elif tool.by_person:
-        lines = _tail(tool, _PRINTED, palette.text, inner, wraps="cells")
+    look = palette.warning if tool.status == "denied" else palette.error if failed else palette.muted
+    bar = Segment("  │ ", palette.rule)
+    if tool.by_person:
+        lines = _tail(tool, most, palette.text, inner, wraps="cells")
+    elif brief:
+        return [line.behind(bar) for line in _row(_last_word(tool), look, inner)] if failed and tool.output else []
+    elif failed:
+        lines = _tail(tool, most, look, inner, wraps="words")
     elif not most or tool.status == "asked":
         return []
     elif tool.diff:
@@ -82,8 +100,21 @@ def result_lines(tool: ToolEntry, page: Page) -> list[StyledLine]:
         lines = _tail(tool, most, palette.faint if tool.live else palette.muted, inner)
     if tool.cut and not tool.live and not tool.diff and lines:
         lines = [cut_line(tool, inner), *lines]
-    bar = Segment("  │ ", palette.rule)
     return [line.behind(bar) for line in lines]
+
+
+def printed_rows(tool: ToolEntry) -> list[str]:
+    """The rows of an output, without the exit code that the call's row says."""
+    rows = tool.output.strip("\n").split("\n")
+    return [row for row in rows if not row.startswith("[exit code: ")] if tool.word else rows
+
+
+def _last_word(tool: ToolEntry) -> str:
+    """The row of an output that says most: a program's last one, any other call's first."""
+    rows = [row for row in printed_rows(tool) if any(map(str.isalnum, plain(row)))]
+    if "command" not in tool.arguments:
+        rows = rows[:1]
+    return next((row for row in reversed(rows) if not _NOTE.match(row)), rows[-1] if rows else "")
 
 
 def _change(diff: str, most: int, page: Page) -> list[StyledLine]:
@@ -106,22 +137,9 @@ def _remarks(tool: ToolEntry, most: int, page: Page) -> list[StyledLine]:
 
 
 def _tail(tool: ToolEntry, most: int, look: Style, page: Page, *, wraps: Wrapping = "") -> list[StyledLine]:
-    """The last rows of the output, and how many are above."""
-    text = tool.output.strip("\n")
-    if not text.strip():
-        return []
-    rows = text.rsplit("\n", most)
-    above = rows[0].count("\n") + 1 if len(rows) > most else 0
-    if above == 1:  # it takes no more room than the words about it
-        above = 0
-    lines: list[StyledLine] = []
-    if above:
-        rows = rows[1:]
-        words = "…" if tool.live else f"… {above:,} more lines above"  # while it runs only the end is here
-        lines.append(StyledLine([Segment(words, page.palette.faint)]))
-    for row in rows:
-        lines += _row(row, look, page, wraps=wraps)
-    return lines
+    """The last rows of the output."""
+    rows = printed_rows(tool)[-output_rows(tool, most) :]
+    return [line for row in rows for line in _row(row, look, page, wraps=wraps)] if any(map(str.strip, rows)) else []
 
 
 def cut_line(tool: ToolEntry, page: Page) -> StyledLine:
@@ -141,7 +159,7 @@ def cut_line(tool: ToolEntry, page: Page) -> StyledLine:
     )
 
 
-def _row(row: str, look: Style, page: Page, *, wraps: Wrapping) -> list[StyledLine]:
+def _row(row: str, look: Style, page: Page, *, wraps: Wrapping = "") -> list[StyledLine]:
     if wraps:
         shown = row if len(row) <= _WIDEST else f"{row[:_WIDEST]}…"
         return wrapped(text_runs(shown, look, page.palette), page.width, hard=wraps == "cells")

@@ -15,9 +15,18 @@ from textual.selection import Selection
 from gshtui.text.sanitise import plain
 from gshtui.ui.kit.drawing.page import Page
 from gshtui.ui.kit.drawing.styled_lines import StyledLine
-from gshtui.ui.kit.transcript.entries import Entry, NoticeEntry, ToolEntry, ToolGroup, group_of, joined
+from gshtui.ui.kit.transcript.entries import (
+    Entry,
+    NoticeEntry,
+    PromptEntry,
+    ToolEntry,
+    ToolGroup,
+    group_of,
+    joined,
+)
 from gshtui.ui.kit.transcript.entry_blocks import BlockCache, EntryBlock
 from gshtui.ui.kit.transcript.sheet import RowHeights, Sheet
+from gshtui.ui.kit.transcript.turn_rows import joined_passed, unfolded
 
 SLICE = 0.008
 """Seconds of a frame for splitting one entry into blocks; the rest follows in later frames."""
@@ -44,6 +53,8 @@ class TranscriptDocument:
         self._heights = RowHeights()
         self._by_id: dict[str, Sheet] = {}
         self._first = 0
+        self._turn: list[Sheet] = []
+        """The calls of the turn at the end."""
 
     @property
     def height(self) -> int:
@@ -60,24 +71,60 @@ class TranscriptDocument:
     def has(self, sheet: Sheet) -> bool:
         return self._by_id.get(sheet.entry.id) is sheet
 
-    def put(self, entry: Entry) -> Sheet:
-        """Append the entry, or replace the one with its id; a call that only looks joins its like before it."""
+    def put(self, entry: Entry, *, fold: bool = True) -> Sheet:
+        """Append the entry, or replace the one with its id; a call that only looks joins its like before it.
+        `fold`: results of calls before it may go, since nobody reads them.
+        """
         sheet = self._by_id.get(entry.id)
         if sheet is not None:
             self._forget(sheet, changed=joined(sheet.entry, entry) or entry)
-            return sheet
-        last = self.sheets[-1] if self.sheets else None
-        if last is not None and (group := joined(last.entry, entry)) is not None:
-            self._by_id[entry.id] = last
-            self._forget(last, changed=group)
-            return last
+        else:
+            last = self.sheets[-1] if self.sheets else None
+            if last is not None and (group := joined(last.entry, entry)) is not None:
+                sheet = self._by_id[entry.id] = last
+                self._forget(last, changed=group)
+            else:
+                sheet = self._append(entry, fold)
+        if fold and isinstance(entry, ToolEntry):
+            self._fold_turn()
+        return sheet
+
+    def _append(self, entry: Entry, fold: bool) -> Sheet:
+        if isinstance(entry, PromptEntry):
+            self._turn = []
+        elif fold and isinstance(entry, ToolEntry) and not entry.by_person:
+            while self._join_passed(entry):
+                pass
         sheet = Sheet(entry, width=self.page.width)
         sheet.gap = _gap(self.sheets[-1] if self.sheets else None, sheet)
         sheet.order = self._first + len(self.sheets)
         self.sheets.append(sheet)
         self._by_id[entry.id] = sheet
         self._heights.append(sheet.height)
+        if isinstance(entry, ToolEntry) and not entry.by_person:
+            self._turn.append(sheet)
         return sheet
+
+    def _join_passed(self, coming: ToolEntry) -> bool:
+        """Make the last two calls of the turn one row, where there are many of them; whether it was done."""
+        if self.sheets[-2:] != self._turn[-2:] or any(sheet.opened for sheet in self._turn[-2:]):
+            return False
+        group = joined_passed(_calls(self._turn), coming)
+        if group is None:
+            return False
+        last, before = self._turn.pop(), self._turn[-1]
+        self._drop_lines(self.sheets.pop())
+        self._heights.pop()
+        self.busy.pop(last.entry.id, None)
+        self._by_id |= {call.id: before for call in group.calls}
+        self._forget(before, changed=group)
+        return True
+
+    def _fold_turn(self) -> None:
+        for sheet, shown in zip(self._turn, unfolded(_calls(self._turn), self.page.result_lines), strict=True):
+            if sheet.brief == shown:
+                sheet.brief = not shown
+                self._forget(sheet)
 
     def space_after(self, sheet: Sheet) -> tuple[Sheet, int] | None:
         """Set the gap below a changed entry; the entry below and how far it was lowered, or `None`."""
@@ -94,27 +141,22 @@ class TranscriptDocument:
 
     def prepend(self, entries: Iterable[Entry]) -> list[Sheet]:
         """Prepend entries; those already here are skipped."""
-        new: list[Sheet] = []
+        older = TranscriptDocument(self.page)
         for entry in entries:
-            if entry.id in self._by_id:
-                continue
-            if new and (group := joined(new[-1].entry, entry)) is not None:
-                new[-1].become(group)
-            else:
-                new.append(Sheet(entry, width=self.page.width))
-            self._by_id[entry.id] = new[-1]
-        before: Sheet | None = None
-        for sheet in new:
-            sheet.gap = _gap(before, sheet)
-            before = sheet
-        if self.sheets and new:
+            if entry.id not in self._by_id:
+                older.put(entry)
+        new = older.sheets
+        if not self.sheets:
+            self._turn = older._turn
+        elif new:
             self.sheets[0].gap = _gap(new[-1], self.sheets[0])
             self._heights.put(0, self.sheets[0].height)
+        self._by_id |= older._by_id
         self.sheets = new + self.sheets
         self._first -= len(new)
         for order, sheet in enumerate(new, self._first):
             sheet.order = order
-        self._heights = RowHeights([*(sheet.height for sheet in new), *self._heights.values])
+        self._heights = RowHeights([*older._heights.values, *self._heights.values])
         return new
 
     def clear(self) -> None:
@@ -125,6 +167,7 @@ class TranscriptDocument:
         self._heights = RowHeights()
         self._by_id.clear()
         self._first = 0
+        self._turn = []
 
     def remove(self, id: str) -> Sheet | None:
         """Remove the entry."""
@@ -138,6 +181,7 @@ class TranscriptDocument:
         at = self.index(sheet)
         self._drop_lines(sheet)
         self.busy.pop(id, None)
+        self._turn = [one for one in self._turn if one is not sheet]
         heights = self._heights.values
         del self.sheets[at]
         del heights[at]
@@ -244,6 +288,10 @@ class TranscriptDocument:
     def _drop_lines(self, sheet: Sheet) -> None:
         for block in sheet.blocks:
             self.cache.drop(block)
+
+
+def _calls(sheets: Iterable[Sheet]) -> list[ToolEntry]:
+    return [sheet.entry for sheet in sheets if isinstance(sheet.entry, ToolEntry)]
 
 
 def _gap(before: Sheet | None, sheet: Sheet) -> int:

@@ -85,11 +85,12 @@ class ToolEntry:
 
 LOOKS = {"read": ("read", "reads"), "glob": ("search", "searches"), "grep": ("search", "searches")}
 """The tools that only look, by name: what one call of them is, and several. Their results are for the model."""
+_COMMAND, _CALL = ("command", "commands"), ("call", "calls")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolGroup(ToolEntry):
-    """Neighbouring calls that only look: one row until it is opened. Its id is that of the first."""
+    """Neighbouring calls that only look, or that are long done: one row until opened. Its id is that of the first."""
 
     calls: tuple[ToolEntry, ...] = ()
 
@@ -112,13 +113,25 @@ def joined(before: Entry | None, entry: Entry) -> ToolGroup | None:
         return group_of(tuple(entry if call.id == entry.id else call for call in before.calls))
     if before.id == entry.id or not (isinstance(before, ToolGroup) or only_looks(before)) or not only_looks(entry):
         return None
-    return group_of((*(before.calls if isinstance(before, ToolGroup) else (before,)), entry))
+    return group_of((*calls_of(before), entry))
+
+
+def calls_of(entry: ToolEntry) -> tuple[ToolEntry, ...]:
+    """The calls of a group, or the one."""
+    return entry.calls if isinstance(entry, ToolGroup) else (entry,)
+
+
+def has_passed(entry: Entry) -> bool:
+    """Whether it is a call, or a group, whose row loses nothing by being one with others: no change, no trouble."""
+    if not isinstance(entry, ToolEntry) or entry.by_person:
+        return False
+    return all(call.status == "ok" and not (call.diff or call.pictures or call.cut) for call in calls_of(entry))
 
 
 def group_of(calls: tuple[ToolEntry, ...]) -> ToolGroup:
     """A group of these calls."""
     worst = next((call for call in calls if call.status != "ok"), calls[0])
-    counts = Counter(LOOKS[call.name] for call in calls)
+    counts = Counter(LOOKS.get(call.name) or (_COMMAND if "command" in call.arguments else _CALL) for call in calls)
     name = ", ".join(f"{count} {words[count > 1]}" for words, count in counts.items())
     return ToolGroup(
         calls[0].id,

@@ -243,11 +243,13 @@ _RESULT_ROWS = 5
 class Sheet:
     """One entry of a document."""
 
-    __slots__ = ("_gap", "_layout", "_streamed", "entry", "opened", "order", "width")
+    __slots__ = ("_gap", "_layout", "_streamed", "brief", "entry", "opened", "order", "width")
 
     def __init__(self, entry: Entry, *, width: int) -> None:
         self.entry = entry
         self.opened = isinstance(entry, OutcomeEntry)
+        self.brief = False
+        """Of a call's result no more is shown than a failed one's last word, unless it is open."""
         self.width = width
         self.order = 0
         """Its index in the document; only the document uses it."""
@@ -327,7 +329,7 @@ class Sheet:
         elif isinstance(entry, CutEntry):
             blocks = cut_blocks(entry)
         elif isinstance(entry, ToolEntry):
-            blocks = tool_blocks(entry, opened=self.opened)
+            blocks = tool_blocks(entry, opened=self.opened, brief=self.brief)
         elif isinstance(entry, ThoughtEntry):
             blocks = [self._thought_header(entry)]
             source = self.text if self.opened else None
@@ -381,7 +383,7 @@ class Sheet:
     def _estimate(self) -> int:
         entry = self.entry
         if isinstance(entry, ToolEntry) and not self.opened:
-            return 1 + result_rows(entry, _RESULT_ROWS)
+            return 1 + result_rows(entry, _RESULT_ROWS, brief=self.brief)
         if isinstance(entry, (ThoughtEntry, OutcomeEntry)) and not self.opened:
             return 1
         streamed = sum(map(len, self._streamed)) // max(1, self.width) if self._streamed else 0

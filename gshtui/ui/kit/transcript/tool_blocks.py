@@ -16,11 +16,20 @@ from rich.style import Style
 
 from gshtui.text.diff_rows import DiffRow, diff_counts, diff_path, diff_rows
 from gshtui.text.sanitise import one_line, plain
+from gshtui.text.units import counted
 from gshtui.ui.kit.drawing.diff_lines import diff_lines
 from gshtui.ui.kit.drawing.page import Page, Palette
 from gshtui.ui.kit.drawing.styled_lines import StyledLine, wrapped
-from gshtui.ui.kit.transcript.call_results import gist_rows, result_lines, sent_of, size, text_runs
-from gshtui.ui.kit.transcript.entries import OutcomeEntry, ThoughtEntry, ToolEntry, ToolGroup, only_looks
+from gshtui.ui.kit.transcript.call_results import (
+    gist_rows,
+    output_rows,
+    printed_rows,
+    result_lines,
+    sent_of,
+    size,
+    text_runs,
+)
+from gshtui.ui.kit.transcript.entries import OutcomeEntry, ThoughtEntry, ToolEntry, ToolGroup
 from gshtui.ui.kit.transcript.entry_blocks import EntryBlock, pieces
 from gshtui.ui.kit.transcript.markdown_splitter import ROWS
 
@@ -38,11 +47,12 @@ _WORDS = {"asked": "waiting", "running": "running", "error": "failed", "timeout"
 _LONG = 160
 
 
-def tool_blocks(tool: ToolEntry, *, opened: bool) -> list[EntryBlock]:
-    """The blocks of a call: its line, all details when open, and the pictures that it has drawn."""
+def tool_blocks(tool: ToolEntry, *, opened: bool, brief: bool = False) -> list[EntryBlock]:
+    """The blocks of a call: its line, all details when open, and the pictures that it has drawn. `brief`: if it is not
+    open, no more of its result than a failed one's last word."""
     if isinstance(tool, ToolGroup):
         return _group_blocks(tool, opened)
-    header = EntryBlock(partial(_header, tool, opened), tool.subject or tool.name, toggles=True)
+    header = EntryBlock(partial(_header, tool, opened, brief), tool.subject or tool.name, toggles=True)
     blocks = [header, *_opened(tool)] if opened else [header]
     if tool.pictures:
         from gshtui.ui.kit.transcript.picture_blocks import picture_blocks  # few calls draw any
@@ -52,10 +62,10 @@ def tool_blocks(tool: ToolEntry, *, opened: bool) -> list[EntryBlock]:
 
 
 def _group_blocks(group: ToolGroup, opened: bool) -> list[EntryBlock]:
-    """The row of calls that only look; below it those with trouble, or all with what they gave."""
-    blocks = [EntryBlock(partial(_header, group, opened), group.subject, toggles=True)]
+    """The row of the calls; below it those with trouble, or all with what they gave."""
+    blocks = [EntryBlock(partial(_header, group, opened, True), group.subject, toggles=True)]
     for call in group.calls if opened else group.troubled:
-        blocks.append(EntryBlock(partial(_header, call, opened), call.subject))
+        blocks.append(EntryBlock(partial(_header, call, opened, True), call.subject))
         blocks += _opened(call) if opened else ()
     return blocks
 
@@ -90,7 +100,7 @@ def _look(tool: ToolEntry, palette: Palette) -> Style:
     return palette.warning if tool.status in ("asked", "denied", "cancelled") else palette.marker
 
 
-def _header(tool: ToolEntry, opened: bool, page: Page) -> list[StyledLine]:
+def _header(tool: ToolEntry, opened: bool, brief: bool, page: Page) -> list[StyledLine]:
     palette = page.palette
     look = _look(tool, palette)
     left = [
@@ -98,13 +108,13 @@ def _header(tool: ToolEntry, opened: bool, page: Page) -> list[StyledLine]:
         Segment(one_line(tool.name, 40), palette.tool),
         Segment(f" {one_line(tool.subject, 400)}" if tool.subject else "", palette.muted),
     ]
-    lines = [_ends(left, _meta(tool, opened, page), page)]
+    lines = [_ends(left, _meta(tool, opened, brief, page), page)]
     if not opened:
-        lines += result_lines(tool, page)
+        lines += result_lines(tool, page, brief=brief)
     return lines
 
 
-def _meta(tool: ToolEntry, opened: bool, page: Page) -> list[Segment]:
+def _meta(tool: ToolEntry, opened: bool, brief: bool, page: Page) -> list[Segment]:
     """The right end: change, size, whether it ran in the sandbox, status word, duration, and whether it is open."""
     palette = page.palette
     parts: list[list[Segment]] = []
@@ -113,11 +123,12 @@ def _meta(tool: ToolEntry, opened: bool, page: Page) -> list[Segment]:
         parts.append(
             [Segment(f"+{added}", palette.ok), Segment(" ", palette.text), Segment(f"-{removed}", palette.error)]
         )
-    elif only_looks(tool) and tool.status == "ok" and tool.output and not tool.cut:
-        count = tool.output.strip("\n").count("\n") + 1
-        parts.append([Segment(f"{count:,} line{'s' * (count > 1)}", palette.faint)])
-    elif tool.bytes > 1_000:
+    elif tool.cut:
         parts.append([Segment(size(tool.bytes), palette.faint)])
+    elif tool.output.strip() and not (tool.live or isinstance(tool, ToolGroup)):
+        count = len(printed_rows(tool))
+        if count > output_rows(tool, page.result_lines, brief=brief):
+            parts.append([Segment(counted(count, "line"), palette.faint)])
     if tool.sandboxed:
         parts.append([Segment("sandbox", palette.faint)])
     if tool.status != "ok":

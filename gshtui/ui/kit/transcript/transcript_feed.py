@@ -143,7 +143,7 @@ class TranscriptFeed:
     def put(self, entry: Entry) -> None:
         """Show an entry at the end, or replace the one with its id."""
         new = self._document.get(entry.id) is None
-        sheet = self._document.put(entry)
+        sheet = self._document.put(entry, fold=self._viewport.following)
         if not new and (moved := self._document.space_after(sheet)) is not None:
             self._viewport.lowered(*moved)
         if new and self._all_open and isinstance(entry, FOLDING) and not sheet.opened:
