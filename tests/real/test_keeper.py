@@ -53,7 +53,6 @@ sys.exit(code)
 NOT_IN_KEEPER = {
     "anthropic",
     "asyncssh",
-    "click",
     "google",
     "httpx",
     "httpx2",
@@ -69,8 +68,6 @@ NOT_IN_KEEPER = {
     "difflib",
     "plistlib",
     "xml",
-    "gshtui.cli.declared_forms",
-    "gshtui.cli.root",
     "gshtui.guard.policy.shell_policy",
     "gshtui.hub.parts.agents_part",
     "gshtui.ui",

@@ -17,26 +17,19 @@ from typing import Any, cast
 
 import msgspec
 
-from gshtui import __version__
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
 from gshtui.headless.servers.acp_process import AcpOptions, open_session_hub
 from gshtui.headless.servers.mcp_process import allowing, serving_options
 from gshtui.headless.servers.program_relay import cancelled_id
-from gshtui.hub.faces.surroundings import difference
+from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.hub import Hub
 from gshtui.settings.loader import ClientServers, Loaded, load
 from gshtui.shell.event_table import ACP, KINDS
-from gshtui.shell.hub_listener import HubConnection, NoHost
-from gshtui.shell.line_stream import BadLine
+from gshtui.shell.hub_listener import HubConnection
 from gshtui.store.record.store import Store
 from gshtui.system.caller_environment import working_for
-from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.network.peer import sees_the_same
-from gshtui.system.processes import process_limits
-from gshtui.system.processes.process_tree import is_of_agent
 from gshtui.system.processes.time_limit import time_limit
-from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
 
 _FINISHES_WITHIN = 30.0
@@ -59,12 +52,11 @@ class ProgramOpening(msgspec.Struct, frozen=True):
     flags: dict[str, Any] = {}
 
 
-class AskedPrograms(NoHost):
+class AskedPrograms(FaceHost):
     """Handles connections of the kinds `mcp` and `acp`."""
 
     def __init__(self, host: Hub) -> None:
-        self._host = host
-        self._umask = process_limits.umask()
+        super().__init__(host)
         self._programs: dict[HubConnection, _Program] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._answered = asyncio.Event()
@@ -74,19 +66,12 @@ class AskedPrograms(NoHost):
         """Whether an editor has a session here, or another program waits for an answer."""
         return any(program.waiting or program.is_editor for program in self._programs.values())
 
-    def admit(self, connection: HubConnection) -> dict[str, Any]:
-        """Say which version this is."""
-        return {"serves": __version__, "installed": INSTALLED_AT}
-
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Open it, or take what it says."""
         if (program := self._programs.get(connection)) is not None:
             program.handle_message(fields)
             return
-        try:
-            opening = msgspec.convert(fields, learned(ProgramOpening))
-        except msgspec.ValidationError as error:
-            raise BadLine(str(error)) from error
+        opening = self.opening(ProgramOpening, fields)
         program = self._programs[connection] = _Program(connection, self._answered)
         program.task = start_job(self._serve(program, opening), "a program that uses our commands")
 
@@ -118,19 +103,17 @@ class AskedPrograms(NoHost):
 
     async def _serve(self, program: _Program, opening: ProgramOpening) -> None:
         connection = program.connection
-        if not sees_the_same(connection.peer):
-            connection.send_fields(declined="it is in other namespaces")
-            return
-        if program.is_editor and await asyncio.to_thread(is_of_agent, connection.peer.pid):
-            connection.send_fields(declined="an editor answers questions, and an agent asks")
+        agents = "an editor answers questions, and an agent asks" if program.is_editor else ""
+        if why := await self.stranger(connection, agents):
+            connection.send_fields(declined=why)
             return
         try:
             loaded = await asyncio.to_thread(_settings, opening)
-            if why := difference(self._host, self._umask, opening, loaded):
+            if why := self.difference(opening, loaded):
                 connection.send_fields(declined=why)
                 return
             with working_for(opening.environ):
-                await program.serve(self._host, opening, loaded)
+                await program.serve(self.host, opening, loaded)
         except Exception:
             connection.close()  # whatever it waits for, the next connection may do
             if program.task is None or not program.task.cancelling():

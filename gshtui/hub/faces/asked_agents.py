@@ -16,28 +16,22 @@ from typing import Any
 
 import msgspec
 
-from gshtui import __version__
 from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.client.pane_protocol import INTENTS, PaneOpening
 from gshtui.client.window_protocol import plain_error
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
+from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.faces.face_outbox import FaceOutbox
 from gshtui.hub.faces.native_run import NativeRun
-from gshtui.hub.faces.surroundings import difference
 from gshtui.hub.hub import Hub
 from gshtui.settings.loader import load
-from gshtui.shell.hub_listener import HubConnection, NoHost
+from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.line_stream import BadLine
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.caller_environment import working_for
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.network.peer import sees_the_same
-from gshtui.system.processes import process_limits
-from gshtui.system.processes.process_tree import is_of_agent
-from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, report, start_job
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -47,7 +41,7 @@ _LOOK_EVERY = 0.05
 _encoder = msgspec.json.Encoder()
 
 
-class AskedAgents(NoHost):
+class AskedAgents(FaceHost):
     """Handles connections of the kind `pane`.
 
     Attributes:
@@ -55,10 +49,9 @@ class AskedAgents(NoHost):
     """
 
     def __init__(self, host: Hub) -> None:
+        super().__init__(host)
         self.comes_again = False
-        self._host = host
         host.hosted = self._bus_of
-        self._umask = process_limits.umask()
         self._panes: dict[HubConnection, _Pane] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._closing = False
@@ -70,21 +63,13 @@ class AskedAgents(NoHost):
         """Whether there are agents."""
         return bool(self._serving)
 
-    def admit(self, connection: HubConnection) -> dict[str, Any]:
-        """Say which version this is."""
-        return {"serves": __version__, "installed": INSTALLED_AT}
-
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Start an agent, or handle what its pane says."""
         pane = self._panes.get(connection)
         if pane is not None:
             pane.handle_message(fields)
             return
-        try:
-            opening = msgspec.convert(fields, learned(PaneOpening))
-        except msgspec.ValidationError as error:
-            raise BadLine(str(error)) from error
-        pane = self._panes[connection] = _Pane(connection, opening)
+        pane = self._panes[connection] = _Pane(connection, self.opening(PaneOpening, fields))
         task = start_job(self._serve(connection, pane), "an agent")
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
@@ -125,7 +110,7 @@ class AskedAgents(NoHost):
                 before = self._latest.get(spec.agent)  # whose terminal is gone, and which is about to end
                 self._latest[spec.agent] = asyncio.current_task()
                 with working_for(pane.opening.environ):
-                    await pane.serve(spec, self._host, before)
+                    await pane.serve(spec, self.host, before)
                 if pane.end is None:
                     pane.send(detached=self.comes_again)
                 else:
@@ -140,20 +125,18 @@ class AskedAgents(NoHost):
 
     async def _spec_of(self, connection: HubConnection, opening: PaneOpening) -> Spec | str:
         """What the agent was started with, or why it is not to run here."""
-        if not sees_the_same(connection.peer):
-            return "it is in other namespaces"
-        if await asyncio.to_thread(is_of_agent, connection.peer.pid, opening.agent):
-            return "an agent asks for another one"
+        if why := await self.stranger(connection, "an agent asks for another one", opening.agent):
+            return why
         try:
             spec = await asyncio.to_thread(
-                lambda: read_spec(spec_path(self._host.settings.general.session_dir, opening.agent))
+                lambda: read_spec(spec_path(self.host.settings.general.session_dir, opening.agent))
             )
         except SpecError as error:
             return error.message
         if not await self._is_in_its_terminal(connection, opening.agent):
             return "the record names another process as the agent's"
         loaded = await asyncio.to_thread(load, Path(opening.cwd), environ=opening.environ)
-        if why := difference(self._host, self._umask, opening, loaded):
+        if why := self.difference(opening, loaded):
             return why
         session = await self._session_of(opening)
         return msgspec.structs.replace(spec, session=session) if session else spec
@@ -161,9 +144,9 @@ class AskedAgents(NoHost):
     async def _is_in_its_terminal(self, connection: HubConnection, agent: str) -> bool:
         """Whether the process is the one that the fleet has started for the agent, if it has started it."""
         until = time.monotonic() + _MATCHES_WITHIN
-        while self._host.store is not None:
+        while self.host.store is not None:
             try:
-                row = await self._host.store.agents.find(agent)
+                row = await self.host.store.agents.find(agent)
             except StoreError as error:
                 return error.kind == "unknown"
             if not (row.ended or row.killed) and row.pid in (0, connection.peer.pid):
@@ -175,10 +158,10 @@ class AskedAgents(NoHost):
 
     async def _session_of(self, opening: PaneOpening) -> str:
         """The conversation that the agent goes on with, if it is one of its own; empty: none."""
-        if not opening.session or self._host.store is None:
+        if not opening.session or self.host.store is None:
             return ""
         try:
-            found = await self._host.store.sessions.find(opening.session)
+            found = await self.host.store.sessions.find(opening.session)
         except StoreError:
             return ""
         return found.id if found.agent == opening.agent else ""

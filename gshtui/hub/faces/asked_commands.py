@@ -22,7 +22,6 @@ from typing import Any
 
 import msgspec
 
-from gshtui import __version__
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.loop_faults import in_words
@@ -44,18 +43,15 @@ from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
 from gshtui.fleet.core.agent_calls import AttachAgent
 from gshtui.hub.faces.command_watch import CommandWatch
+from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.faces.local_commands import LocalCommands
 from gshtui.hub.faces.surroundings import other_place
 from gshtui.hub.faces.workspaces import WorkspaceError, Workspaces
 from gshtui.hub.hub import Hub
 from gshtui.settings.loader import Loaded, load
-from gshtui.shell.hub_listener import HubConnection, NoHost
-from gshtui.shell.line_stream import BadLine
+from gshtui.shell.hub_listener import HubConnection
 from gshtui.system.caller_environment import working_for
-from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.network.peer import sees_the_same
 from gshtui.system.processes import process_limits
-from gshtui.system.struct_types import learned
 from gshtui.system.tasks import start_job
 from gshtui.text.truncation import shorten
 from gshtui.text.verbatim import bare
@@ -104,17 +100,16 @@ class _Run:
     answers: asyncio.Queue[bool] = field(default_factory=asyncio.Queue[bool])
 
 
-class AskedCommands(NoHost):
+class AskedCommands(FaceHost):
     """Handles connections of the kind `command`."""
 
     def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
         self.last_at = time.monotonic()
         """When the last one began or ended."""
-        self._hub = hub
         self._runs: dict[HubConnection, _Run] = {}
         self._leaving = set[asyncio.Task[None]]()
         """Those of processes that have left, which end."""
-        self._umask = process_limits.umask()
         self._workspaces = Workspaces(hub)
 
     @property
@@ -122,20 +117,13 @@ class AskedCommands(NoHost):
         """Whether a command is in progress."""
         return any(not run.task.done() for run in self._runs.values())
 
-    def admit(self, connection: HubConnection) -> dict[str, Any]:
-        """Say which version this is."""
-        return {"serves": __version__, "installed": INSTALLED_AT}
-
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Take the request, or the answer to a question."""
         run = self._runs.get(connection)
         if run is not None:
             run.answers.put_nowait(fields.get("go", fields.get("answer")) is True)
             return
-        try:
-            request = msgspec.convert(fields, learned(CommandRequest))
-        except msgspec.ValidationError as error:
-            raise BadLine(str(error)) from error
+        request = self.opening(CommandRequest, fields)
         self._runs[connection] = _Run(start_job(self._serve(connection, request), f"the command {request.run[:40]}"))
 
     def disconnected(self, connection: HubConnection) -> None:
@@ -168,8 +156,8 @@ class AskedCommands(NoHost):
         _send(connection, answer)
 
     async def _answer(self, connection: HubConnection, request: CommandRequest) -> dict[str, Any]:
-        if not sees_the_same(connection.peer):
-            raise Declined("it is in other namespaces")
+        if why := await self.stranger(connection):
+            raise Declined(why)
         declared = await asyncio.to_thread(_declared, request.declared)
         if declared.form.own_hub and (request.umask, request.limits) != (self._umask, process_limits.limits()):
             raise Declined("it has another umask or other limits")
@@ -239,7 +227,7 @@ class AskedCommands(NoHost):
             except WorkspaceError as error:
                 raise Declined(error.message) from error
         elif "fleet" in parts or declared.module == "gshtui.fleet.keeper.keeper_commands":
-            yield self._hub.registry, Invocation(Caller(), loaded.cwd, loaded.project)
+            yield self.host.registry, Invocation(Caller(), loaded.cwd, loaded.project)
         elif not parts:
             local = LocalCommands(loaded)
             yield local.registry, local.invocation(Caller())
@@ -259,7 +247,7 @@ class AskedCommands(NoHost):
         if why := other_place(request.cwd, request.environ):
             raise Declined(why)
         loaded = load(Path(request.cwd), flags=request.flags, environ=request.environ)
-        ours = self._hub.settings
+        ours = self.host.settings
         if any(getattr(loaded.settings, table) != getattr(ours, table) for table in _TABLES):
             raise Declined("it has other settings")
         return loaded

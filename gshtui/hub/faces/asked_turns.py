@@ -14,37 +14,29 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from gshtui import __version__
 from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered
-from gshtui.hub.faces.surroundings import difference
+from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.faces.turn import PromptTurn
 from gshtui.hub.faces.turn_request import TurnEnd, TurnSubmission
 from gshtui.hub.hub import Hub
 from gshtui.settings.loader import Loaded, load
-from gshtui.shell.hub_listener import HubConnection, NoHost
+from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.line_stream import BadLine
 from gshtui.system.caller_environment import working_for
-from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.network.peer import sees_the_same
-from gshtui.system.processes import process_limits
-from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
 
 ALIVE_EVERY = 2.0
 """Seconds after which a face is told that its turn goes on."""
 
 
-class AskedTurns(NoHost):
+class AskedTurns(FaceHost):
     """Handles connections of the kind `turn`."""
 
     def __init__(self, host: Hub) -> None:
-        self._host = host
-        self._umask = process_limits.umask()
+        super().__init__(host)
         self._turns: dict[HubConnection, _HostedTurn] = {}
 
     @property
@@ -52,21 +44,14 @@ class AskedTurns(NoHost):
         """Whether a turn is in progress."""
         return bool(self._turns)
 
-    def admit(self, connection: HubConnection) -> dict[str, Any]:
-        """Say which version this is."""
-        return {"serves": __version__, "installed": INSTALLED_AT}
-
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Take a turn, the answer to one of its questions, or its interruption."""
         turn = self._turns.get(connection)
         if turn is not None:
             turn.handle_message(fields)
             return
-        try:
-            call = msgspec.convert(fields, learned(TurnSubmission))
-        except msgspec.ValidationError as error:
-            raise BadLine(str(error)) from error
-        turn = self._turns[connection] = _HostedTurn(self._host, connection)
+        call = self.opening(TurnSubmission, fields)
+        turn = self._turns[connection] = _HostedTurn(self.host, connection)
         turn.task = start_job(self._serve(connection, turn, call), "a turn for another process")
 
     def disconnected(self, connection: HubConnection) -> None:
@@ -87,11 +72,11 @@ class AskedTurns(NoHost):
 
     async def _serve(self, connection: HubConnection, turn: _HostedTurn, call: TurnSubmission) -> None:
         try:
-            if not sees_the_same(connection.peer):
-                turn.send(declined="it is in other namespaces")
+            if why := await self.stranger(connection):
+                turn.send(declined=why)
                 return
             loaded = await asyncio.to_thread(load, Path(call.cwd), flags=call.turn.flags, environ=call.environ)
-            if why := difference(self._host, self._umask, call, loaded):
+            if why := self.difference(call, loaded):
                 turn.send(declined=why)
                 return
             with working_for(call.environ):

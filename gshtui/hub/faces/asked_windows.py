@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 
-from gshtui import __version__
 from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -29,23 +28,18 @@ from gshtui.client.window_protocol import CALLS, WindowOpening, may_publish, pla
 from gshtui.commands.declaration import Question
 from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT
 from gshtui.guard.approval.question_text import waiting_words
+from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.faces.face_outbox import FaceOutbox
-from gshtui.hub.faces.surroundings import difference
 from gshtui.hub.faces.window_history import WindowHistory
 from gshtui.hub.faces.window_hub import WindowHub, window_options
 from gshtui.hub.hub import Hub
 from gshtui.settings.loader import Loaded, load
-from gshtui.shell.hub_listener import HubConnection, NoHost
+from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.line_stream import BadLine
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.caller_environment import working_for
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.installation import INSTALLED_AT
-from gshtui.system.network.peer import sees_the_same
 from gshtui.system.plain_values import PlainValueError, from_plain, to_plain
-from gshtui.system.processes import process_limits
-from gshtui.system.processes.process_tree import is_of_agent
-from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, end_all, report, start_job
 from gshtui.text.sanitise import one_line
 
@@ -54,7 +48,7 @@ _CALLED = 200
 _encoder = msgspec.json.Encoder()
 
 
-class AskedWindows(NoHost):
+class AskedWindows(FaceHost):
     """Handles connections of the kind `window`."""
 
     def __init__(self, host: Hub, *, after_logout: bool = False) -> None:
@@ -62,10 +56,9 @@ class AskedWindows(NoHost):
         Args:
             after_logout: a logout ended the last process of this kind, which the first window is told.
         """
-        self._host = host
+        super().__init__(host)
         host.is_shown = self.shows
         self._after_logout = after_logout
-        self._umask = process_limits.umask()
         self._faces: dict[HubConnection, _Face] = {}
         self._windows: list[_HostedWindow] = []
         self._changed = asyncio.Event()
@@ -77,20 +70,13 @@ class AskedWindows(NoHost):
         """Whether there are windows, or turns that they have left behind."""
         return bool(self._windows)
 
-    def admit(self, connection: HubConnection) -> dict[str, Any]:
-        """Say which version this is."""
-        return {"serves": __version__, "installed": INSTALLED_AT}
-
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Open a window, or handle what an open one says."""
         face = self._faces.get(connection)
         if face is not None:
             face.handle_message(fields)
             return
-        try:
-            opening = msgspec.convert(fields, learned(WindowOpening))
-        except msgspec.ValidationError as error:
-            raise BadLine(str(error)) from error
+        opening = self.opening(WindowOpening, fields)
         face = self._faces[connection] = _Face(connection)
         start_job(self._serve(connection, face, opening), "a window in another process")
 
@@ -114,7 +100,7 @@ class AskedWindows(NoHost):
 
     def _pass_on_ends(self, batch: Sequence[Event]) -> None:
         """Tell the windows of its folder that an agent has ended: the others' agents end on the host's bus alone."""
-        rows = {row.id: row for row in self._host.fleet.rows()} if self._host.fleet is not None else {}
+        rows = {row.id: row for row in self.host.fleet.rows()} if self.host.fleet is not None else {}
         for event in batch:
             row = rows.get(event.agent) if isinstance(event, AgentEnded) else None
             if row is not None and not row.killed:
@@ -140,14 +126,11 @@ class AskedWindows(NoHost):
         await self.finish()
 
     async def _serve(self, connection: HubConnection, face: _Face, opening: WindowOpening) -> None:
-        if not sees_the_same(connection.peer):
-            face.send(declined="it is in other namespaces")
-            return
-        if await asyncio.to_thread(is_of_agent, connection.peer.pid):
-            face.send(declined="only a person has a window, and an agent asks")
+        if why := await self.stranger(connection, "only a person has a window, and an agent asks"):
+            face.send(declined=why)
             return
         loaded = await asyncio.to_thread(load, Path(opening.cwd), environ=opening.environ)
-        if why := difference(self._host, self._umask, opening, loaded):
+        if why := self.difference(opening, loaded):
             face.send(declined=why)
             return
         session = await self._named_session(opening, loaded)
@@ -159,7 +142,7 @@ class AskedWindows(NoHost):
         if (there := next((window for window in self._windows if window.is_for(opening, session)), None)) is not None:
             there.attach(face)
             return
-        window = _HostedWindow(self._host, opening, loaded, self._has_open, after_logout=self._after_logout)
+        window = _HostedWindow(self.host, opening, loaded, self._has_open, after_logout=self._after_logout)
         self._after_logout = False
         self._windows.append(window)
         try:
@@ -175,10 +158,10 @@ class AskedWindows(NoHost):
 
     async def _named_session(self, opening: WindowOpening, loaded: Loaded) -> str:
         """The conversation that it names; empty: a new one, or none that there is."""
-        if opening.session == "new" or self._host.store is None:
+        if opening.session == "new" or self.host.store is None:
             return ""
         try:
-            return (await self._host.store.sessions.find(opening.session, str(loaded.cwd))).id
+            return (await self.host.store.sessions.find(opening.session, str(loaded.cwd))).id
         except StoreError:
             return ""  # which its hub says
 

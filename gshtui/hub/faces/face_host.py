@@ -1,0 +1,59 @@
+"""What the hosts of all kinds of faces share: the version, how an opening is read, and why it is declined."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, TypeVar
+
+import msgspec
+
+from gshtui import __version__
+from gshtui.hub.faces.surroundings import Surroundings, difference
+from gshtui.hub.hub import Hub
+from gshtui.settings.loader import Loaded
+from gshtui.shell.hub_listener import HubConnection, NoHost
+from gshtui.shell.line_stream import BadLine
+from gshtui.system.installation import INSTALLED_AT
+from gshtui.system.network.peer import sees_the_same
+from gshtui.system.processes import process_limits
+from gshtui.system.processes.process_tree import is_of_agent
+from gshtui.system.struct_types import learned
+
+T = TypeVar("T", bound=msgspec.Struct)
+ELSEWHERE = "it is in other namespaces"
+
+
+class FaceHost(NoHost):
+    """Handles the connections of some kinds of faces, for `host`."""
+
+    def __init__(self, host: Hub) -> None:
+        self.host = host
+        self._umask = process_limits.umask()
+
+    def admit(self, connection: HubConnection) -> dict[str, Any]:
+        """Say which version this is."""
+        return {"serves": __version__, "installed": INSTALLED_AT}
+
+    def opening(self, kind: type[T], fields: dict[str, Any]) -> T:
+        """What a face asks for first. Raises `BadLine`."""
+        try:
+            return msgspec.convert(fields, learned(kind))
+        except msgspec.ValidationError as error:
+            raise BadLine(str(error)) from error
+
+    async def stranger(self, connection: HubConnection, agents: str = "", itself: str = "") -> str:
+        """Why the process at the other end is not served; empty: it is.
+
+        Args:
+            agents: why an agent's process is not; empty: it is.
+            itself: an agent in whose own terminal it may be.
+        """
+        if not sees_the_same(connection.peer):
+            return ELSEWHERE
+        if agents and await asyncio.to_thread(is_of_agent, connection.peer.pid, itself):
+            return agents
+        return ""
+
+    def difference(self, there: Surroundings, loaded: Loaded) -> str:
+        """Why what the face asks would be another thing here; empty: it would not. `loaded`: the settings there."""
+        return difference(self.host, self._umask, there, loaded)
