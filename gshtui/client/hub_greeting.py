@@ -15,6 +15,7 @@ from gshtui import __version__
 from gshtui.settings import paths
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.network.peer import peer_of
+from gshtui.system.processes import process_limits
 
 _LONGEST = 64 * 1024
 """Bytes of a line before the hub takes the face."""
@@ -62,6 +63,18 @@ def _is_of_this_program(connected: socket.socket, kind: str) -> bool:
     connected.sendall(json.dumps({"hello": kind, "pid": os.getpid()}).encode() + b"\n")
     welcome = line_from(connected)
     return (welcome.get("serves"), welcome.get("installed")) == (__version__, INSTALLED_AT)
+
+
+def surroundings(cwd: str) -> dict[str, Any]:
+    """What a face passes on to what is done for it. Call it where no other thread makes files, see
+    `process_limits.umask`.
+    """
+    return {
+        "cwd": cwd,
+        "environ": dict(os.environ),
+        "umask": process_limits.umask(),
+        "limits": process_limits.limits(),
+    }
 
 
 def line_from(connected: socket.socket) -> dict[str, Any]:

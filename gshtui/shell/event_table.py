@@ -33,6 +33,7 @@ WINDOW = "window"
 PANE = "pane"
 MCP = "mcp"
 ACP = "acp"
+SSH = "ssh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ KINDS: dict[str, VisitorKind] = {
         VisitorKind(PANE, (), asks=True, max_line=8 * 1024 * 1024),
         VisitorKind(MCP, (), asks=True, max_line=64 * 1024 * 1024),
         VisitorKind(ACP, (), asks=True, max_line=64 * 1024 * 1024),
+        VisitorKind(SSH, (), asks=True, max_line=8 * 1024 * 1024),
     )
 }
 """`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin. `hub`:
@@ -143,7 +145,8 @@ which the keeper runs for it (`hub/faces/asked_commands.py`). `turn`: a face wit
 the keeper takes a turn (`hub/faces/asked_turns.py`); it answers the questions of that turn alone. `window`: a window,
 whose hub is here (`hub/faces/asked_windows.py`). `pane`: the pane in the terminal of an agent that runs here
 (`hub/faces/asked_agents.py`). `mcp`, `acp`: a program that uses our commands by MCP, or our agent by ACP, whose
-messages are passed on as they are (`headless/servers/asked_programs.py`).
+messages are passed on as they are (`headless/servers/asked_programs.py`). `ssh`: a process that has the hub keep the
+door for people elsewhere (`headless/servers/asked_doors.py`).
 
 A shell's plugin is connected while its prompt waits and hangs up before a command runs (zsh cannot keep a program from
 inheriting the descriptor): the end of its connection does not mean that the shell is gone, its process's end does. Its

@@ -112,7 +112,8 @@ class PersonShell:
         self._caller = caller_of(person)
         self._times: deque[float] = deque(maxlen=MOST_LINES)
         self._variables = Variables()
-        self._running: asyncio.Task[Any] | None = None
+        self.running: asyncio.Task[Any] | None = None
+        """The line that runs."""
         self._call = ""
         self._asking = clean_text()
         """The prompt of a question or a talk; empty: the shell's own."""
@@ -155,7 +156,7 @@ class PersonShell:
         finally:
             heard.unsubscribe()
             unfollow()
-            await cancel_and_wait(watch, self._running)
+            await cancel_and_wait(watch, self.running)
             await self._terminal.close()
         return None if self._terminal.has_screen else self._ended
 
@@ -179,11 +180,11 @@ class PersonShell:
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         """Do the work; a break or an error ends it, never the connection."""
-        running = self._running = start_job(self._reported(work), f"ssh line of {self._who.name}")
+        running = self.running = start_job(self._reported(work), f"ssh line of {self._who.name}")
         try:
             await asyncio.wait({running})
         finally:
-            self._running = None
+            self.running = None
             await cancel_and_wait(running)
         if running.cancelled():
             self._ended = KeyboardInterrupt()
@@ -192,8 +193,8 @@ class PersonShell:
         self._unsaid.clear()
 
     def _stop_running(self) -> None:
-        if self._running is not None:
-            self._running.cancel()
+        if self.running is not None:
+            self.running.cancel()
 
     async def _reported(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -313,7 +314,7 @@ class PersonShell:
                         self._typing.pop(event.member, None)
                 case _:
                     continue
-        if self._running is not None and not self._terminal.has_screen:
+        if self.running is not None and not self._terminal.has_screen:
             self._unsaid += said
         else:
             self._tell(said)

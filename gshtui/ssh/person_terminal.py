@@ -18,6 +18,7 @@ from typing import Any, LiteralString, cast
 import asyncssh
 from asyncssh.editor import SSHLineEditor
 
+from gshtui.system.processes.process_tree import of_person
 from gshtui.system.processes.pty_process import PtyProcess
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import attempt, cancel_and_wait, start_job
@@ -213,7 +214,8 @@ class PersonTerminal:
         self._program = program
         clean = False
         try:
-            status = await program.wait()
+            with of_person(program.pid):
+                status = await program.wait()
             clean = status <= 128
             return status
         finally:

@@ -16,8 +16,11 @@ from tests.kit.loopback.script import Answer, Call, Fault, Say
 from tests.kit.loopback.server import Asked
 from tests.kit.pty_child import PtyChild
 from tests.kit.record import latest_session, texts_of
+from tests.kit.resident import beside
 from tests.kit.storms import FULL
 
+__all__ = ["beside"]
+pytestmark = pytest.mark.usefixtures("beside")
 NAMES = ("Q1", "Q2", "Q3")
 
 

@@ -6,18 +6,21 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import asyncssh
+import psutil
 import pytest
 
 from gshtui.commands.declaration import Caller, NotAllowed, Outcome, UsageError
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.commands.shell_form import ALL_COMMANDS
+from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.guard.people import new_person, people_file, read_people, write_people
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
@@ -27,8 +30,13 @@ from gshtui.ssh.ssh_server import MOST_PENDING_HERE
 from tests.kit.command import ROOT, run_gsh, start_gsh
 from tests.kit.door import Visitor, door_for, reopened, visit
 from tests.kit.home import Home
+from tests.kit.resident import beside, resident
+from tests.kit.tmux import eventually
+
+__all__ = ["beside", "resident"]
 
 
+@pytest.mark.usefixtures("beside")
 async def test_openssh_s_own_client_joins_and_talks(tmp_path: Path) -> None:
     async with door_for(tmp_path, amy="talk") as door:
         assert run_gsh("run", "create call=audio topic=JACK", cwd=tmp_path).code == 0
@@ -65,6 +73,7 @@ async def test_openssh_s_own_client_joins_and_talks(tmp_path: Path) -> None:
         assert [(one["agent"], one["text"]) for one in found][-1] == ("amy", "hello from elsewhere")
 
 
+@pytest.mark.usefixtures("resident")
 async def test_two_people_hear_each_other_at_once_and_a_guest_can_only_talk(tmp_path: Path) -> None:
     async with door_for(tmp_path, amy="talk", bo="all") as door, visit(door, "amy") as amy, visit(door, "bo") as bo:
         await bo.run("create call=audio")
@@ -162,6 +171,7 @@ SCRIPTS: dict[str, tuple[str, str, str, int]] = {
 }
 
 
+@pytest.mark.usefixtures("resident")
 async def test_a_script_gets_results_alone_and_how_it_ended(tmp_path: Path, home: Home) -> None:
     (tmp_path / "a.txt").write_text("A\nB\n")
     made = home.config / "gsh" / "workflows" / "made.yml"
@@ -240,6 +250,7 @@ async def test_bad_logins_from_an_address_keep_out_nobody_with_a_key(tmp_path: P
         assert "amy" in await amy.run("who")
 
 
+@pytest.mark.usefixtures("resident")
 async def test_who_is_revoked_is_disconnected(tmp_path: Path) -> None:
     async with door_for(tmp_path, amy="talk", bo="talk") as door, visit(door, "amy") as amy, visit(door, "bo") as bo:
         gone = await asyncio.to_thread(run_gsh, "people", "revoke", "amy", cwd=tmp_path)
@@ -251,6 +262,7 @@ async def test_who_is_revoked_is_disconnected(tmp_path: Path) -> None:
             await door.connect("amy")
 
 
+@pytest.mark.usefixtures("resident")
 async def test_a_peer_that_vanishes_leaves_nothing_behind(tmp_path: Path) -> None:
     async with door_for(tmp_path, amy="talk", bo="talk") as door, visit(door, "bo") as bo:
         for _ in range(5):
@@ -262,6 +274,7 @@ async def test_a_peer_that_vanishes_leaves_nothing_behind(tmp_path: Path) -> Non
         assert "bo" in await bo.run("who")
 
 
+@pytest.mark.usefixtures("resident")
 async def test_a_terminal_has_an_editor_with_completion_and_a_break(tmp_path: Path) -> None:
     async with (
         door_for(tmp_path, amy="talk") as door,
@@ -325,6 +338,7 @@ async def test_a_second_key_is_let_in_under_a_name_only_as_the_same_person_s(tmp
             assert "amy (you)" in (await second.run("who")).replace("**", "")
 
 
+@pytest.mark.usefixtures("resident")
 async def test_nobody_comes_in_under_the_name_of_who_sits_here_or_of_an_agent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -433,6 +447,7 @@ async def test_connections_that_do_not_log_in_make_room_for_those_who_do(tmp_pat
             writer.close()
 
 
+@pytest.mark.usefixtures("resident")
 async def test_a_killed_server_with_ten_inside_loses_nothing_that_it_said_was_said_and_they_come_back(
     tmp_path: Path,
 ) -> None:
@@ -463,3 +478,28 @@ async def test_a_killed_server_with_ten_inside_loses_nothing_that_it_said_was_sa
         assert all(who in inside for who in people), "they are still in it"
         more = await visitor.run("say 'back again'")
         assert f"as message {len(found)}" in more and found[-1]["seq"] == len(found) - 1
+
+
+@pytest.mark.usefixtures("resident")
+async def test_the_hub_keeps_the_door_and_the_next_one_opens_it_again(tmp_path: Path) -> None:
+    first = running_keeper(paths.data_dir())
+    assert first is not None
+    async with door_for(tmp_path, amy="talk") as door:
+
+        async def opened_again() -> bool:
+            keeper = running_keeper(paths.data_dir())
+            with socket.socket() as client:
+                there = client.connect_ex(("127.0.0.1", door.port)) == 0
+            return there and keeper is not None and keeper.process.pid != first.process.pid
+
+        opened = [each.path for each in psutil.Process(door.pid).open_files()]
+        assert not [path for path in opened if "gsh.db" in path], "only the hub writes the record"
+        async with visit(door, "amy") as amy:
+            await amy.run("say 'before'")
+        os.kill(first.process.pid, signal.SIGKILL)
+        try:
+            await eventually(opened_again)
+            async with visit(door, "amy") as amy:
+                assert "before" in await amy.run("history")
+        finally:
+            assert run_gsh("hub", "stop", cwd=tmp_path).code == 0

@@ -15,10 +15,9 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from gshtui.client.hub_greeting import HubSilent, greeted
+from gshtui.client.hub_greeting import HubSilent, greeted, surroundings
 from gshtui.headless import exits, streams
 from gshtui.system.network.peer import peer_of
-from gshtui.system.processes import process_limits
 
 if TYPE_CHECKING:
     from gshtui.headless.progress import Progress
@@ -127,14 +126,11 @@ class _Conversation:
             run=call.name,
             declared=call.declared,
             values=call.values,
-            cwd=cwd,
-            environ=dict(os.environ),
             json=call.json,
             yes=call.yes,
             asks=asks,
             flags=call.flags,
-            umask=process_limits.umask(),
-            limits=process_limits.limits(),
+            **surroundings(cwd),
         )
         while (said := self._next(until)).keys() & {"works", *_TOLD}:
             if "works" not in said:

@@ -26,6 +26,7 @@ from gshtui.fleet.keeper.keeper import DRAIN, LOCK, KeeperClaim, keeper_command
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import load_settings, running_hub
 from gshtui.headless.runner import Stop, run_command
+from gshtui.headless.servers.asked_doors import AskedDoors
 from gshtui.headless.servers.asked_programs import AskedPrograms
 from gshtui.headless.streams import complain
 from gshtui.hub.faces.asked_agents import AskedAgents
@@ -37,7 +38,7 @@ from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.shell import hub_registry
-from gshtui.shell.event_table import ACP, COMMAND, MCP, PANE, TURN, WINDOW
+from gshtui.shell.event_table import ACP, COMMAND, MCP, PANE, SSH, TURN, WINDOW
 from gshtui.shell.hub_listener import ConnectionHost, HubListener
 from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
 from gshtui.store.engine.store_errors import StoreError
@@ -145,12 +146,20 @@ class _Asked:
     windows: AskedWindows
     agents: AskedAgents
     programs: AskedPrograms
+    doors: AskedDoors
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is a face that it is kept for, or a turn."""
+        faces = self.windows.open or self.agents.open or self.programs.busy or self.doors.open
+        return faces or self.turns.busy
 
     async def finish(self) -> None:
         """Wait until nothing that must not be cut is done."""
         await self.commands.finish_acting()
         await self.turns.finish()
         await self.programs.finish()
+        await self.doors.rest()
         await self.windows.rest()
         await self.agents.rest()
 
@@ -159,7 +168,7 @@ class _Asked:
 async def _listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
     """Run commands and take turns for those that ask; without a socket they do it themselves."""
     commands, turns, windows = AskedCommands(hub), AskedTurns(hub), AskedWindows(hub, after_logout=after_logout)
-    agents, programs = AskedAgents(hub), AskedPrograms(hub)
+    agents, programs, doors = AskedAgents(hub), AskedPrograms(hub), AskedDoors(hub)
     hosts: dict[str, ConnectionHost] = {
         COMMAND: commands,
         TURN: turns,
@@ -167,8 +176,9 @@ async def _listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
         PANE: agents,
         MCP: programs,
         ACP: programs,
+        SSH: doors,
     }
-    asked = _Asked(_Socket(HubListener(hosts, _at_once)), commands, turns, windows, agents, programs)
+    asked = _Asked(_Socket(HubListener(hosts, _at_once)), commands, turns, windows, agents, programs, doors)
     await asked.place.open()
     try:
         yield asked
@@ -177,6 +187,7 @@ async def _listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
         await agents.close()
         await turns.close()
         await programs.close()
+        await doors.close()
         await asked.place.close()
         await commands.close()
 
@@ -296,6 +307,7 @@ class _Settings:
                 if await self._comes(_SETTLED):
                     continue
                 await self._asked.windows.finish()
+                await self._asked.doors.finish()
                 await self._asked.finish()
                 self.changed = self._asked.agents.comes_again = True
             if what != "go on":
@@ -364,7 +376,7 @@ async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms, c
     busy_at = time.monotonic()
     idle = terms.idle if terms.at_first is None else terms.at_first
     while not stop.asked.is_set():
-        if asked.turns.busy or asked.windows.open or asked.agents.open or asked.programs.busy or await _goes_on(hub):
+        if asked.busy or await _goes_on(hub):
             busy_at, idle = time.monotonic(), terms.idle
         elif idle and not asked.commands.busy and time.monotonic() - max(busy_at, asked.commands.last_at) >= idle:
             if idle == terms.idle or not await asyncio.to_thread(claim.is_wanted_longer):

@@ -11,25 +11,20 @@ import asyncio
 import json
 import os
 import select
-import socket
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Protocol, cast
 
-from gshtui.client.hub_greeting import greeted, line_from
+from gshtui.client.hub_greeting import surroundings
 from gshtui.headless import exits, streams
 from gshtui.headless.runner import Stop
-from gshtui.system.processes import process_limits
-from gshtui.system.processes.processes import start_child
+from gshtui.headless.servers.hub_reach import COMES_WITHIN, Declined, start_hub, taken
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.text.foreign_json import parse_foreign_json
 
-_ANSWER_WITHIN = 10.0
-"""Seconds for the hub to take a program: it loads the SDK for the first one."""
-_COMES_WITHIN, _LOOK_EVERY = 10.0, 0.02
-"""Seconds for a hub that is being started."""
+_LOOK_EVERY = 0.02
+"""Seconds between two looks for a hub that is being started."""
 _AGAIN_WITHIN = 60.0
 """Seconds for the next hub to answer what is said again, as it opens a conversation."""
 _LOOK_AROUND = 1.0
@@ -158,21 +153,14 @@ async def relayed(
         cwd = os.getcwd()  # noqa: PTH109
     except OSError:
         return None  # which says that it is gone
-    opening = {
-        **fields,
-        "cwd": cwd,
-        "environ": dict(os.environ),
-        "umask": process_limits.umask(),
-        "limits": process_limits.limits(),
-    }
-    relay = _Relay(spoken, _line(opening), sink)
+    relay = _Relay(spoken, _line({**fields, **surroundings(cwd)}), sink)
     try:
-        async with time_limit(_COMES_WITHIN if comes else None):
+        async with time_limit(COMES_WITHIN if comes else None):
             while not await relay.connect():
                 if not comes:
                     return None
                 await asyncio.sleep(_LOOK_EVERY)
-    except (TimeoutError, _Declined):
+    except (TimeoutError, Declined):
         return None
     lines = asyncio.StreamReader(limit=_LONGEST)
     await asyncio.get_running_loop().connect_read_pipe(
@@ -188,10 +176,6 @@ async def relayed(
         streams.complain(f"the client {fault}, so the connection was ended.")
         return exits.ERROR
     return exits.INTERRUPTED if stopped and not spoken.finishes else exits.DONE
-
-
-class _Declined(Exception):
-    """A hub is there, and does not take the program; the text says why."""
 
 
 class _Relay:
@@ -214,9 +198,9 @@ class _Relay:
         self._garbage = 0
 
     async def connect(self) -> bool:
-        """Be taken by a hub, and say again there what lasts. Raises `_Declined`; `OSError`: it says nothing."""
+        """Be taken by a hub, and say again there what lasts. Raises `Declined`; `OSError`: it says nothing."""
         again = self._spoken.again()
-        connected = await asyncio.to_thread(_taken, self._spoken.kind, self._opening, of_any_version=bool(again))
+        connected = await asyncio.to_thread(taken, self._spoken.kind, self._opening, of_any_version=bool(again))
         if connected is None:
             return False
         connected.setblocking(False)
@@ -289,7 +273,7 @@ class _Relay:
             self._waiting[cast("int | str", id)] = True
         try:
             if self._writer is None and not await self.connect():
-                await _start_hub()
+                await start_hub()
                 if not await self.connect():
                     raise ConnectionError
             assert self._writer is not None
@@ -299,9 +283,9 @@ class _Relay:
             if (cancelled := cancelled_id(message)) is not None:
                 self._waiting.pop(cancelled, None)
                 self._answered.set()
-        except (OSError, _Declined) as error:
+        except (OSError, Declined) as error:
             text = "No hub runs, and none could be started: `gsh-tui hub start` says why."
-            if isinstance(error, _Declined):
+            if isinstance(error, Declined):
                 text = f"The hub does not serve this program any more: {error}. Start it again."
             if asks and self._waiting.pop(cast("int | str", id), False):
                 await self._refuse(id, _SERVER_ERROR, text)
@@ -344,39 +328,6 @@ class _Relay:
         async with self._telling:
             with suppress(OSError):
                 await asyncio.to_thread(streams.pass_on, self._sink, line)
-
-
-async def _start_hub() -> None:
-    """Start the hub, which has ended since because nothing went on; but not among an agent's processes."""
-    if os.environ.get("GSH_AGENT"):
-        return
-    nothing = asyncio.subprocess.DEVNULL
-    words = [sys.executable, "-m", "gshtui", "hub", "start"]
-    process = await start_child(*words, stdin=nothing, stdout=nothing, stderr=nothing)
-    try:
-        async with time_limit(_COMES_WITHIN):
-            await process.wait()
-    except TimeoutError:
-        pass  # it goes on by itself, and the next call finds it
-
-
-def _taken(kind: str, opening: bytes, *, of_any_version: bool) -> socket.socket | None:
-    """A connection to the hub that takes the program; `None`: none is there. Raises `_Declined`."""
-    declined = ""
-    with suppress(TimeoutError):
-        for connected in greeted(kind, _ANSWER_WITHIN, of_any_version=of_any_version):
-            with suppress(OSError, ValueError):
-                connected.sendall(opening)
-                answer = line_from(connected)
-                if answer.get("begins") is True:
-                    for _, text in answer.get("problems", ()):
-                        streams.complain(str(text))
-                    return connected
-                declined = str(answer.get("declined") or answer.get("error") or "")
-            connected.close()
-    if declined:
-        raise _Declined(declined)
-    return None
 
 
 def cancelled_id(message: Mapping[str, Any]) -> int | str | None:

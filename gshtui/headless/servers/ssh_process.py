@@ -1,28 +1,32 @@
-"""`gsh-tui serve --ssh`: opens the door for people elsewhere until it is stopped. They talk in this record's calls."""
+"""`gsh-tui serve --ssh`: has the hub open the door for people elsewhere, until it is stopped.
+
+They talk in this record's calls. The door of a hub that ends, as when a newer program replaces it, is opened again by
+the next one; who was inside comes in again. Where no hub may stay, this process opens it itself.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import sys
+import json
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import cast
 
-from gshtui.commands.shell_form import ALL_COMMANDS
+from gshtui.client.hub_greeting import surroundings
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import load_settings, running_hub
-from gshtui.headless.outcomes import error_code, outcome_code
+from gshtui.headless.commands.command_hub import leave_keeper, load_settings, running_hub, working_folder
 from gshtui.headless.runner import Stop, run_command
+from gshtui.headless.servers.hub_reach import COMES_WITHIN, Declined, start_hub, taken
 from gshtui.headless.streams import complain
-from gshtui.hub.hub_options import HubOptions
+from gshtui.system.processes.time_limit import time_limit
+from gshtui.system.tasks import cancel_and_wait
 
-if TYPE_CHECKING:
-    import asyncssh
-
-    from gshtui.guard.people import AuthorizedPerson
-    from gshtui.ssh.person_shell import LineEnd
-
-_WORKBENCH = (sys.executable, "-m", "gshtui")
+_LOOK_EVERY = 0.05
+"""Seconds between two looks for a hub that is being started."""
+_LONGEST = 1024 * 1024
+"""Bytes of a line of the hub's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,85 +43,107 @@ def serve_people(options: ServeOptions) -> int:
     return run_command(lambda stop: _run(options, stop))
 
 
-def _code(ended: LineEnd) -> int:
-    """The exit code of what a script, or a command, ended with."""
-    from gshtui.commands.declaration import NotAllowed, Outcome
-
-    match ended:
-        case None:
-            return exits.DONE
-        case int():
-            return ended
-        case KeyboardInterrupt():
-            return exits.INTERRUPTED
-        case Outcome():
-            return outcome_code(ended)
-        case NotAllowed():
-            return exits.DENIED
-        case _:
-            return error_code(ended)
-
-
 async def _run(options: ServeOptions, stop: Stop) -> int:
-    from gshtui.calls.answer_drafts import DraftReader
-    from gshtui.guard.people import alike, people_file
-    from gshtui.settings import paths
-    from gshtui.ssh.person_files import PersonFiles, ReadableFiles
-    from gshtui.ssh.person_shell import PersonShell, Visit, caller_of
-    from gshtui.ssh.ssh_server import DoorError, DoorOptions, SshDoor
-    from gshtui.tools.files.file_paths import FilePaths
-
+    face = _Face(options)
+    if (code := await face.be_served(stop)) is not None:
+        return code
     loaded = load_settings()
-    own = loaded.settings.ssh
-    host, port = options.host or own.host, own.port if options.port is None else options.port
-    here = HubOptions(
-        cwd=Path.cwd(), loaded=loaded, respondent="nobody", parts=ALL_COMMANDS, visiting=True, where="gsh-tui serve"
-    )
-    async with running_hub(here) as hub:
-        await hub.start()
-        for failed in hub.failed.values():
-            complain(f"{failed.part}: {failed.why}", failed.hint)
-        if "store" in hub.failed or "fleet" in hub.failed or hub.make_calls is None:
-            return exits.ERROR
-        calls = hub.make_calls()
+    resident = loaded.settings.hub.resident and await leave_keeper(loaded.settings)
+    if resident and (code := await face.be_served(stop, comes=True)) is not None:
+        return code
+    from gshtui.headless.servers.people_door import PeopleDoor, door_options
 
-        assert hub.store is not None
-        drafts = DraftReader(hub.store)
-        own_files = FilePaths(hub.files, hub.settings.shared)
+    async with running_hub(door_options(working_folder(), loaded)) as hub:
+        return await PeopleDoor(hub, options.host, options.port, face).serve(stop.asked)
 
-        async def open_shell(
-            process: asyncssh.SSHServerProcess[bytes], person: AuthorizedPerson, command: str | None
-        ) -> int:
-            return _code(await PersonShell(Visit(hub, calls, person, drafts, _WORKBENCH), process).run(command))
 
-        def open_files(channel: asyncssh.SSHServerChannel[bytes], person: AuthorizedPerson) -> asyncssh.SFTPServer:
-            return PersonFiles(channel, ReadableFiles(own_files, hub.invocation, caller_of(person)))
+class _Face:
+    """Prints what is said about the door, whoever keeps it."""
 
-        key = paths.data_dir(create=True) / "ssh_host_key"
+    def __init__(self, options: ServeOptions) -> None:
+        self._options = options
+        self._port = options.port
+        """The one that it was opened at, from then on."""
+        self._was_open = False
 
-        async def is_taken(name: str) -> bool:
-            return alike(name, [calls.person.name, *await calls.agent_names()]) is not None
+    def complain(self, text: str, hint: str = "") -> None:
+        """Say what is wrong."""
+        complain(text, hint)
 
-        door = SshDoor(DoorOptions(host, port, people_file(), key), open_shell, open_files, is_taken)
+    def opened(self, address: Mapping[str, str | int]) -> None:
+        """Say where it is; of a door that is open again, that it is."""
+        if self._was_open:
+            complain(f"the door is open again on {address['host']} port {address['port']}.")
+        elif self._options.json:
+            streams.result_json(dict(address))
+        else:
+            streams.result(f"Listening on {address['host']} port {address['port']}; host key {address['host_key']}.")
+        self._was_open = True
+        self._port = int(address["port"])
+
+    async def be_served(self, stop: Stop, *, comes: bool = False) -> int | None:
+        """Have the hub keep the door until asked to stop; returns the exit code, `None` where no hub takes it. `comes`:
+        a hub is being started, which is waited for.
+        """
         try:
-            await calls.start()
-            drafts.start()
-            port = await door.open()
-            known = await asyncio.to_thread(door.read_people)
-            for mistake in known.mistakes:
-                complain(mistake)
-            if options.json:
-                streams.result_json({"host": host, "port": port, "host_key": door.fingerprint})
-            else:
-                streams.result(f"Listening on {host} port {port}; host key {door.fingerprint}.")
-            if not known.people:
-                complain("nobody may enter yet.", "`gsh-tui people allow NAME KEY` lets somebody in.")
-            await stop.asked.wait()
-        except DoorError as error:
-            complain(error.message, error.hint)
-            return exits.ERROR
+            connected = await self._connected()
+            async with time_limit(COMES_WITHIN):
+                while connected is None and comes:
+                    await asyncio.sleep(_LOOK_EVERY)
+                    connected = await self._connected()
+        except (Declined, TimeoutError):
+            return None
+        if connected is None:
+            return None
+        while (code := await self._until_ended(connected, stop)) is None:
+            complain("the hub ended, and with it the door; it opens again with the next one.")
+            try:
+                if (connected := await self._connected(again=True)) is None:
+                    await start_hub()
+                    connected = await self._connected(again=True)
+            except Declined as why:
+                complain(f"the hub does not open the door again: {why}.", "Start this anew.")
+                return exits.ERROR
+            if connected is None:
+                complain("no hub runs, and none could be started.", "`gsh-tui hub start` says why.")
+                return exits.ERROR
+        return code
+
+    async def _connected(self, *, again: bool = False) -> socket.socket | None:
+        """A connection to the hub that opens the door. Raises `Declined`."""
+        fields = {"host": self._options.host, "port": self._port, **surroundings(str(working_folder()))}
+        opening = json.dumps(fields).encode() + b"\n"
+        return await asyncio.to_thread(taken, "ssh", opening, of_any_version=again)
+
+    async def _until_ended(self, connected: socket.socket, stop: Stop) -> int | None:
+        """Print what the hub says of the door; returns the exit code, `None`: the hub has ended."""
+        connected.setblocking(False)
+        reader, writer = await asyncio.open_unix_connection(sock=connected, limit=_LONGEST)
+        asked = asyncio.ensure_future(stop.asked.wait())
+        hearing = asyncio.ensure_future(self._hear(reader))
+        try:
+            await asyncio.wait({asked, hearing}, return_when=asyncio.FIRST_COMPLETED)
+            if not hearing.done():
+                writer.write(b'{"stop":true}\n')
+                await asyncio.wait({hearing}, timeout=COMES_WITHIN)
+                return exits.DONE
+            return hearing.result()
         finally:
-            await door.close()
-            await drafts.stop()
-            await calls.stop()
-    return exits.DONE
+            await cancel_and_wait(asked, hearing)
+            writer.close()
+
+    async def _hear(self, reader: asyncio.StreamReader) -> int | None:
+        with suppress(OSError, ValueError):
+            while line := await reader.readline():
+                match json.loads(line):
+                    case {"complain": [str(text), str(hint)]}:
+                        complain(text, hint)
+                    case {"opened": {"host": str(), "port": int(), "host_key": str()} as address}:
+                        self.opened(cast("dict[str, str | int]", address))
+                    case {"end": int() as code}:
+                        return code
+                    case {"bye": _}:
+                        break
+                    case _:
+                        pass
+        return None

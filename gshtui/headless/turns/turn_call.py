@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.client.hub_greeting import greeted, line_from
-from gshtui.system.processes import process_limits
+from gshtui.client.hub_greeting import greeted, line_from, surroundings
 from gshtui.system.processes.time_limit import time_limit
 
 if TYPE_CHECKING:
@@ -57,9 +56,8 @@ class TurnCall:
             cwd = os.getcwd()  # noqa: PTH109
         except OSError:
             return None  # it is gone, which is said here
-        surroundings = {"umask": process_limits.umask(), "limits": process_limits.limits()}
-        fields = {"turn": msgspec.to_builtins(request), "cwd": cwd, "environ": dict(os.environ)}
-        line = json.dumps(fields | surroundings).encode() + b"\n"
+        fields = {"turn": msgspec.to_builtins(request), **surroundings(cwd)}
+        line = json.dumps(fields).encode() + b"\n"
         begun = None if len(line) > _TAKEN else await asyncio.to_thread(_begin, line)
         if begun is None:
             return None

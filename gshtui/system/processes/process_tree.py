@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gshtui.system.environment import AGENT, MARK
@@ -31,6 +31,20 @@ def runs(pid: int, start: float) -> bool:
     return bool(start) and start_time(pid) == start
 
 
+_of_people: set[int] = set()
+"""Children of this process that are people's."""
+
+
+@contextmanager
+def of_person(pid: int) -> Generator[None]:
+    """A child of this process, and all below it, is a person's, not an agent's."""
+    _of_people.add(pid)
+    try:
+        yield
+    finally:
+        _of_people.discard(pid)
+
+
 def above(pid: int) -> list[Identity]:
     """The process and those that it descends from, innermost first."""
     import psutil
@@ -43,7 +57,8 @@ def above(pid: int) -> list[Identity]:
 
 
 def is_of_agent(pid: int, itself: str = "") -> bool:
-    """Whether a process is an agent's, or a command's of one, or below this process; true where that cannot be told.
+    """Whether a process is an agent's, or a command's of one, or below this process and no person's (`of_person`); true
+    where that cannot be told.
 
     A process that has left its parents and its variables behind is not recognised. `itself`: an agent in whose own
     terminal the process may be.
@@ -57,9 +72,9 @@ def is_of_agent(pid: int, itself: str = "") -> bool:
         above = one.parents()
     except psutil.Error:
         return True
-    for each in above:
+    for inner, each in zip((one, *above), above, strict=False):
         if each.pid == os.getpid():
-            return True
+            return inner.pid not in _of_people
         with suppress(psutil.Error):  # another user's, such as the terminal's
             if _has_mark(each.environ(), itself):
                 return True

@@ -79,6 +79,11 @@ class PtyProcess:
             os.close(theirs)
         return cls(process, ours, print_output)
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
     async def write(self, keys: bytes) -> None:
         """Type; waits while the program does not read. Raises nothing: what an ended program does not read is lost."""
         rest = memoryview(keys)
