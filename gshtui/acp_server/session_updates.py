@@ -189,7 +189,11 @@ def offered(commands: Iterable[AnyCommand]) -> AvailableCommandsUpdate:
 
 
 def _input(command: AnyCommand) -> AvailableCommandInput | None:
-    words = " ".join(command.positions) or ("name=value …" if command.parameters.model_fields else "")
+    words = (
+        "|".join(command.words)
+        or " ".join(command.positions)
+        or ("name=value …" if command.parameters.model_fields else "")
+    )
     return AvailableCommandInput(UnstructuredCommandInput(hint=words)) if words else None
 
 

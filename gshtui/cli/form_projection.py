@@ -15,7 +15,8 @@ import annotated_types
 from pydantic.fields import FieldInfo
 
 from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
-from gshtui.commands.declaration import AnyAction, Effect, Parameters, option_of
+from gshtui.commands.declaration import AnyAction, Effect, Parameters, option_of, typed_fields
+from gshtui.commands.group import positions_of
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 
@@ -27,7 +28,7 @@ def forms(commands: Iterable[AnyCommand]) -> tuple[list[GroupForm], list[Command
     groups: list[GroupForm] = []
     made: list[CommandForm] = []
     for command in commands:
-        shell = command.parameters.SHELL
+        shell = command.shell or command.parameters.SHELL
         if isinstance(shell, ShellGroup):
             groups.append(GroupForm(command.name, summary=shell.summary, help=shell.help, synonyms=shell.synonyms))
         elif isinstance(shell, ShellForm) and command.bind is not None:
@@ -35,7 +36,7 @@ def forms(commands: Iterable[AnyCommand]) -> tuple[list[GroupForm], list[Command
             made.append(_form(command.parameters, command.name, command.positions, takes_yes=takes_yes))
         for action in command.actions:
             if isinstance(action.parameters.SHELL, ShellForm):
-                made.append(command_form(action, command.positions))
+                made.append(command_form(action, positions_of(action) if command.words else command.positions))
     return sorted(groups, key=lambda form: form.name), sorted(made, key=lambda form: form.name)
 
 
@@ -51,7 +52,7 @@ def _form(parameters: type[Parameters], named: str, positions: Sequence[str], *,
     """The form of these parameters: of an action, or of a line that comes down to one of several."""
     shell = parameters.SHELL
     assert isinstance(shell, ShellForm)
-    fields = parameters.model_fields
+    fields = typed_fields(parameters)
     places = [name for name in positions if name in fields] if shell.places is None else shell.places
     if unknown := set(places) - set(fields):
         raise ValueError(f"{parameters.__name__}: places {sorted(unknown)} are not fields")

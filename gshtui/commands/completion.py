@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from gshtui.commands.declaration import Invocation, UsageError
+from gshtui.commands.declaration import Invocation, UsageError, typed_fields
 from gshtui.commands.language import piped_parameter, signature, signatures
 from gshtui.commands.line_formatter import quote
 from gshtui.commands.line_parser import LineParser, OpenStage
 from gshtui.commands.line_syntax import TextNode
 from gshtui.commands.line_values import VariableError, Variables, selected
-from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.commands.registry import AnyCommand, Registry, words_of
 
 _VARIABLE = re.compile(r"\$(?:\{([^\W\d]\w*)\.([\w.]*)|(\{?)((?:[^\W\d]\w*)?))$")
 """A variable at the end of a text: `${name.field`, or `$name` and `${name`."""
@@ -58,6 +58,10 @@ async def complete(registry: Registry, invocation: Invocation, line: str, cursor
 
 
 def _commands(registry: Registry, invocation: Invocation, stage: OpenStage, cursor: int) -> list[Completion]:
+    group, _, word = stage.name.partition(" ")
+    if word:
+        known = words_of(registry.get(group))
+        return [Completion(one, cursor - len(word), cursor, "value") for one in known if one.startswith(word)]
     fits = [command for command in registry.visible(invocation.caller) if command.name.startswith(stage.name)]
     if stage.piped:
         fits = [command for command in fits if piped_parameter(command)]
@@ -96,7 +100,8 @@ async def _arguments(command: AnyCommand, invocation: Invocation, stage: OpenSta
         prefix = value.text
     start = cursor if stage.word < 0 else stage.word
     if stage.key:
-        values = await _values(command, invocation, stage.key, prefix)
+        key = signature(command).former.get(stage.key, stage.key)
+        values = await _values(command, invocation, key, prefix)
         in_array = stage.value > stage.word + len(stage.key) + 1
         at, lead = (stage.value, "") if in_array else (start, f"{stage.key}=")
         return [Completion(f"{lead}{quote(v)}", at, cursor, "value") for v in values]
@@ -108,10 +113,16 @@ async def _arguments(command: AnyCommand, invocation: Invocation, stage: OpenSta
     texts = {name: value.text for name, value in so_far.items() if isinstance(value, TextNode)}
     invocation = replace(invocation, given=texts)
     found: list[Completion] = []
+    if command.words and not finished:
+        found += [
+            Completion(word, start, cursor, "value", one.summary)
+            for word, one in command.words.items()
+            if word.startswith(prefix) and one.name.endswith(f" {word}")
+        ]
     if places < len(free):
         for value in await _values(command, invocation, free[places], prefix):
             found.append(Completion(quote(value), start, cursor, "value"))
-    for key, field in command.parameters.model_fields.items():
+    for key, field in typed_fields(command.parameters).items():
         if key.startswith(prefix) and key not in given:
             found.append(Completion(f"{key}=", start, cursor, "parameter", field.description or ""))
     return found

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from gshtui.commands.declaration import Parameters, Returns
+from gshtui.commands.declaration import Mark, Parameters, Returns
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.settings.loader import Loaded
 from gshtui.settings.toml_file import Problem
@@ -101,13 +101,16 @@ class ProjectTrust:
     revoked: bool = False
 
 
+_KEY = Field(default="", description="A setting or table, such as agent.max_steps.")
+
+
 class ShowSettings(Parameters, Returns[ShownSettings]):
     """Show all values, or those of KEY, and where each comes from."""
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "show"
     SHELL = ShellForm(parts=NO_PARTS, takes_settings=True, quiet=True, by_keeper=True)
-    key: str = ""
+    key: str = _KEY
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,7 @@ class GetSetting(Parameters, Returns[SettingValue]):
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "get"
     SHELL = ShellForm(parts=NO_PARTS, takes_settings=True, quiet=True, by_keeper=True)
-    key: Annotated[str, ShellOption(required=True)] = ""
+    key: Annotated[str, ShellOption(required=True)] = _KEY
 
 
 class ShowPlaces(Parameters, Returns[ConfigPlaces]):
@@ -151,9 +154,11 @@ class SetSetting(Parameters, Returns[ChangedSetting]):
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "set"
     SHELL = ShellForm(parts=NO_PARTS)
-    key: Annotated[str, ShellOption(required=True)] = ""
-    value: Annotated[str, ShellOption(required=True)] = ""
-    seen: Annotated[str | None, ShellOption(absent=True)] = None
+    key: Annotated[str, ShellOption(required=True)] = _KEY
+    value: Annotated[str, Mark.VERBATIM, ShellOption(required=True)] = Field(
+        default="", description="The new value; lists are JSON."
+    )
+    seen: Annotated[str | None, Mark.CODE_ONLY] = None
     """The value that the person saw, as JSON: if it is another one by now, it is not set. `None`: whatever it is."""
 
 
@@ -163,7 +168,7 @@ class ResetSetting(Parameters, Returns[ResetValue]):
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "unset"
     SHELL = ShellForm(parts=NO_PARTS)
-    key: Annotated[str, ShellOption(required=True)] = ""
+    key: Annotated[str, ShellOption(required=True)] = _KEY
 
 
 class MakeConfigFile(Parameters, Returns[ConfigFile]):
@@ -189,5 +194,13 @@ class TrustProject(Parameters, Returns[ProjectTrust]):
         needs_answer="only a person can trust a folder, and nobody is there to ask; or add --yes.",
     )
     revoke: bool = Field(default=False, description="Withdraw the trust.")
-    seen: Annotated[SeenProject | None, ShellOption(absent=True)] = None
+    seen: Annotated[SeenProject | None, Mark.CODE_ONLY] = None
     """The files as the person saw them, which is how they are trusted; `None`: as they are now."""
+
+
+class UntrustProject(TrustProject):
+    """Withdraw the trust in this folder's configuration and AGENTS.md."""
+
+    WORD: ClassVar[str] = "untrust"
+    SHELL = None
+    revoke: Annotated[bool, Mark.CODE_ONLY] = True

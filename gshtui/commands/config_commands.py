@@ -10,9 +10,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
-
-from pydantic import Field
+from typing import Any, TypeVar
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import SettingChanged
@@ -20,17 +18,16 @@ from gshtui.commands import config_calls as calls
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
+    AnyAction,
     CommandError,
     Effect,
     Invocation,
-    Mark,
     Outcome,
     Parameters,
     Question,
     UsageError,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.settings import paths, trust, user_config
 from gshtui.settings.git_programs import GitProgram, git_programs
@@ -108,23 +105,6 @@ def _short(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-Word = Literal["show", "get", "path", "schema", "set", "unset", "edit", "trust", "untrust"]
-
-
-class ConfigParameters(Parameters):
-    """Parameters of `config`."""
-
-    SHELL = calls.CONFIG_GROUP
-    action: Word = Field(
-        default="show",
-        description="show: every value and its origin. get: one value. path: the files. schema: every key. "
-        "set: change a value. unset: go back to the default. edit: prepare the file for editing. "
-        "trust, untrust: whether to use this folder's .gsh/config.toml.",
-    )
-    key: str = Field(default="", description="A setting or table, such as agent.max_steps (show, get, set, unset).")
-    value: Annotated[str, Mark.VERBATIM] = Field(default="", description="The new value (set); lists are JSON.")
-
-
 def _ignored(_: object) -> None:
     """The default: changes are not announced."""
 
@@ -138,50 +118,22 @@ def commands(
         publish: receives `SettingChanged` after a change.
         changed: receives the changed settings, in a thread.
     """
-    family = _family(_Handlers(loaded, changed), publish)
 
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         options = known_keys(tuple(loaded.settings.providers)) if parameter == "key" else []
         return [option for option in options if option.startswith(prefix)]
 
     return [
-        Command(
+        group(
             "config",
             "Show or change the configuration",
-            ConfigParameters,
-            family.handle,
-            effect=Effect.WRITE,
-            positions=("action", "key", "value"),
+            *_actions(_Handlers(loaded, changed), publish),
             family="workbench",
-            assess=family.assess,
+            bare="show",
+            shell=calls.CONFIG_GROUP,
             complete=complete,
-            actions=family.actions,
-            bind=family.bind,
         )
     ]
-
-
-def _bindings(given: ConfigParameters) -> Parameters:
-    """A line's parameters as those of the word that it uses."""
-    match given.action:
-        case "show":
-            return calls.ShowSettings(key=given.key)
-        case "get":
-            return calls.GetSetting(key=given.key)
-        case "path":
-            return calls.ShowPlaces()
-        case "schema":
-            return calls.ShowSchema()
-        case "set":
-            return calls.SetSetting(key=given.key, value=given.value)
-        case "unset":
-            return calls.ResetSetting(key=given.key)
-        case "edit":
-            return calls.MakeConfigFile()
-        case "trust":
-            return calls.TrustProject()
-        case "untrust":
-            return calls.TrustProject(revoke=True)
 
 
 def _action(
@@ -192,6 +144,7 @@ def _action(
     asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
     access: Access = Access.HUMAN_ONLY,
     then: Callable[[R], None] = _ignored,
+    positions: tuple[str, ...] | None = None,
 ) -> Action[A, R]:
     """An action that reads and writes files, and so runs in a thread. `then` gets its result, outside the thread."""
 
@@ -201,10 +154,19 @@ def _action(
         return result
 
     effect = Effect.READ if access is Access.SHARED else Effect.WRITE
-    return Action(parameters, result, in_thread, lambda _, found: render(found), asks, access=access, effect=effect)
+    return Action(
+        parameters,
+        result,
+        in_thread,
+        lambda _, found: render(found),
+        asks,
+        access=access,
+        effect=effect,
+        positions=positions,
+    )
 
 
-def _family(do: _Handlers, publish: Callable[[Event], None]) -> Family[ConfigParameters]:
+def _actions(do: _Handlers, publish: Callable[[Event], None]) -> tuple[AnyAction, ...]:
     shared = Access.SHARED
 
     def announce(done: calls.ChangedSetting) -> None:
@@ -213,16 +175,18 @@ def _family(do: _Handlers, publish: Callable[[Event], None]) -> Family[ConfigPar
     def announce_reset(done: calls.ResetValue) -> None:
         publish(SettingChanged(key=done.key, value=None))
 
-    return Family(
-        _bindings,
-        _action(calls.ShowSettings, calls.ShownSettings, do.show, _render_settings, access=shared),
-        _action(calls.GetSetting, calls.SettingValue, do.get, _render_value, access=shared),
+    return (
+        _action(calls.ShowSettings, calls.ShownSettings, do.show, _render_settings, access=shared, positions=("key",)),
+        _action(calls.GetSetting, calls.SettingValue, do.get, _render_value, access=shared, positions=("key",)),
         _action(calls.ShowPlaces, calls.ConfigPlaces, do.places, _render_places, access=shared),
         _action(calls.ShowSchema, calls.SettingsSchema, do.schema, _render_schema, access=shared),
-        _action(calls.SetSetting, calls.ChangedSetting, do.set, _render_changed, then=announce),
-        _action(calls.ResetSetting, calls.ResetValue, do.reset, _render_reset, then=announce_reset),
+        _action(
+            calls.SetSetting, calls.ChangedSetting, do.set, _render_changed, then=announce, positions=("key", "value")
+        ),
+        _action(calls.ResetSetting, calls.ResetValue, do.reset, _render_reset, then=announce_reset, positions=("key",)),
         _action(calls.MakeConfigFile, calls.ConfigFile, do.make_file, _render_file),
         _action(calls.TrustProject, calls.ProjectTrust, do.trust, _render_trust, do.ask_trust),
+        _action(calls.UntrustProject, calls.ProjectTrust, do.trust, _render_trust),
     )
 
 

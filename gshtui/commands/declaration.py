@@ -79,11 +79,19 @@ class Mark(enum.Enum):
     """In the last position, it takes the rest of the line as it stands: prose, code, a shell command."""
     PIPED = "piped"
     """It takes the result of the command before a `|`; a text that is given too stands in front of it."""
+    CODE_ONLY = "code-only"
+    """Only code gives it, such as what a person has seen and agreed to: no line, no shell form and no help has it."""
 
 
 def is_marked(field: FieldInfo, mark: Mark) -> bool:
     """Whether a parameter has this mark."""
     return any(one is mark for one in field.metadata)
+
+
+def typed_fields(parameters: type[Parameters]) -> dict[str, FieldInfo]:
+    """The parameters that people can give."""
+    fields = parameters.model_fields.items()
+    return {name: field for name, field in fields if not is_marked(field, Mark.CODE_ONLY)}
 
 
 class Word(str):
@@ -489,6 +497,8 @@ class Action(Generic[A, R]):
     """Yields its result piece by piece until the caller stops; `None`: these parameters give the whole at once."""
     answers: Callable[[Invocation, object], object] | None = None
     """Answers one JSON value with another, at once, so that scripts can ask many times over standard input."""
+    positions: tuple[str, ...] | None = None
+    """Positional parameters of a word of a group; `None`: those of its shell form, or the required ones."""
 
     async def handle(self, invocation: Invocation, parameters: A) -> Outcome:
         """Run and render. Raises as `run` does."""
@@ -543,3 +553,12 @@ class Command(Generic[P]):
     """In a family, a line's parameters as those of one of `actions`. Raises `UsageError`."""
     opens: str = ""
     """The list that the bare name opens in a window: `models`, `sessions` …"""
+    words: Mapping[str, Command[Any]] = field(default_factory=dict[str, "Command[Any]"])
+    """In a group such as `agent`, the command of each second word, and of its synonyms: see `commands/group.py`."""
+    shell: ShellGroup | None = None
+    """A group's form as `gsh-tui NAME …`."""
+
+    @property
+    def first_word(self) -> str:
+        """What rules call it: in a group, the group's name."""
+        return self.name.partition(" ")[0]

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import Field
 
-from gshtui.commands.declaration import AnyAction, Command, Invocation, Outcome, Parameters, UsageError
+from gshtui.commands.declaration import AnyAction, Command, Invocation, Outcome, Parameters, UsageError, typed_fields
 from gshtui.commands.language import usage, usage_words
-from gshtui.commands.registry import AnyCommand, Registry, words_of
+from gshtui.commands.registry import AnyCommand, Registry, own_words, words_of
 from gshtui.commands.schema import tool_schema
 from gshtui.commands.shell_form import ShellForm
 from gshtui.commands.word_groups import SLASH_GROUPS, grouped
@@ -35,6 +35,7 @@ def describe(command: AnyCommand) -> dict[str, Any]:
         "access": command.access.value,
         "effect": command.effect.value,
         "positions": list(command.positions),
+        "words": own_words(command),
         "parameters": tool_schema(command),
     }
 
@@ -44,7 +45,12 @@ def explain(command: AnyCommand) -> str:
     lines = [f"**{command.name}** — {command.summary}", "", f"`{usage(command).removeprefix('Usage: ')}`", ""]
     if command.description:
         lines += [f"{command.description} {command.details}".strip(), ""]
-    lines += [_parameter(command, name, command.parameters) for name in command.parameters.model_fields]
+    if command.words:
+        words = [one for word, one in command.words.items() if one.name.endswith(f" {word}")]
+        lines += [f"- `{one.name}` — {one.summary}" for one in words]
+        lines += ["", f"`help {command.name} WORD` explains one."]
+    else:
+        lines += [_parameter(command, name, command.parameters) for name in typed_fields(command.parameters)]
     if command.aliases:
         lines += ["", f"Also called: {', '.join(command.aliases)}"]
     lines += ["", f"Access: {command.access.value} · effect: {command.effect.value}"]
@@ -73,6 +79,10 @@ def _describe_word(command: AnyCommand, word: str) -> Outcome:
         near = similar_names(word, own, most=2)
         hint = f"Did you mean {' or '.join(near)}?" if near else f"It has {', '.join(own)}."
         raise UsageError(f"There is no command '{command.name} {word}'.", hint=hint)
+    if command.words:
+        own = command.words[word]
+        text = f"{explain(own)}\n\n`help {command.name}` lists what else it does."
+        return Outcome(describe(own), text, plain=bare_columns(text))
     action = next((one for one in command.actions if word == one.parameters.WORD), None)
     names = [name for name in command.parameters.model_fields if _belongs(command, name, action)]
     summary, said = _said(action) if action is not None else (command.summary, "")

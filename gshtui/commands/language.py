@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import shlex
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,9 +17,21 @@ from typing import Any, cast
 
 from annotated_types import Le
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from gshtui.commands.declaration import Caller, CommandError, Mark, Parameters, Returns, UsageError, Word, is_marked
+from gshtui.commands.declaration import (
+    Caller,
+    CommandError,
+    Mark,
+    Parameters,
+    Returns,
+    UsageError,
+    Word,
+    is_marked,
+    option_of,
+    typed_fields,
+)
 from gshtui.commands.line_parser import Signature, Signatures, parse_line
 from gshtui.commands.line_syntax import (
     Argument,
@@ -36,7 +49,7 @@ from gshtui.commands.line_syntax import (
     substitutions,
 )
 from gshtui.commands.line_values import LineValue, VariableError, Variables, selected
-from gshtui.commands.registry import AnyCommand, Registry, may_run, refused
+from gshtui.commands.registry import AnyCommand, Registry, may_run, own_words, refused
 from gshtui.text.similar_names import similar_names
 from gshtui.text.units import counted
 
@@ -59,19 +72,35 @@ def signatures(registry: Registry) -> Signatures:
 
 def signature(command: AnyCommand) -> Signature:
     """What the parser knows of a command."""
-    return _signature(command.parameters, command.positions)
+    found = _signature(command.parameters, command.positions, bool(command.words) or " " in command.name)
+    return replace(found, words={word: one.name for word, one in command.words.items()}) if command.words else found
 
 
 @functools.lru_cache(maxsize=1024)
-def _signature(parameters: type[Parameters], positions: tuple[str, ...]) -> Signature:
-    fields = parameters.model_fields
+def _signature(parameters: type[Parameters], positions: tuple[str, ...], in_group: bool) -> Signature:
+    """`in_group`: its last position takes several words only where it says so."""
+    fields = typed_fields(parameters)
     last = positions[-1] if positions else ""
     verbatim = last if last and is_marked(fields[last], Mark.VERBATIM) else ""
     takes_several = bool(last) and bool({str, LineValue} & set(_bare(fields[last].annotation)))
-    former = parameters.FORMER_NAMES
+    if takes_several and in_group:
+        takes_several = bool(verbatim) or option_of(fields[last]).words != 1
+    former = {
+        **{other: name for name, field in fields.items() for other in _option_names(field) if other not in fields},
+        **parameters.FORMER_NAMES,
+    }
     switches = frozenset(name for name, field in fields.items() if field.annotation is bool)
     names = frozenset((*fields, *former))
-    return Signature(positions, names, verbatim, last if takes_several else "", former, switches)
+    lists = frozenset(
+        name for name, field in fields.items() if _LISTS & {typing.get_origin(a) for a in _bare(field.annotation)}
+    )
+    return Signature(positions, names, verbatim, last if takes_several else "", former, switches, lists)
+
+
+def _option_names(field: FieldInfo) -> list[str]:
+    """Its names in the shell, such as `all` of `--all`, which a line may use, too."""
+    names = (name.removeprefix("--").replace("-", "_") for name in option_of(field).name.split())
+    return [name for name in names if name.isidentifier()]
 
 
 def read_line(registry: Registry, line: str) -> Script:
@@ -86,9 +115,21 @@ def read_line(registry: Registry, line: str) -> Script:
 
 def _as_meant(registry: Registry, stage: Stage) -> Stage:
     """The stage under the name of the command that it is of, which its parameters can tell."""
-    if stage.name not in registry or not registry.get(stage.name).instead:
+    if stage.name not in registry:
+        return stage
+    command = registry.get(stage.name)
+    word = next((one.value.text for one in stage.arguments if _is_action(one) and isinstance(one.value, TextNode)), "")
+    if word in command.words:
+        rest = tuple(one for one in stage.arguments if not _is_action(one))
+        return replace(stage, name=command.words[word].name, arguments=rest)
+    if not command.instead:
         return stage
     return replace(stage, name=registry.meant(stage.name, [one.name for one in stage.arguments]).name)
+
+
+def _is_action(argument: Argument) -> bool:
+    """Whether it gives the word of a group by name, `agent action=ls`, as lines once did."""
+    return argument.name == "action"
 
 
 def split_line(registry: Registry, line: str) -> list[str]:
@@ -191,6 +232,10 @@ def _refuse_elsewhere(command: AnyCommand, stage: Stage) -> None:
             raise _MisplacedError(
                 f"In a line, `{command.name} {word}` is `{other}`.", first.span, hint=f"Write `{other} …`."
             )
+        if command.words and not command.positions:
+            near = similar_names(word, command.words, most=2)
+            hint = f"Did you mean {' or '.join(near)}?" if near else f"It has {', '.join(own_words(command))}."
+            raise _MisplacedError(f"`{command.name}` has no action {word!r}.", first.span, hint=hint)
 
 
 def _refuse_option(signature: Signature, stage: Stage, argument: Argument) -> None:
@@ -244,7 +289,9 @@ def named(signature: Signature, stage: Stage, source: str) -> dict[str, Argument
         takes_several = free == [signature.tail]
         if argument.name and (argument.name in signature.names or not takes_several):
             name = signature.former.get(argument.name, argument.name)
-            if name in found:
+            if name in found and name in signature.several:
+                argument = _added(found[name], argument)
+            elif name in found:
                 raise _MisplacedError(f"{stage.name}: {name} is given twice.", argument.span)
         else:
             if not free:
@@ -261,6 +308,13 @@ def named(signature: Signature, stage: Stage, source: str) -> dict[str, Argument
                 argument = _joined(more, source)
         found[name] = argument
     return found
+
+
+def _added(before: Argument, argument: Argument) -> Argument:
+    """A list that is given item by item."""
+    span = SourceSpan(before.span.start, argument.span.end)
+    items = before.value.items if isinstance(before.value, Array) else (before.value,)
+    return Argument(argument.name, Array((*items, argument.value), span), span)
 
 
 def _usage(name: str, signature: Signature) -> str:
@@ -417,6 +471,10 @@ def _shape(command: AnyCommand, name: str, node: Node, scope: _Scope) -> Any:
 def _written(command: AnyCommand, name: str, text: str, kinds: set[Any]) -> Any:
     """Text in the shape that the parameter expects: lists as `a,b` or one value, objects as JSON."""
     if kinds & _LISTS:
+        if is_marked(command.parameters.model_fields[name], Mark.VERBATIM):
+            return _shell_words(command, name, text)
+        if option_of(command.parameters.model_fields[name]).whole:
+            return [text]
         inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
         return [part.strip().strip("'\"") for part in inner.split(",") if part.strip()]
     if dict in kinds:
@@ -427,6 +485,16 @@ def _written(command: AnyCommand, name: str, text: str, kinds: set[Any]) -> Any:
         except ValueError as error:
             raise UsageError(f"{command.name}: {name} must be a JSON object: {error}.") from error
     return text
+
+
+def _shell_words(command: AnyCommand, name: str, text: str) -> list[str]:
+    """Text as the words of a shell's line, which quotes hold together. Raises `UsageError`."""
+    try:
+        return shlex.split(text.removeprefix("-- "))
+    except ValueError as error:
+        raise UsageError(
+            f"{command.name}: {name} is not a line of words: {error}.", hint="Close every quote."
+        ) from error
 
 
 def _items(command: AnyCommand, name: str, array: Array, scope: _Scope) -> list[Any]:
@@ -469,6 +537,11 @@ def validate(command: AnyCommand, values: dict[str, Any], spans: Mapping[str, So
     """The command's parameters from plain values (a line's, or a model's JSON). `spans`: where in a line the values
     are. Raises `UsageError`: one sentence that names each parameter that is wrong, and why.
     """
+    hidden = [
+        name for name in values if name in command.parameters.model_fields.keys() - typed_fields(command.parameters)
+    ]
+    if hidden:
+        raise UsageError(f"{command.name}: there is no parameter {hidden[0]!r}.", hint=usage(command))
     try:
         given = command.parameters.model_validate(values)
     except ValidationError as error:
@@ -511,7 +584,7 @@ def _complaint(command: AnyCommand, detail: ErrorDetails) -> str:
     if detail["type"] == "missing":
         return f"{where} is missing"
     if detail["type"] == "extra_forbidden":
-        near = similar_names(where, command.parameters.model_fields)
+        near = similar_names(where, typed_fields(command.parameters))
         return f"there is no parameter {where!r}" + (f", did you mean {near[0]!r}?" if near else "")
     given = repr(detail["input"])
     shown = given if len(given) <= 60 else given[:57] + "…"
@@ -552,7 +625,9 @@ def _wanted(detail: ErrorDetails) -> str:
 
 def usage(command: AnyCommand) -> str:
     """One line that shows how it is used."""
-    return f"Usage: {' '.join([command.name, *usage_words(command, command.parameters.model_fields)])}"
+    if command.words:
+        return f"Usage: {command.name} {'|'.join(own_words(command))} …"
+    return f"Usage: {' '.join([command.name, *usage_words(command, typed_fields(command.parameters))])}"
 
 
 def usage_words(command: AnyCommand, names: Iterable[str]) -> list[str]:

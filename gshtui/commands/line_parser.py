@@ -46,6 +46,7 @@ _FILE_NAME = re.compile(QUOTED)
 _BEFORE_NAME = ("", " ", "\t", "=", "/", "[", ",", "(")
 _BLANK = re.compile(r"[^\S\n]*")
 _NAME = re.compile(r"[^\s|;$'\"()\[\]<>=\\/][^\s|;$'\"()\[\]<>=\\]*")
+_WORD = re.compile(r"[^\S\n]+([\w-]+)")
 _KEY = re.compile(r"([^\W\d]\w*)=")
 _OPTION = re.compile(r"--([^\W\d][\w-]*)(=|\s+(?=\S)|(?=\s*$))")
 """A parameter as a shell's option has it: `--name=value`, `--name value`, and `--name` for one that is on or off."""
@@ -81,6 +82,10 @@ class Signature:
     """Earlier names of parameters, which `names` has too, each with the present one."""
     switches: frozenset[str] = frozenset()
     """The names of those that are on or off."""
+    several: frozenset[str] = frozenset()
+    """The names of lists, which can be given item by item."""
+    words: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The second words of a group, each with the name of the command that it is."""
 
 
 Signatures = Callable[[str], Signature | None]
@@ -187,7 +192,7 @@ class LineParser:
                 raise self._error(f"A command is missing after {after or '/'}.", self._at - 1)
             char = self._text[self._at]
             raise self._error(f"A command must begin with its name, not with {char!r}.", self._at, hint=_LIST)
-        opened.name = name
+        name = opened.name = self._group_word(name, closer)
         span = SourceSpan(start, self._at)
         if self._at < self._end and not self._at_end_of_stage(closer) and not self._text[self._at].isspace():
             char = self._text[self._at]
@@ -198,6 +203,18 @@ class LineParser:
         if _asks_for_help(arguments):
             return Stage("help", (Argument("", TextNode(name, span=span), span),), span)
         return Stage(name, tuple(arguments), span)
+
+    def _group_word(self, name: str, closer: str) -> str:
+        """The name of the command: of a group's, with the word behind the name, which is then read, too."""
+        signature = self._signatures(name)
+        found = _WORD.match(self._text, self._at) if signature is not None and signature.words else None
+        if signature is None or found is None or found[1] not in signature.words:
+            return name
+        before, self._at = self._at, found.end()
+        if self._at < self._end and not self._text[self._at].isspace() and not self._at_end_of_stage(closer):
+            self._at = before
+            return name
+        return signature.words[found[1]]
 
     def _arguments(self, name: str, opened: OpenStage, closer: str) -> list[Argument]:
         signature = self._signatures(name) or Signature()

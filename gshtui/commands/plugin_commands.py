@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, TypeVar
 
 from pydantic import Field
 
@@ -13,17 +13,14 @@ from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     Effect,
     Invocation,
     Outcome,
     Parameters,
     Question,
     Returns,
-    UsageError,
-    Word,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup
 from gshtui.settings import plugins
@@ -98,59 +95,30 @@ class SwitchPluginsOff(Parameters, Returns[PluginChange]):
     SHELL = ShellForm(summary="Load no plugin, whatever is approved.", parts=frozenset())
 
 
-class PluginsParameters(Parameters):
-    """Parameters of `plugins`."""
-
-    SHELL = ShellGroup(
-        "Packages and plugins of Claude Code that extend gsh-tui.",
-        "Packages that bring commands, tools, providers, personas or programs, and plugins of Claude Code;"
-        " used only once you approve them.",
-    )
-    action: Literal["ls", "approve", "revoke", "on", "off"] = Field(default="ls", description="What to do.")
-    name: Word = Field(Word(""), description="approve, revoke: its name, or its folder.")
+_GROUP = ShellGroup(
+    "Packages and plugins of Claude Code that extend gsh-tui.",
+    "Packages that bring commands, tools, providers, personas or programs, and plugins of Claude Code;"
+    " used only once you approve them.",
+)
 
 
 def commands() -> list[AnyCommand]:
     """The family."""
-    family = Family[PluginsParameters](
-        _bind,
-        Action(ListPlugins, PluginListing, _list, _render_list),
-        Action(ApprovePlugin, PluginChange, _approve, _render_change, _ask_approval, effect=Effect.WRITE),
-        Action(RevokePlugin, PluginChange, _revoke, _render_change, effect=Effect.WRITE),
-        Action(SwitchPluginsOn, PluginChange, _switch_on, _render_change, effect=Effect.WRITE),
-        Action(SwitchPluginsOff, PluginChange, _switch_off, _render_change, effect=Effect.WRITE),
-    )
     return [
-        Command(
+        group(
             "plugins",
             "Plugins (packages, and those of Claude Code): list, approve, revoke",
-            PluginsParameters,
-            family.handle,
-            access=Access.HUMAN_ONLY,
-            effect=Effect.WRITE,
-            positions=("action", "name"),
+            Action(ListPlugins, PluginListing, _list, _render_list),
+            Action(ApprovePlugin, PluginChange, _approve, _render_change, _ask_approval, effect=Effect.WRITE),
+            Action(RevokePlugin, PluginChange, _revoke, _render_change, effect=Effect.WRITE),
+            Action(SwitchPluginsOn, PluginChange, _switch_on, _render_change, effect=Effect.WRITE),
+            Action(SwitchPluginsOff, PluginChange, _switch_off, _render_change, effect=Effect.WRITE),
             family="language",
+            shell=_GROUP,
+            access=Access.HUMAN_ONLY,
             complete=_complete,
-            actions=family.actions,
-            bind=family.bind,
         )
     ]
-
-
-def _bind(given: PluginsParameters) -> Parameters:
-    if given.action in ("approve", "revoke") and not given.name:
-        raise UsageError("The plugin's name is missing.", hint="`plugins` lists them.")
-    match given.action:
-        case "ls":
-            return ListPlugins()
-        case "approve":
-            return ApprovePlugin(name=given.name)
-        case "revoke":
-            return RevokePlugin(name=given.name)
-        case "on":
-            return SwitchPluginsOn()
-        case "off":
-            return SwitchPluginsOff()
 
 
 async def _in_thread(look: Callable[[], T]) -> T:

@@ -53,6 +53,8 @@ class Registry:
         """The order of the names: each is a command's, or an offer's that creates some."""
         self._commands: dict[str, AnyCommand] = {}
         self._names: dict[str, str | _Offer] = {}
+        self._words: dict[str, AnyCommand] = {}
+        """The commands of groups, such as `agent kill`."""
         self._actions: dict[type[Any], AnyAction] = {}
         """By the type of their parameters."""
         self._groups: dict[str, tuple[str, ...]] = {}
@@ -119,7 +121,7 @@ class Registry:
         return iter([place for place in self._places.values() if not isinstance(place, _Offer)])
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in self._names or name in self._words
 
     @property
     def offered_names(self) -> tuple[str, ...]:
@@ -146,6 +148,7 @@ class Registry:
             for place in action.where:
                 self._where.setdefault(place.key, []).append(place)
         self._commands[command.name] = command
+        self._words.update((one.name, one) for one in command.words.values())
 
     def _make_all(self) -> None:
         for offer in [place for place in self._places.values() if isinstance(place, _Offer)]:
@@ -173,6 +176,10 @@ class Registry:
 
     def get(self, name: str) -> AnyCommand:
         """The command of this name or alias. Raises `UnknownCommand`: there is none; the text names the nearest."""
+        if " " in name and name.split(" ")[0] in self._names:
+            self.get(name.split(" ")[0])
+        if (word := self._words.get(name)) is not None:
+            return word
         owner = self._names.get(name)
         if isinstance(owner, _Offer):
             self._make(owner)
@@ -205,7 +212,7 @@ class Registry:
 
     def _doing(self, action: str) -> list[str]:
         """The commands that have this word as an action: `session export` for `export`."""
-        return [f"`{command.name} {action}`" for command in self if action in _actions(command)][:3]
+        return [f"`{command.name} {action}`" for command in self if action in words_of(command)][:3]
 
     def names(self) -> list[str]:
         """Every name, without aliases, sorted."""
@@ -248,11 +255,18 @@ def _actions(command: AnyCommand) -> tuple[Any, ...]:
 
 def words_of(command: AnyCommand) -> dict[str, str]:
     """The words that select an action of a family, in order, each with the one that it stands for, its own mostly."""
+    if command.words:
+        return {word: one.name.split(" ")[1] for word, one in command.words.items()}
     declared = (action.parameters.WORD for action in command.actions if action.parameters.WORD)
     words = {str(word): str(word) for word in _actions(command) or declared if word}
     shell = command.parameters.SHELL
     also = shell.synonyms if isinstance(shell, ShellGroup) else ()
     return {**{other: word for other, word in also if word in words}, **words} if words else {}
+
+
+def own_words(command: AnyCommand) -> list[str]:
+    """The words of a group or family without synonyms, in order."""
+    return list(dict.fromkeys(words_of(command).values()))
 
 
 def returned(parameters: type[Any]) -> Any:

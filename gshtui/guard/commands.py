@@ -18,8 +18,6 @@ from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
-    Effect,
     Invocation,
     Mark,
     Outcome,
@@ -27,7 +25,7 @@ from gshtui.commands.declaration import (
     Returns,
     UsageError,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.commands.timespec import parse_time
@@ -59,11 +57,14 @@ class CheckLine(Parameters, Returns[CheckedLine]):
     COMMAND: ClassVar[str] = "guard"
     WORD: ClassVar[str] = "check"
     SHELL = ShellForm(
+        ("command",),
         summary="Say whether a shell line would run, ask first, or be refused.",
         examples=("gsh-tui guard check 'git log --oneline -5 | head'", "gsh-tui guard check - < commands.jsonl"),
         parts=frozenset(),
     )
-    command: Annotated[str, ShellOption(required=True, lines=True)] = ""
+    command: Annotated[str, Mark.VERBATIM, ShellOption(required=True, lines=True)] = Field(
+        default="", description="The shell line, as an agent would pass it to bash."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,8 @@ class ReadDecisions(Parameters, Returns[DecisionList]):
         parts=frozenset(),
         by_keeper=True,
     )
-    query: Annotated[str, ShellOption(words=-1)] = ""
+    FORMER_NAMES = {"command": "query"}
+    query: Annotated[str, ShellOption(words=-1)] = Field(default="", description="A word to find.")
     agent: Annotated[str, ShellOption(metavar="NAME", kind="agent")] = Field(
         default="", description="Only this agent's calls."
     )
@@ -121,22 +123,10 @@ class ReadDecisions(Parameters, Returns[DecisionList]):
     )
 
 
-class GuardParameters(Parameters):
-    """Parameters of `guard`."""
-
-    SHELL = ShellGroup(
-        "Ask what the policy says about a shell line; list the rules, and what they decided.",
-        "Ask the policy without running anything.",
-    )
-    action: Literal["check", "rules", "log"] = Field(
-        default="check",
-        description="check: judge a shell line by the policy. rules: list your rules. log: what ran or was refused.",
-    )
-    command: Annotated[str, Mark.VERBATIM] = Field(
-        default="", description="check: the shell line, as an agent would pass it to bash. log: a word to find."
-    )
-    agent: str = Field(default="", description="log: only this agent's calls.")
-    since: str = Field(default="", description="log: only calls since: 2h, today …")
+_GROUP = ShellGroup(
+    "Ask what the policy says about a shell line; list the rules, and what they decided.",
+    "Ask the policy without running anything.",
+)
 
 
 async def _no_grants(_project: Path) -> Sequence[Grant]:
@@ -183,31 +173,18 @@ def commands(
     def answer(invocation: Invocation, value: object) -> dict[str, object]:
         return checked(value, invocation.cwd, invocation.project)
 
-    family = Family[GuardParameters](
-        _bind,
-        Action(CheckLine, CheckedLine, check, _render, answers=answer),
-        Action(ListRules, RuleList, list_rules, _render_rules),
-        Action(ReadDecisions, DecisionList, read_log, _render_log, access=Access.HUMAN_ONLY),
-    )
     return [
-        Command(
+        group(
             "guard",
             "Show the policy's verdict on a shell line",
-            GuardParameters,
-            family.handle,
-            effect=Effect.READ,
-            positions=("action", "command"),
+            Action(CheckLine, CheckedLine, check, _render, answers=answer),
+            Action(ListRules, RuleList, list_rules, _render_rules),
+            Action(ReadDecisions, DecisionList, read_log, _render_log, access=Access.HUMAN_ONLY),
             family="workbench",
-            actions=family.actions,
-            bind=family.bind,
+            bare="check",
+            shell=_GROUP,
         )
     ]
-
-
-def _bind(given: GuardParameters) -> CheckLine | ListRules | ReadDecisions:
-    if given.action == "log":
-        return ReadDecisions(query=given.command, agent=given.agent, since=given.since)
-    return CheckLine(command=given.command) if given.action == "check" else ListRules()
 
 
 def checked(value: object, cwd: Path, project: Path) -> dict[str, object]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     CommandError,
     Effect,
     Invocation,
@@ -21,9 +20,8 @@ from gshtui.commands.declaration import (
     Parameters,
     Returns,
     UsageError,
-    Word,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.guard.people import (
@@ -73,7 +71,9 @@ class AllowPerson(Parameters, Returns[ChangedPerson]):
         examples=("gsh-tui people allow amy 'ssh-ed25519 AAAAC3Nz… amy@laptop'",),
     )
     name: str = Field(description="Their name in calls.")
-    key: Annotated[str, ShellOption(words=-1, metavar="KEY")] = Field(description="Their public key, as one line.")
+    key: Annotated[str, Mark.VERBATIM, ShellOption(words=-1, metavar="KEY")] = Field(
+        description="Their public key, as one line."
+    )
     rights: Rights = Field(default="talk", description="talk: join calls and talk there. all: whatever you may do.")
     another: bool = Field(default=False, description="It is one more key of somebody who may enter already.")
 
@@ -87,18 +87,10 @@ class RevokePerson(Parameters, Returns[ChangedPerson]):
     name: str = Field(description="Their name.")
 
 
-class PeopleParameters(Parameters):
-    """Parameters of `people`."""
-
-    SHELL = ShellGroup(
-        "Who may enter over SSH.",
-        "People whom you let into your calls over SSH, each by their public key. `gsh-tui serve --ssh` opens the door.",
-    )
-    action: Literal["ls", "allow", "revoke"] = Field(default="ls", description="What to do.")
-    name: Word = Field(Word(""), description="allow, revoke: the person's name.")
-    key: Annotated[str, Mark.VERBATIM] = Field("", description="allow: their public key.")
-    rights: Rights = Field("talk", description="allow: talk in calls, or all that you may do.")
-    another: bool = Field(False, description="allow: one more key of somebody who may enter already.")
+_GROUP = ShellGroup(
+    "Who may enter over SSH.",
+    "People whom you let into your calls over SSH, each by their public key. `gsh-tui serve --ssh` opens the door.",
+)
 
 
 def commands(taken: Callable[[], Awaitable[Collection[str]]]) -> list[AnyCommand]:
@@ -107,36 +99,18 @@ def commands(taken: Callable[[], Awaitable[Collection[str]]]) -> list[AnyCommand
     async def allow(_invocation: Invocation, wanted: AllowPerson) -> ChangedPerson:
         return await _allow(wanted, await taken())
 
-    family = Family[PeopleParameters](
-        _bind,
-        Action(ListPeople, PeopleFile, _list, _render_list),
-        Action(AllowPerson, ChangedPerson, allow, _render_changed, effect=Effect.WRITE),
-        Action(RevokePerson, ChangedPerson, _revoke, _render_changed, effect=Effect.WRITE),
-    )
     return [
-        Command(
+        group(
             "people",
             "Who may enter over SSH: list, allow, revoke",
-            PeopleParameters,
-            family.handle,
-            access=Access.HUMAN_ONLY,
-            effect=Effect.WRITE,
-            positions=("action", "name", "key"),
+            Action(ListPeople, PeopleFile, _list, _render_list),
+            Action(AllowPerson, ChangedPerson, allow, _render_changed, effect=Effect.WRITE),
+            Action(RevokePerson, ChangedPerson, _revoke, _render_changed, effect=Effect.WRITE),
             family="calls",
-            actions=family.actions,
-            bind=family.bind,
+            shell=_GROUP,
+            access=Access.HUMAN_ONLY,
         )
     ]
-
-
-def _bind(given: PeopleParameters) -> Parameters:
-    match given.action:
-        case "ls":
-            return ListPeople()
-        case "allow":
-            return AllowPerson(name=given.name, key=given.key, rights=given.rights, another=given.another)
-        case "revoke":
-            return RevokePerson(name=given.name)
 
 
 async def _list(_invocation: Invocation, _wanted: ListPeople) -> PeopleFile:

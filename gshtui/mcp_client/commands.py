@@ -7,27 +7,20 @@ import contextlib
 import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Any
 
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     CommandError,
     Effect,
     Invocation,
-    Mark,
-    Parameters,
     Question,
     UsageError,
     Where,
-    Word,
-    synonyms,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.mcp_client import mcp_calls as calls
 from gshtui.mcp_client import server_outcomes as outcomes
@@ -37,7 +30,7 @@ from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.mcp_client.server_resources import named_resources
 from gshtui.mcp_client.tool_pins import ServerPins, accepted, forget_pins, read_pins, write_pins
-from gshtui.mcp_client.written_server import server_from_line, written_values
+from gshtui.mcp_client.written_server import written_values
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.settings.setting_values import server_name
@@ -48,41 +41,6 @@ from gshtui.text.units import counted
 
 if TYPE_CHECKING:
     from gshtui.mcp_client.server_pool import ServerPool
-
-ServerWord = Literal[
-    "ls",
-    "show",
-    "add",
-    "rm",
-    "enable",
-    "disable",
-    "import",
-    "doctor",
-    "accept",
-    "restart",
-    "answer",
-    "resources",
-    "search",
-]
-_NO_SERVER = frozenset({"ls", "import", "doctor", "accept", "resources"})
-
-
-class McpCommandParameters(Parameters):
-    """Parameters of `mcp`."""
-
-    SHELL = calls.MCP_GROUP
-    action: Annotated[ServerWord, synonyms({"list": "ls", "remove": "rm", "check": "doctor", "trust": "accept"})] = (
-        Field(
-            default="ls",
-            description="ls, show: look. add, rm, enable, disable, import: change the configuration. "
-            "doctor: try. accept: let a folder's server run, or offer changed tools. restart, answer: a running one. "
-            "search: the registry. resources: what prompts can name.",
-        )
-    )
-    name: Word = Field(Word(""), description="The server; import: the program to import from.")
-    command: Annotated[str, Mark.VERBATIM] = Field(
-        "", description="add: the command with its arguments, or an address. answer: the values, as NAME=VALUE."
-    )
 
 
 def commands(
@@ -98,104 +56,115 @@ def commands(
     """
     do = _Handlers(loaded, servers, elsewhere)
     write, person = Effect.WRITE, Access.HUMAN_ONLY
-    family = Family[McpCommandParameters](
-        _bind,
-        Action(calls.ListServers, calls.ServerList, do.list, outcomes.render_list),
-        Action(calls.ShowServer, calls.ServerDetails, do.show, outcomes.render_details),
-        Action(
-            calls.AddServer,
-            calls.ChangedServer,
-            do.add,
-            outcomes.render_changed,
-            do.ask_add,
-            access=person,
-            effect=write,
-        ),
-        Action(
-            calls.SearchServers,
-            calls.RegistryList,
-            do.search,
-            outcomes.render_registry,
-            access=person,
-            effect=Effect.NETWORK,
-        ),
-        Action(
-            calls.RemoveServer,
-            calls.ChangedServer,
-            do.remove,
-            outcomes.render_changed,
-            do.ask_removal,
-            access=person,
-            effect=write,
-            where=(Where("servers.remove", _removal),),
-        ),
-        Action(
-            calls.EnableServer,
-            calls.ChangedServer,
-            do.enable,
-            outcomes.render_changed,
-            access=person,
-            effect=write,
-            where=(Where("servers.enable", _switch_on), Where("servers.disable", _switch_off)),
-        ),
-        Action(
-            calls.ImportServers,
-            calls.ImportedServers,
-            do.import_servers,
-            outcomes.render_imported,
-            do.ask_import,
-            access=person,
-            effect=write,
-        ),
-        Action(
-            calls.CheckServers,
-            calls.ServerChecks,
-            do.check,
-            outcomes.render_checks,
-            access=person,
-            effect=Effect.EXECUTE,
-            where=(Where("servers.doctor", _check),),
-        ),
-        Action(
-            calls.AcceptServer,
-            calls.ServerAnswer,
-            do.accept,
-            outcomes.render_answer,
-            do.ask_accept,
-            access=person,
-            effect=write,
-            where=(Where("servers.accept", _acceptance),),
-        ),
-        Action(
-            calls.RestartServer,
-            calls.ServerAnswer,
-            do.restart,
-            outcomes.render_answer,
-            access=person,
-            effect=Effect.EXECUTE,
-            where=(Where("servers.restart", _restart),),
-        ),
-        Action(calls.ListResources, calls.ResourceList, do.resources, outcomes.render_resources, access=person),
-        Action(calls.AnswerServer, calls.ServerAnswer, do.answer, outcomes.render_answer, access=person, effect=write),
-    )
 
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         names = [one.name for one in configured_servers(loaded.again())] if parameter == "name" else []
         return [name for name in names if name.startswith(prefix)]
 
     return [
-        Command(
+        group(
             "mcp",
             "MCP servers: list, add, test, approve",
-            McpCommandParameters,
-            family.handle,
-            effect=Effect.WRITE,
-            positions=("action", "name", "command"),
+            Action(calls.ListServers, calls.ServerList, do.list, outcomes.render_list),
+            Action(calls.ShowServer, calls.ServerDetails, do.show, outcomes.render_details),
+            Action(
+                calls.AddServer,
+                calls.ChangedServer,
+                do.add,
+                outcomes.render_changed,
+                do.ask_add,
+                access=person,
+                effect=write,
+            ),
+            Action(
+                calls.SearchServers,
+                calls.RegistryList,
+                do.search,
+                outcomes.render_registry,
+                access=person,
+                effect=Effect.NETWORK,
+            ),
+            Action(
+                calls.RemoveServer,
+                calls.ChangedServer,
+                do.remove,
+                outcomes.render_changed,
+                do.ask_removal,
+                access=person,
+                effect=write,
+                where=(Where("servers.remove", _removal),),
+            ),
+            Action(
+                calls.EnableServer,
+                calls.ChangedServer,
+                do.enable,
+                outcomes.render_changed,
+                access=person,
+                effect=write,
+                where=(Where("servers.enable", _switch_on), Where("servers.disable", _switch_off)),
+            ),
+            Action(
+                calls.DisableServer,
+                calls.ChangedServer,
+                do.enable,
+                outcomes.render_changed,
+                access=person,
+                effect=write,
+            ),
+            Action(
+                calls.ImportServers,
+                calls.ImportedServers,
+                do.import_servers,
+                outcomes.render_imported,
+                do.ask_import,
+                access=person,
+                effect=write,
+            ),
+            Action(
+                calls.CheckServers,
+                calls.ServerChecks,
+                do.check,
+                outcomes.render_checks,
+                access=person,
+                effect=Effect.EXECUTE,
+                where=(Where("servers.doctor", _check),),
+                positions=("name",),
+            ),
+            Action(
+                calls.AcceptServer,
+                calls.ServerAnswer,
+                do.accept,
+                outcomes.render_answer,
+                do.ask_accept,
+                access=person,
+                effect=write,
+                where=(Where("servers.accept", _acceptance),),
+                positions=("name",),
+            ),
+            Action(
+                calls.RestartServer,
+                calls.ServerAnswer,
+                do.restart,
+                outcomes.render_answer,
+                access=person,
+                effect=Effect.EXECUTE,
+                where=(Where("servers.restart", _restart),),
+            ),
+            Action(
+                calls.ListResources,
+                calls.ResourceList,
+                do.resources,
+                outcomes.render_resources,
+                access=person,
+                positions=("name",),
+            ),
+            Action(
+                calls.AnswerServer, calls.ServerAnswer, do.answer, outcomes.render_answer, access=person, effect=write
+            ),
             family="workbench",
-            assess=family.assess,
+            shell=calls.MCP_GROUP,
+            synonyms={**dict(calls.MCP_GROUP.synonyms), "check": "doctor", "trust": "accept"},
             complete=complete,
-            actions=family.actions,
-            bind=family.bind,
             opens="servers",
         )
     ]
@@ -230,37 +199,6 @@ def _acceptance(row: calls.ServerRow) -> calls.AcceptServer | None:
 
 def _restart(row: calls.ServerRow) -> calls.RestartServer | None:
     return calls.RestartServer(name=row.definition.name) if row.definition.settings.enabled and row.agreed else None
-
-
-def _bind(given: McpCommandParameters) -> Parameters:
-    name = str(given.name)
-    if not name and given.action not in _NO_SERVER:
-        raise UsageError(f"mcp {given.action}: the name of the server is missing.", hint="`mcp ls` lists them.")
-    match given.action:
-        case "ls":
-            return calls.ListServers()
-        case "show":
-            return calls.ShowServer(name=name)
-        case "add":
-            return server_from_line(name, given.command)
-        case "rm":
-            return calls.RemoveServer(name=name)
-        case "enable" | "disable":
-            return calls.EnableServer(name=name, off=given.action == "disable")
-        case "import":
-            return calls.ImportServers.model_validate({"source": name or "all"})
-        case "doctor":
-            return calls.CheckServers(name=name)
-        case "accept":
-            return calls.AcceptServer(name=name)
-        case "search":
-            return calls.SearchServers(word=" ".join(filter(None, (name, given.command))))
-        case "restart":
-            return calls.RestartServer(name=name)
-        case "resources":
-            return calls.ListResources(name=name)
-        case "answer":
-            return calls.AnswerServer(name=name, values=given.command)
 
 
 class _Handlers:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from gshtui.commands.declaration import Parameters, Returns
+from gshtui.commands.declaration import Mark, Parameters, Returns
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.mcp_client.server_definition import ServerDefinition
 from gshtui.mcp_client.tool_pins import ServerPins
@@ -198,7 +198,7 @@ class AddServer(Parameters, Returns[ChangedServer]):
         needs_answer="nobody is there to agree to what the registry says; or add --yes.",
     )
     name: str = Field(description="Its name, which its tools' names begin with.")
-    argv: Annotated[list[str], ShellOption(metavar="COMMAND", words=-1, whole=True)] = Field(
+    argv: Annotated[list[str], Mark.VERBATIM, ShellOption(metavar="COMMAND", words=-1, whole=True)] = Field(
         default=[], description="The command and its arguments, or an address."
     )
     env: Annotated[list[str], ShellOption(metavar="NAME=VALUE", whole=True)] = Field(
@@ -242,7 +242,7 @@ class SearchServers(Parameters, Returns[RegistryList]):
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "search"
     SHELL = ShellForm(("word",), summary="Search the MCP registry.", parts=NO_PARTS, waiting="Asking the registry")
-    word: str = Field(description="A part of its name.")
+    word: Annotated[str, Mark.VERBATIM] = Field(description="A part of its name.")
 
 
 class RemoveServer(Parameters, Returns[ChangedServer]):
@@ -264,6 +264,14 @@ class EnableServer(Parameters, Returns[ChangedServer]):
     off: bool = Field(default=False, description="Switch it off.")
 
 
+class DisableServer(EnableServer):
+    """Take a server's tools away from agents without removing it."""
+
+    WORD: ClassVar[str] = "disable"
+    SHELL = None
+    off: Annotated[bool, Mark.CODE_ONLY] = True
+
+
 class ImportServers(Parameters, Returns[ImportedServers]):
     """Add the servers that other programs have configured: Claude Code, Codex, OpenCode, Gemini CLI, editors …
 
@@ -280,7 +288,7 @@ class ImportServers(Parameters, Returns[ImportedServers]):
         needs_answer="nobody is there to agree to what would be written; or add --yes.",
     )
     source: Source = Field(default="all", description="The program to import from.")
-    seen: Annotated[tuple[str, ...] | None, ShellOption(absent=True)] = None
+    seen: Annotated[tuple[str, ...] | None, Mark.CODE_ONLY] = None
     """Names that the person has agreed to; `None`: all that are found."""
 
 
@@ -311,7 +319,7 @@ class AcceptServer(Parameters, Returns[ServerAnswer]):
         needs_answer="only a person can accept it; or add --yes.",
     )
     name: str = Field(default="", description="Its name; by default all that stand in other programs' files.")
-    exact: Annotated[str, ShellOption(absent=True)] = ""
+    exact: Annotated[str, Mark.CODE_ONLY] = ""
     """What the person has seen; it is accepted only while it is the same. Empty: as it is now."""
 
 
@@ -354,4 +362,4 @@ class AnswerServer(Parameters, Returns[ServerAnswer]):
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "answer"
     name: str = Field(description="The server that asks.")
-    values: str = Field(description="The values, as NAME=VALUE.")
+    values: Annotated[str, Mark.VERBATIM] = Field(description="The values, as NAME=VALUE.")

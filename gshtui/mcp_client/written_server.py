@@ -4,7 +4,6 @@ secrets. Pure; each function raises `UsageError`.
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 from gshtui.commands.declaration import UsageError
@@ -13,40 +12,13 @@ from gshtui.mcp_client.mcp_calls import AddServer
 from gshtui.settings.setting_values import looks_secret
 from gshtui.text.sanitise import literal, one_line
 
-_LISTS = ("env", "header", "host", "writable")
-"""Options of `mcp add` that can be given several times."""
-
-
-def server_from_line(name: str, line: str) -> AddServer:
-    """A line's server: the options of the shell form, then its command or address. Raises `UsageError`."""
-    try:
-        words = shlex.split(line)
-    except ValueError as error:
-        raise UsageError(f"mcp add: the command is not complete ({error}).") from error
-    values: dict[str, Any] = {}
-    while words and words[0].startswith("--"):
-        option, equals, value = words.pop(0).removeprefix("--").partition("=")
-        if not option:
-            break
-        if option == "outside" and not equals:
-            values[option] = True
-            continue
-        if option not in (*_LISTS, "cwd"):
-            raise UsageError(
-                f"mcp add: there is no option --{one_line(literal(option), 40)}.",
-                hint=f"Known options: {', '.join(f'--{one}' for one in (*_LISTS, 'cwd', 'outside'))}.",
-            )
-        if not equals and not words:
-            raise UsageError(f"mcp add: --{option} needs a value.")
-        value = value if equals else words.pop(0)
-        values[option] = value if option == "cwd" else [*values.get(option, []), value]
-    return AddServer(name=name, argv=words, **values)
-
 
 def written_values(wanted: AddServer) -> dict[str, Any]:
     """A server's table. Raises `UsageError`."""
     if not wanted.argv:
         raise UsageError("mcp add: the command or the address is missing.", hint="mcp add git uvx mcp-server-git")
+    if wanted.argv[0].startswith("-"):
+        raise UsageError(f"mcp add: there is no option {one_line(literal(wanted.argv[0]), 40)}.")
     is_address = len(wanted.argv) == 1 and wanted.argv[0].startswith(("http://", "https://"))
     values: dict[str, Any] = (
         {"url": wanted.argv[0]} if is_address else {"command": wanted.argv[0], "args": wanted.argv[1:]}

@@ -31,7 +31,7 @@ async def test_an_answer_is_the_text_of_its_turn_alone(stage: Stage) -> None:
         assert not sent.timed_out, f"{text}: {sent.text}\n{await stage.account()}"
         assert (sent.data["answer"].strip(), sent.data["source"]) == (answer, by(stage)), await stage.account()
         assert "from its screen" not in sent.text
-    shown = await stage.command("agent", action="show", target=stage.id, answer=True)
+    shown = await stage.command("agent show", agent=stage.id, answer=True)
     assert shown.data["answer"].strip() == turns[-1][1]
     assert shown.data["source"] in ("transcript", by(stage))
     told = [event.source for event in heard.of(TurnFinished)]
@@ -74,6 +74,6 @@ async def test_where_no_transcript_tells_it_the_screen_does_and_that_is_said(sta
     assert sent.data["source"] == "screen"
     assert "Hello. I am here." in sent.data["answer"]
     assert "from its screen" in sent.text
-    shown = await stage.command("agent", action="show", target=stage.id, answer=True)
+    shown = await stage.command("agent show", agent=stage.id, answer=True)
     assert shown.data["source"] == "screen"
     assert "Hello. I am here." in shown.data["answer"]

@@ -92,6 +92,6 @@ async def test_what_it_shows_of_a_turn_is_read_alone_and_it_ends_by_its_own_keys
         await stage.still()  # a second key that comes while it ends would end it otherwise
     row = await stage.until(stage.look, lambda row: row.status in ("done", "failed", "lost"))
     assert (row.status, row.status_source) == ("done", "process"), await stage.account()
-    shown = await stage.command("agent", action="show", target=stage.id, answer=True)
+    shown = await stage.command("agent show", agent=stage.id, answer=True)
     assert last in shown.data["answer"], "what it has said can still be read"
     assert (await stage.fleet.restart(stage.id)).how == "resumed its conversation"

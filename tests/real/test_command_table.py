@@ -10,13 +10,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from pydantic import ValidationError
 
 from gshtui.cli import form_projection
 from gshtui.cli.by_hand import MODULES
 from gshtui.commands.catalogue import Catalogue
 from gshtui.commands.completion import complete
-from gshtui.commands.declaration import Access, Caller, Invocation, Parameters, UsageError
+from gshtui.commands.declaration import Access, Caller, Invocation, Parameters, UsageError, typed_fields
 from gshtui.commands.help_command import explain
 from gshtui.commands.language import parse, read_line, validate
 from gshtui.commands.line_formatter import format_line
@@ -108,7 +107,9 @@ async def test_every_projection(hub: Hub) -> None:
         name = command.name
         said = explain(command)
         checks = {
-            "help explains it": name in said and all(f"`{one}`" in said for one in command.parameters.model_fields),
+            "help explains it": name in said
+            and all(f"`{one}`" in said for one in (() if command.words else typed_fields(command.parameters)))
+            and all(f"`{one.name}`" in said for one in command.words.values()),
             "completion finds it": any(
                 one.value.strip() == name
                 for one in await complete(hub.registry, hub.invocation(PERSON), name, len(name))
@@ -134,9 +135,8 @@ async def test_help_explains_each_word_of_each_family(hub: Hub) -> None:
             said = await hub.run(f"help {command.name} {word}")
             found += 1
             shown = set(re.findall(r"^- `(\w+)`:", said.text, re.MULTILINE))
-            if not said.text.startswith(f"**{command.name} {own}**") or not shown <= set(
-                command.parameters.model_fields
-            ):
+            of = command.words.get(word, command).parameters
+            if not said.text.startswith(f"**{command.name} {own}**") or not shown <= set(typed_fields(of)):
                 wrong.append(f"{command.name} {word}")
         for word, other in command.elsewhere.items():
             assert (await hub.run(f"help {command.name} {word}")).text == explain(hub.registry.get(other))
@@ -185,25 +185,60 @@ async def test_agents_have_those_that_they_need_as_tools(hub: Hub) -> None:
     assert sorted(FOR_PEOPLE & offered) == []
 
 
-async def test_no_action_ignores_the_parameters_of_another(hub: Hub) -> None:
-    """In every family: what only other actions have is refused, by name."""
+async def test_no_word_takes_the_parameters_of_another(hub: Hub) -> None:
     tried = 0
     for command in hub.registry:
-        fields = command.parameters.model_fields
-        others = {name for one in command.actions for name in one.parameters.model_fields}
-        texts = [name for name in others & set(fields) - set(command.positions) if fields[name].annotation is str]
-        for action in command.actions if command.bind and "action" in fields else ():
-            for name in set(texts) - set(action.parameters.model_fields):
-                given = {"action": action.parameters.WORD, name: "nonsense"}
-                try:
-                    bound = command.bind(command.parameters.model_validate(given)) if command.bind else None
-                except (UsageError, ValidationError):  # the action wants more, or has another word in a line
-                    continue
-                if type(bound) is action.parameters:
-                    tried += 1
-                    with pytest.raises(UsageError, match=f"has no parameter '{name}'"):
-                        validate(command, given)
-    assert tried > 20
+        words = {one.name for one in command.words.values()}
+        every = {name for one in command.words.values() for name in one.parameters.model_fields}
+        for word in words:
+            fields = hub.registry.get(word).parameters
+            for name in every - set(typed_fields(fields)) - set(fields.FORMER_NAMES):
+                tried += 1
+                with pytest.raises(UsageError, match=f"there is no parameter '{name}'"):
+                    validate(hub.registry.get(word), {name: "nonsense"})
+    assert tried > 100
+
+
+@pytest.mark.parametrize(
+    ("line", "same"),
+    [
+        ("agent action=show target=12", "agent show 12"),
+        ("agent list all=true", "agent ls everywhere=true"),
+        ("agent all=true", "agent ls everywhere=true"),
+        ("agent rename 12 text=north", "agent rename 12 north"),
+        ("agent wait 12 status=idle,done", "agent wait 12 statuses=[idle, done]"),
+        ("agent send 12 --now look at it", "agent send agent=12 now=true text='look at it'"),
+        ("guard git status --short", "guard check command='git status --short'"),
+        ("guard log command=git", "guard log git"),
+        (
+            "mcp add kit --env A=b,c --env D=e --outside uvx kit --x",
+            "mcp add kit outside=true env=['A=b,c', 'D=e'] argv=[uvx, kit, --x]",
+        ),
+        ("mcp add kit -- uvx kit", "mcp add kit uvx kit"),
+        ("config untrust", "config action=untrust"),
+    ],
+)
+async def test_what_a_group_was_told_by_name_it_is_told_by_its_word(hub: Hub, line: str, same: str) -> None:
+    given, wanted = parse(hub.registry, line), parse(hub.registry, same)
+    assert given.parameters == wanted.parameters and given.command.parameters is wanted.command.parameters
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("agent ls branch=x", "agent ls: there is no parameter 'branch'"),
+        ("agent klil 12", "`agent` has no action 'klil'. Did you mean kill?"),
+        ("agent kill", "agent kill: agent is missing"),
+        ("agent kill 12 name=x", "agent kill: there is no parameter 'name'"),
+        ("worktree", "`worktree` needs a word behind it"),
+        ("approvals keep 1 seen=x", "approvals keep: there is no parameter 'seen'"),
+        ("mcp add kit --nothing uvx", "mcp add: there is no option --nothing"),
+    ],
+)
+async def test_what_a_word_does_not_take_is_refused_in_a_sentence(hub: Hub, line: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        await hub.run(line)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

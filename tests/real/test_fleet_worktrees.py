@@ -14,6 +14,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.fleet.commands.agent_commands import commands
+from gshtui.fleet.core.agent_calls import ShowAgent
 from gshtui.fleet.core.ports import FleetError
 from gshtui.guard.approval.gate import Gate
 from gshtui.tools.git.worktree_setup import consent_by_gate
@@ -98,9 +99,9 @@ async def test_what_its_set_up_command_printed_is_shown_with_the_agent(
     for branch, count, code in (("long", 200, 3), ("short", 2, 0), ("silent", 0, 0)):
         async with harness.start_hub(setup=(sys.executable, "-c", script, str(count), str(code))) as fleet:
             row = await fleet.spawn(SpawnRequest(cli=echo_program(), worktree=branch))
-            family = next(command for command in commands(fleet) if command.name == "agent")
+            show = next(one for one in commands(fleet) if one.name == "agent").words["show"]
             invocation = Invocation(Caller(), cwd=project, project=project)
-            shown = await family.handler(invocation, family.parameters(action="show", target=row.id))
+            shown = await show.handler(invocation, ShowAgent(agent=row.id))
         setup = shown.data["setup"]
         wanted = [f"step {n}" for n in range(count)][-40:]
         assert (setup["exit_code"], setup["output"].splitlines()) == (code, wanted)

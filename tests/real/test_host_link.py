@@ -14,7 +14,7 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Caller, CommandError, Invocation
-from gshtui.fleet.commands.host_commands import HostParameters, commands
+from gshtui.fleet.commands.host_commands import ExamineHost, ListHosts, ShowHost, commands
 from gshtui.fleet.core.ports import FleetError
 from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLinks
@@ -294,11 +294,11 @@ async def test_a_host_is_listed_shown_and_examined(host: SshHost, tmp_path: Path
 
     invocation = Invocation(Caller(), tmp_path, tmp_path)
     (command,) = commands(host.links(), nobody)
-    listed = await command.handler(invocation, HostParameters())
+    listed = await command.handler(invocation, ListHosts())
     assert [(one["name"], one["connected"]) for one in listed.data] == [("far", False)]
-    shown = await command.handler(invocation, HostParameters(action="show", name="far"))
+    shown = await command.words["show"].handler(invocation, ShowHost(name="far"))
     assert "tmux -L gsh-ssh ls" in shown.text
-    examined = await command.handler(invocation, HostParameters(action="doctor", name="far"))
+    examined = await command.words["doctor"].handler(invocation, ExamineHost(name="far"))
     found = {one["name"]: (one["status"], one["detail"]) for one in examined.data["findings"]}
     assert {name: status for name, (status, _) in found.items() if status != "ok"} == {
         "login shell": "note",
@@ -310,13 +310,13 @@ async def test_a_host_is_listed_shown_and_examined(host: SshHost, tmp_path: Path
     for program, status in ((str(old), "problem"), ("/nope/tmux", "missing")):
         links = host.links(tmux=program)
         (command,) = commands(links, nobody)
-        examined = await command.handler(invocation, HostParameters(action="doctor", name="far"))
+        examined = await command.words["doctor"].handler(invocation, ExamineHost(name="far"))
         assert [one["status"] for one in examined.data["findings"] if one["name"] == "tmux"] == [status]
         assert examined.is_error
         with pytest.raises(TmuxError, match=r"too old|There is no"):
             await TmuxServer("gsh-ssh", link=links.link("far")).version()
     with pytest.raises(CommandError, match="Known hosts: far"):
-        await command.handler(invocation, HostParameters(action="doctor", name="fra"))
+        await command.words["doctor"].handler(invocation, ExamineHost(name="fra"))
 
 
 def test_a_terminal_of_a_kind_that_few_machines_know_is_attached_as_a_usual_one() -> None:

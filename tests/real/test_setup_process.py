@@ -13,6 +13,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.fleet.commands.agent_commands import commands
+from gshtui.fleet.core.agent_calls import ShowAgent
 from gshtui.guard.approval.gate import Gate
 from gshtui.guard.rules.rule_book import parse_rules
 from gshtui.guard.sandbox.sandboxes import Sandboxes
@@ -219,9 +220,9 @@ async def test_the_agents_page_says_whether_it_ran_in_the_sandbox(project: Path,
         setup = ("sh", "-c", "echo no >.mcp.json; exit 2")
         async with harness.start_hub(setup=setup, sandboxes=sandboxes(own)) as fleet:
             row = await fleet.spawn(SpawnRequest(cli=echo_program(), worktree="x"))
-            family = next(command for command in commands(fleet) if command.name == "agent")
+            show = next(one for one in commands(fleet) if one.name == "agent").words["show"]
             invocation = Invocation(Caller(), cwd=project, project=project)
-            shown = await family.handler(invocation, family.parameters(action="show", target=row.id))
+            shown = await show.handler(invocation, ShowAgent(agent=row.id))
     assert "failed with exit code 2. It ran in the sandbox: no network" in shown.text
     assert ".mcp.json is not left in the worktree" in shown.text
     assert shown.data["setup"]["sandbox"].startswith("It ran in the sandbox: ")

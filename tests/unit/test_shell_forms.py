@@ -11,7 +11,7 @@ from gshtui.cli.command_form import CommandForm
 from gshtui.cli.declared import CommandWithWords, command, named, values
 from gshtui.cli.declared_forms import COMMANDS
 from gshtui.cli.root import root, run
-from gshtui.commands.declaration import option_of
+from gshtui.commands.declaration import option_of, typed_fields
 from gshtui.headless import streams
 from tests.kit import shell_forms
 
@@ -48,7 +48,7 @@ def test_the_help_of_each_command_has_every_field(form: CommandForm) -> None:
     with click.Context(made, info_name=form.name, max_content_width=200, terminal_width=200) as context:
         said = made.get_help(context)
     parameters = getattr(importlib.import_module(form.module), form.parameters)
-    fields = parameters.model_fields
+    fields = typed_fields(parameters)
     hidden = {name for name, field in fields.items() if option_of(field).absent or option_of(field).fixed}
     assert {value.field for value in form.values} == set(fields) - hidden - {"yes"}
     for value in form.values:

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -22,18 +22,17 @@ from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     CommandError,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     Question,
     Returns,
     Unconfirmed,
-    UsageError,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.context.retrieval.result_text import when
 from gshtui.guard.approval.open_approvals import OpenApprovals, SessionGrant
@@ -45,15 +44,6 @@ from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.grant_table import Grant
 from gshtui.text.sanitise import literal, one_line
-
-
-class ApprovalParameters(Parameters):
-    """What to do."""
-
-    action: Literal["list", "revoke", "keep"] = Field(
-        default="list", description="`revoke`: it will need approval again; `keep`: make an old approval a rule"
-    )
-    number: int = Field(default=0, ge=0, description="revoke, keep: its number in `list`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +91,7 @@ class RevokeApproval(Parameters, Returns[RevokedApproval]):
 
     COMMAND: ClassVar[str] = "approvals"
     WORD: ClassVar[str] = "revoke"
-    number: int
-    """Its number in the list."""
+    number: int = Field(ge=1, description="Its number in the list")
 
 
 class KeepApproval(Parameters, Returns[KeptApproval]):
@@ -110,9 +99,8 @@ class KeepApproval(Parameters, Returns[KeptApproval]):
 
     COMMAND: ClassVar[str] = "approvals"
     WORD: ClassVar[str] = "keep"
-    number: int
-    """Its number in the list."""
-    seen: str = ""
+    number: int = Field(ge=1, description="Its number in the list")
+    seen: Annotated[str, Mark.CODE_ONLY] = ""
     """The rule that a person has seen and agreed to."""
 
 
@@ -207,32 +195,17 @@ def approvals_command(
             quoted=rule,
         )
 
-    family = Family[ApprovalParameters](
-        _bind,
-        Action(ListApprovals, ApprovalList, list_approvals, _render_list, access=Access.HUMAN_ONLY),
-        Action(RevokeApproval, RevokedApproval, revoke, _render_revoked, access=Access.HUMAN_ONLY, effect=Effect.WRITE),
-        Action(KeepApproval, KeptApproval, keep, _render_kept, asks, access=Access.HUMAN_ONLY, effect=Effect.WRITE),
-    )
-    return Command(
+    return group(
         "approvals",
         "List open questions and what runs without asking in this project, or revoke it",
-        ApprovalParameters,
-        family.handle,
-        access=Access.HUMAN_ONLY,
-        positions=("action", "number"),
-        aliases=("permissions",),
+        Action(ListApprovals, ApprovalList, list_approvals, _render_list),
+        Action(RevokeApproval, RevokedApproval, revoke, _render_revoked, effect=Effect.WRITE),
+        Action(KeepApproval, KeptApproval, keep, _render_kept, asks, effect=Effect.WRITE),
         family="approvals",
-        actions=family.actions,
-        bind=family.bind,
+        bare="list",
+        access=Access.HUMAN_ONLY,
+        aliases=("permissions",),
     )
-
-
-def _bind(given: ApprovalParameters) -> ListApprovals | RevokeApproval | KeepApproval:
-    if given.action == "list":
-        return ListApprovals()
-    if not given.number:
-        raise UsageError(f"Give the number of the approval to {given.action}.", hint="`approvals` lists them.")
-    return RevokeApproval(number=given.number) if given.action == "revoke" else KeepApproval(number=given.number)
 
 
 def _render_list(_invocation: Invocation, found: ApprovalList) -> Outcome:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     CommandError,
     Effect,
     Invocation,
@@ -20,7 +19,7 @@ from gshtui.commands.declaration import (
     Parameters,
     Returns,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.system.expected_error import ExpectedError
 
@@ -42,13 +41,6 @@ class CheckProvider(Parameters, Returns[CheckedProvider]):
 
     COMMAND: ClassVar[str] = "provider"
     WORD: ClassVar[str] = "check"
-    name: str = ""
-
-
-class ProviderParameters(Parameters):
-    """What to do, and with which provider."""
-
-    action: Literal["check"] = Field(default="check", description="check: ask its model one short question")
     name: str = Field(default="", description="The provider, as in the settings; empty: the one in use")
 
 
@@ -64,22 +56,22 @@ def commands(ask: AskProvider) -> list[AnyCommand]:
             raise CommandError(said, hint=error.hint) from error
         return CheckedProvider(wanted.name, model, time.monotonic() - begun)
 
-    family = Family[ProviderParameters](
-        lambda given: CheckProvider(name=given.name),
-        Action(CheckProvider, CheckedProvider, check, _outcome, access=Access.HUMAN_ONLY, effect=Effect.NETWORK),
-    )
     return [
-        Command(
+        group(
             "provider",
             "Check that a provider answers",
-            ProviderParameters,
-            family.handle,
-            access=Access.HUMAN_ONLY,
-            effect=Effect.NETWORK,
-            positions=("action", "name"),
+            Action(
+                CheckProvider,
+                CheckedProvider,
+                check,
+                _outcome,
+                access=Access.HUMAN_ONLY,
+                effect=Effect.NETWORK,
+                positions=("name",),
+            ),
             family="workbench",
-            actions=family.actions,
-            bind=family.bind,
+            bare="check",
+            access=Access.HUMAN_ONLY,
         )
     ]
 

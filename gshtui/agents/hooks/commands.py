@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -15,7 +15,6 @@ from gshtui.agents.hooks.hook_set import Hook, HookSet, approve, withdraw
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     Effect,
     Invocation,
     Outcome,
@@ -24,27 +23,17 @@ from gshtui.commands.declaration import (
     Returns,
     UsageError,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.text.sanitise import literal, one_line
 
 _PARTS = frozenset({"store"})
-
-
-class HookParameters(Parameters):
-    """What to do with which hooks."""
-
-    SHELL = ShellGroup(
-        "Hooks: list, approve.",
-        "Hooks: programs that are asked or told when agents do something.",
-        (("list", "ls"), ("approve", "accept")),
-    )
-    action: Literal["ls", "list", "accept", "approve", "refuse"] = Field(
-        default="ls", description="ls; accept hooks that wait for it, refuse those of Claude Code's settings"
-    )
-    id: str = Field(default="", description="The hook's id, its beginning, or `all`")
-    outside: bool = Field(default=False, description="accept: it runs outside the sandbox")
+_GROUP = ShellGroup(
+    "Hooks: list, approve.",
+    "Hooks: programs that are asked or told when agents do something.",
+    (("list", "ls"), ("approve", "accept")),
+)
 
 
 class ListHooks(Parameters, Returns[HookSet]):
@@ -121,13 +110,6 @@ def commands(read: Callable[[], HookSet]) -> list[AnyCommand]:
         await asyncio.to_thread(withdraw, [hook.id for hook in hooks])
         return await asyncio.to_thread(read)
 
-    family = Family[HookParameters](
-        _bound,
-        Action(ListHooks, HookSet, ls, _listed),
-        Action(AcceptHooks, HookSet, accept, _listed, asks=asks, effect=Effect.EXECUTE),
-        Action(RefuseHooks, HookSet, refuse, _listed, effect=Effect.WRITE),
-    )
-
     async def complete(_: Invocation, parameter: str, prefix: str) -> list[str]:
         found = await asyncio.to_thread(read)
         words = (
@@ -138,32 +120,18 @@ def commands(read: Callable[[], HookSet]) -> list[AnyCommand]:
         return [word for word in words if word.startswith(prefix)]
 
     return [
-        Command(
+        group(
             "hook",
             "List the hooks around what agents do, and approve them",
-            HookParameters,
-            family.handle,
-            access=Access.HUMAN_ONLY,
-            effect=Effect.EXECUTE,
-            positions=("action", "id"),
+            Action(ListHooks, HookSet, ls, _listed),
+            Action(AcceptHooks, HookSet, accept, _listed, asks=asks, effect=Effect.EXECUTE),
+            Action(RefuseHooks, HookSet, refuse, _listed, effect=Effect.WRITE),
             family="agents",
+            shell=_GROUP,
+            access=Access.HUMAN_ONLY,
             complete=complete,
-            actions=family.actions,
-            bind=family.bind,
         )
     ]
-
-
-def _bound(given: HookParameters) -> Parameters:
-    match given.action:
-        case "ls" | "list":
-            return ListHooks()
-        case _ if not given.id:
-            raise UsageError(f"`hook {given.action}` needs the id of a hook.", hint="`hook ls` lists them.")
-        case "refuse":
-            return RefuseHooks(id=given.id)
-        case _:
-            return AcceptHooks(id=given.id, outside=given.outside)
 
 
 def _listed(_: Invocation, found: HookSet) -> Outcome:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -25,15 +25,19 @@ from gshtui.commands.declaration import (
     Outcome,
     Parameters,
     Returns,
-    UsageError,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import plain
 
 FAMILY = "prompts"
+_GROUP = ShellGroup(
+    "Prompts that you keep as files: list, show.",
+    "Prompts that you keep as files in ~/.config/gsh/prompts, and those of Claude Code and Codex.",
+    (("list", "ls"),),
+)
 
 
 class PromptParameters(Parameters):
@@ -47,18 +51,6 @@ class ArgumentParameters(Parameters):
     """The arguments of a kept prompt."""
 
     args: Annotated[str, Mark.VERBATIM] = Field(default="", description="Its arguments")
-
-
-class PromptsParameters(Parameters):
-    """What to do with the prompts."""
-
-    SHELL = ShellGroup(
-        "Prompts that you keep as files: list, show.",
-        "Prompts that you keep as files in ~/.config/gsh/prompts, and those of Claude Code and Codex.",
-        (("list", "ls"),),
-    )
-    action: Literal["ls", "list", "show"] = Field(default="ls", description="ls, or show one")
-    name: str = Field(default="", description="show: the prompt")
 
 
 class ListPrompts(Parameters, Returns[PromptStore]):
@@ -150,9 +142,6 @@ class PromptCommands:
             names = dict.fromkeys(one.name for one in store.prompts) if parameter == "name" else ()
             return [name for name in names if name.startswith(prefix)]
 
-        family = Family[PromptsParameters](
-            _bound, Action(ListPrompts, PromptStore, ls, _listed), Action(ShowPrompt, KeptPrompt, show, _shown)
-        )
         return [
             Command(
                 "prompt",
@@ -164,17 +153,15 @@ class PromptCommands:
                 family=FAMILY,
                 complete=complete,
             ),
-            Command(
+            group(
                 "prompts",
                 "List the prompts that you keep as files",
-                PromptsParameters,
-                family.handle,
-                access=Access.HUMAN_ONLY,
-                positions=("action", "name"),
+                Action(ListPrompts, PromptStore, ls, _listed),
+                Action(ShowPrompt, KeptPrompt, show, _shown),
                 family=FAMILY,
+                shell=_GROUP,
+                access=Access.HUMAN_ONLY,
                 complete=complete,
-                actions=family.actions,
-                bind=family.bind,
             ),
         ]
 
@@ -191,14 +178,6 @@ class PromptCommands:
             raise command_error(error) from error
         intent = PromptSubmitted(prompt=new_id(), agent=invocation.addressed, text=text)
         return Outcome({"prompt": text}, text, intent=intent)
-
-
-def _bound(given: PromptsParameters) -> Parameters:
-    if given.action != "show":
-        return ListPrompts()
-    if not given.name:
-        raise UsageError("`prompts show` needs a name.", hint="`prompts ls` lists them.")
-    return ShowPrompt(name=given.name)
 
 
 def prompt_json(prompt: KeptPrompt) -> dict[str, object]:

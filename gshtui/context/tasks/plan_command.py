@@ -21,7 +21,6 @@ from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     CommandError,
     Effect,
     Invocation,
@@ -30,7 +29,7 @@ from gshtui.commands.declaration import (
     Returns,
     ToastView,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.context.tasks.task_list import State, TaskError, TaskStore, tasks_text, written
 from gshtui.store.engine.store_errors import StoreError
@@ -63,13 +62,15 @@ class Plan:
         return sum(task.state in ("open", "active") for task in self.tasks)
 
 
+_AGENT = Field(default="", description="Whose plan; empty: the selected agent's")
+
+
 class ShowPlan(Parameters, Returns[Plan]):
     """Show the plan of an agent."""
 
     COMMAND: ClassVar[str] = "plan"
     WORD: ClassVar[str] = "show"
-    agent: str = ""
-    """Empty: the agent in front."""
+    agent: str = _AGENT
 
 
 class EditPlan(Parameters, Returns[Plan]):
@@ -77,15 +78,14 @@ class EditPlan(Parameters, Returns[Plan]):
 
     COMMAND: ClassVar[str] = "plan"
     WORD: ClassVar[str] = "edit"
-    agent: str = ""
+    agent: str = _AGENT
 
 
 class RewritePlan(Parameters, Returns[Plan]):
     """Replace the plan by what the person left in the editor."""
 
     COMMAND: ClassVar[str] = "plan"
-    WORD: ClassVar[str] = "write"
-    agent: str = ""
+    agent: str = _AGENT
     text: str
 
 
@@ -94,20 +94,10 @@ class StartPlan(Parameters, Returns[Plan]):
 
     COMMAND: ClassVar[str] = "plan"
     WORD: ClassVar[str] = "go"
-    agent: str = ""
-    mode: Literal["", "ask", "edit", "auto"] = ""
-
-
-class PlanParameters(Parameters):
-    """What to do with the plan."""
-
-    action: Literal["show", "edit", "go"] = Field(
-        default="show", description="show it, edit it in your editor, or have the agent work through it (go)"
-    )
+    agent: str = _AGENT
     mode: Literal["", "ask", "edit", "auto"] = Field(
-        default="", description="go: the mode to work in; empty: `ask` if it is in `plan`, else as it is"
+        default="", description="The mode to work in; empty: `ask` if it is in `plan`, else as it is"
     )
-    agent: str = Field(default="", description="Whose plan; empty: the selected agent's")
 
 
 def plan_command(
@@ -161,25 +151,17 @@ def plan_command(
         await leave_plan_mode(invocation, plan.agent, wanted.mode or None)
         return plan
 
-    family = Family[PlanParameters](
-        _bind,
-        Action(ShowPlan, Plan, show, _render, access=Access.HUMAN_ONLY),
-        Action(EditPlan, Plan, show, _render_edit, access=Access.HUMAN_ONLY),
-        Action(RewritePlan, Plan, write, _render, shows=_said, access=Access.HUMAN_ONLY, effect=Effect.WRITE),
-        Action(StartPlan, Plan, go, _render_go, access=Access.HUMAN_ONLY, effect=Effect.WRITE),
-    )
-    return Command(
+    return group(
         "plan",
         "Show an agent's plan, edit it, or have it worked through",
-        PlanParameters,
-        family.handle,
-        access=Access.HUMAN_ONLY,
-        effect=Effect.WRITE,
-        positions=("action", "mode"),
-        description="The plan is the agent's task list: in plan mode it ends with one, and it ticks off each step.",
+        Action(ShowPlan, Plan, show, _render),
+        Action(EditPlan, Plan, show, _render_edit),
+        Action(RewritePlan, Plan, write, _render, shows=_said, effect=Effect.WRITE),
+        Action(StartPlan, Plan, go, _render_go, effect=Effect.WRITE, positions=("mode",)),
         family="agents",
-        actions=family.actions,
-        bind=family.bind,
+        bare="show",
+        access=Access.HUMAN_ONLY,
+        description="The plan is the agent's task list: in plan mode it ends with one, and it ticks off each step.",
     )
 
 
@@ -220,16 +202,6 @@ def _rewritten(text: str, before: tuple[Task, ...]) -> tuple[Task, ...]:
     for place, (id, text, state) in enumerate(steps):
         only.append((id, text, "open" if state == "active" and place != active else state))
     return written(before, only)
-
-
-def _bind(given: PlanParameters) -> ShowPlan | EditPlan | StartPlan:
-    match given.action:
-        case "show":
-            return ShowPlan(agent=given.agent)
-        case "edit":
-            return EditPlan(agent=given.agent)
-        case "go":
-            return StartPlan(agent=given.agent, mode=given.mode)
 
 
 def _data(plan: Plan) -> dict[str, Any]:

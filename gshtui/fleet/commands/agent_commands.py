@@ -6,38 +6,35 @@ started. Each line becomes one of the calls in `agent_calls`. Registered by the 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Annotated, TypeVar
-
-from pydantic import Field
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.command_errors import raising_command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
+    AnyAction,
     Assessment,
     AttachView,
-    Command,
     CommandError,
     Effect,
     Invocation,
-    Mark,
     Outcome,
     Parameters,
     Question,
+    Returns,
     UsageError,
     Where,
-    synonyms,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.fleet.commands import agent_outcomes
 from gshtui.fleet.commands.agent_lifecycle import AgentLifecycle
 from gshtui.fleet.commands.agent_messages import AgentMessages
 from gshtui.fleet.commands.agent_outcomes import AgentOutcomes, about_agent
 from gshtui.fleet.commands.explained_status import explained_status
-from gshtui.fleet.commands.registry_commands import InstallAgent, SearchAgents, registry_actions
+from gshtui.fleet.commands.registry_commands import registry_actions
 from gshtui.fleet.commands.spawn_command import spawn_command
 from gshtui.fleet.core import agent_calls as calls
 from gshtui.fleet.core import agent_tables
@@ -49,30 +46,6 @@ from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import one_line, visible
 from gshtui.text.similar_names import known_names
 
-ACTIONS = (
-    "ls",
-    "show",
-    "explain",
-    "attach",
-    "send",
-    "answer",
-    "option",
-    "wait",
-    "interrupt",
-    "restart",
-    "fork",
-    "rename",
-    "kill",
-    "undo",
-    "recover",
-    "archive",
-    "unarchive",
-    "remove",
-    "unsaved",
-    "seen",
-    "search",
-    "install",
-)
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for by default."""
 LocalAgents = Callable[[], list[AgentState]]
@@ -80,41 +53,6 @@ WindowAgents = Callable[[str | None], Awaitable[list[AgentState]]]
 """Finds the agents of windows in this folder (`None`: in all folders). Raises `StoreError`."""
 A = TypeVar("A", bound=Parameters)
 R = TypeVar("R")
-
-
-class AgentParameters(Parameters):
-    """Parameters of `agent`."""
-
-    SHELL = calls.AGENT_GROUP
-    action: Annotated[str, synonyms(calls.AGENT_SYNONYMS)] = Field(
-        "ls",
-        description="ls, show, explain (its status), attach, send, answer, option, wait, interrupt, restart, fork, "
-        "rename, kill, undo, "
-        "recover, archive, unarchive, remove, unsaved, seen (marks it as read), search and install (agents of the "
-        "ACP registry).",
-    )
-    target: str = Field(
-        "", description="Number or name of the agent; `all` for recover; a word or a name of the registry."
-    )
-    text: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(
-        "", description="The text to send, the choice to answer with, the new name, or what a fork should do."
-    )
-    status: str = Field(
-        "", description="wait: for this status, or several, comma-separated; empty: until it is idle or has ended."
-    )
-    timeout: float = Field(600.0, description="wait, and send with wait=true: maximum seconds.", ge=0, le=1e6)
-    wait: bool = Field(False, description="send: wait for its answer.")
-    answer: bool = Field(False, description="show: only what it said last.")
-    reason: str = Field("", description="answer: why a call is denied: for our own agents, Codex and OpenCode.")
-    branch: str = Field("", description="fork: name of its branch; empty: after the fork.")
-    here: bool = Field(False, description="fork: in the original's folder, without a git worktree.")
-    anew: bool = Field(False, description="fork: without the conversation.")
-    setup: bool = Field(False, description="fork: run the set-up command of its worktree without asking.")
-    all: bool = Field(False, description="ls: agents of every folder.")
-    archived: bool = Field(False, description="ls: the archived agents.")
-    now: bool = Field(False, description="send: even while it is busy. kill: at once, for good.")
-    dry_run: bool = Field(False, description="recover: only say what would become of each.")
-    yes: bool = Field(False, description="kill: even if something is unsaved. answer: also what changes its mode.")
 
 
 async def _no_windows(_cwd: str | None) -> list[AgentState]:
@@ -134,80 +72,20 @@ def commands(
         windows: those of other windows.
         registry: the address of the ACP registry.
     """
-    family = _Agents(fleet, local, windows, registry)
+    agents = _Agents(fleet, local, windows, registry)
     return [
         spawn_command(fleet),
-        Command(
+        group(
             "agent",
             "Agents in terminals: list, show, attach, send, wait, interrupt, restart, rename, kill, recover",
-            AgentParameters,
-            family.handle,
-            effect=Effect.EXECUTE,
-            positions=("action", "target", "text"),
-            elsewhere=dict.fromkeys(("spawn", *calls.SPAWN_SYNONYMS), "spawn"),
+            *agents.actions,
             family="agents",
-            assess=family.assess,
-            complete=family.complete,
-            actions=family.actions,
-            bind=family.bind,
+            shell=calls.AGENT_GROUP,
+            elsewhere=dict.fromkeys(("spawn", *calls.SPAWN_SYNONYMS), "spawn"),
+            assess=agents.assess,
+            complete=agents.complete,
         ),
     ]
-
-
-def _bindings(given: AgentParameters) -> Parameters:
-    """A line's parameters as those of its action."""
-    if given.action not in ACTIONS:
-        raise UsageError(f"`agent` has no action {given.action!r}.", hint=f"It has {', '.join(ACTIONS)}.")
-    if given.action not in ("ls", "search") and not given.target:
-        hint = f"`agent {given.action} 12`; `agent ls` lists them."
-        raise UsageError(f"`agent {given.action}` needs an agent.", hint=hint)
-    target, text = given.target, given.text
-    match given.action:
-        case "ls":
-            return calls.ListAgents(everywhere=given.all, archived=given.archived)
-        case "send":
-            return calls.SendToAgent(agent=target, text=text, now=given.now, wait=given.wait, timeout=given.timeout)
-        case "answer":
-            return calls.AnswerAgent(agent=target, choice=text, reason=given.reason, yes=given.yes)
-        case "option":
-            option, _, value = text.strip().partition(" ")
-            return calls.SetAgentOption(agent=target, option=option, value=value.strip())
-        case "show":
-            return calls.ShowAgent(agent=target, answer=given.answer)
-        case "wait":
-            words = tuple(word.strip() for word in given.status.split(",") if word.strip())
-            return calls.WaitForAgent(agent=target, statuses=words, timeout=given.timeout)
-        case "recover":
-            return calls.RecoverAgents(agent=target, dry_run=given.dry_run)
-        case "fork":
-            return calls.ForkAgent(
-                agent=target, message=text, branch=given.branch, here=given.here, anew=given.anew, setup=given.setup
-            )
-        case "search":
-            return SearchAgents(word=f"{target} {text}".strip())
-        case "install":
-            return InstallAgent(name=target, remove=text.strip() == "remove")
-        case "rename":
-            return calls.RenameAgent(agent=target, name=text)
-        case "kill":
-            return calls.KillAgent(agent=target, now=given.now, yes=given.yes)
-        case _:
-            return _BY_NAME[given.action](agent=target)
-
-
-_BY_NAME: dict[str, Callable[..., Parameters]] = {
-    "attach": calls.AttachAgent,
-    "explain": calls.ExplainAgent,
-    "interrupt": calls.InterruptAgent,
-    "restart": calls.RestartAgent,
-    "undo": calls.UndoKill,
-    "archive": calls.ArchiveAgent,
-    "unarchive": calls.UnarchiveAgent,
-    "remove": calls.RemoveAgent,
-    "unsaved": calls.FindUnsaved,
-    "seen": calls.MarkAgentRead,
-}
-"""The actions that take only an agent."""
 
 
 def _action(
@@ -222,12 +100,13 @@ def _action(
     effect: Effect = Effect.EXECUTE,
     where: Where[calls.ListedAgent, A] | None = None,
     streams: Callable[[Invocation, A], AsyncIterator[R] | None] | None = None,
+    positions: tuple[str, ...] | None = None,
 ) -> Action[A, R]:
     """`effect`: the effect of an agent's call; text for a program can make it run anything."""
     asks = None if asks is None else raising_command_errors(asks, FleetError)
     places = () if where is None else (where,)
     run = raising_command_errors(run, FleetError)
-    return Action(parameters, result, run, render, asks, shows, access, effect, places, streams)
+    return Action(parameters, result, run, render, asks, shows, access, effect, places, streams, positions=positions)
 
 
 def _on(
@@ -269,7 +148,7 @@ def _is_archived(row: calls.ListedAgent) -> bool:
     return row.archived
 
 
-class _Agents(Family[AgentParameters]):
+class _Agents:
     """The actions of `agent`, and the handlers of those that only look."""
 
     def __init__(self, fleet: Fleet, local: LocalAgents, windows: WindowAgents, registry: Callable[[], str]) -> None:
@@ -279,8 +158,7 @@ class _Agents(Family[AgentParameters]):
         self._windows = windows
         read, shared, row = Effect.READ, Access.SHARED, AgentRow
         off = "is removed from the list; its conversation is kept."
-        super().__init__(
-            _bindings,
+        self.actions: tuple[AnyAction, ...] = (
             _action(calls.ListAgents, calls.AgentList, self._ls, outcomes.agents, access=shared, effect=read),
             _action(
                 calls.ShowAgent,
@@ -341,6 +219,7 @@ class _Agents(Family[AgentParameters]):
                 life.fork,
                 outcomes.forked,
                 asks=life.ask_fork,
+                positions=("agent", "message"),
                 where=_on("agents.fork", calls.ForkAgent, _is_not_killed),
             ),
             _action(calls.RenameAgent, row, life.rename, agent_outcomes.renamed),
@@ -392,21 +271,19 @@ class _Agents(Family[AgentParameters]):
             *registry_actions(registry),
         )
 
-    async def assess(self, invocation: Invocation, given: AgentParameters) -> Assessment:
-        subject = f"{given.action} {given.target} {one_line(given.text, 120)}".strip()
-        action = next((one for one in self.actions if given.action == one.parameters.WORD), None)
-        effect = Effect.EXECUTE if action is None else action.effect
-        return Assessment(effect, visible(subject), detail=visible(given.text))
+    async def assess(self, _invocation: Invocation, given: Returns[Any]) -> Assessment:
+        effect = next(one.effect for one in self.actions if one.parameters is type(given))
+        text = given.text if isinstance(given, calls.SendToAgent) else ""
+        subject = f"{given.words().removeprefix('agent ')} {one_line(text, 120)}".strip()
+        return Assessment(effect, visible(subject), detail=visible(text))
 
     async def complete(self, _invocation: Invocation, parameter: str, prefix: str) -> list[str]:
-        if parameter == "action":
-            return [action for action in ACTIONS if action.startswith(prefix)]
-        if parameter == "target":
-            rows = self._fleet.rows()
-            return [word for row in rows for word in (row.name, row.id) if word.startswith(prefix)]
-        if parameter == "status":
-            return [status for status in ("starting", "thinking", "tool", "quiet", *RESTS) if status.startswith(prefix)]
-        return []
+        words: Sequence[str] = ()
+        if parameter == "agent":
+            words = [word for row in self._fleet.rows() for word in (row.name, row.id)]
+        elif parameter == "statuses":
+            words = ("starting", "thinking", "tool", "quiet", *RESTS)
+        return [word for word in words if word.startswith(prefix)]
 
     # Looking
 

@@ -9,7 +9,7 @@ import asyncio
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import Field
 
@@ -19,7 +19,6 @@ from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     CommandError,
     Effect,
     Invocation,
@@ -27,10 +26,8 @@ from gshtui.commands.declaration import (
     Parameters,
     Question,
     Returns,
-    UsageError,
-    synonyms,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup
 from gshtui.fleet.core.fleet_context import is_over
@@ -99,7 +96,6 @@ class BroughtPackage:
     """There was something to do."""
 
 
-_WORDS = {"list": "ls"}
 _PARTS = frozenset({"store", "fleet"})
 _SOURCES = {
     "there": "beside the packages that it needs, which are there",
@@ -107,6 +103,15 @@ _SOURCES = {
     "pip": "with the packages that it needs fetched by pip there",
 }
 T = TypeVar("T")
+_GROUP = ShellGroup(
+    "Other machines on which agents run.",
+    """\
+Other machines on which agents run: those that `[hosts.NAME]` in the configuration names, reached by your own ssh.
+
+`agent spawn --host NAME --cli COMMAND` starts a program there, and `agent spawn --host NAME` one of our own agents,
+once `host install NAME` has brought gsh-tui there.""",
+    (("list", "ls"),),
+)
 
 
 class ListHosts(Parameters, Returns[HostList]):
@@ -163,26 +168,6 @@ class UninstallPackage(Parameters, Returns[BroughtPackage]):
         needs_answer="Asks before removing anything; --yes skips the question.",
     )
     name: str = Field(description="Name of the host in the configuration.")
-
-
-class HostParameters(Parameters):
-    """Parameters of `host`."""
-
-    SHELL = ShellGroup(
-        "Other machines on which agents run.",
-        """\
-Other machines on which agents run: those that `[hosts.NAME]` in the configuration names, reached by your own ssh.
-
-`agent spawn --host NAME --cli COMMAND` starts a program there, and `agent spawn --host NAME` one of our own agents,
-once `host install NAME` has brought gsh-tui there.""",
-        tuple(_WORDS.items()),
-    )
-    action: Annotated[Literal["ls", "show", "doctor", "install", "uninstall"], synonyms(_WORDS)] = Field(
-        default="ls",
-        description="ls: all. show: one. doctor: connect to one, and check what agents need there. install: bring "
-        "gsh-tui there, for our own agents. uninstall: remove it.",
-    )
-    name: str = Field(default="", description="Name of the host in the configuration.")
 
 
 def commands(hosts: HostLinks, rows: Callable[[], Awaitable[Sequence[AgentRow]]]) -> list[AnyCommand]:
@@ -251,51 +236,31 @@ def commands(hosts: HostLinks, rows: Callable[[], Awaitable[Sequence[AgentRow]]]
     async def uninstall(_: Invocation, wanted: UninstallPackage) -> BroughtPackage:
         return BroughtPackage(wanted.name, "", await _told(remove_package(found(wanted.name))))
 
-    family = Family[HostParameters](
-        _bind,
-        Action(ListHosts, HostList, ls, _render_list),
-        Action(ShowHost, ShownHost, show, _render_host),
-        Action(ExamineHost, ExaminedHost, doctor, _render_findings, effect=Effect.NETWORK),
-        Action(InstallPackage, BroughtPackage, install, _render_package, asks=asks_install, effect=Effect.NETWORK),
-        Action(
-            UninstallPackage, BroughtPackage, uninstall, _render_package, asks=asks_uninstall, effect=Effect.NETWORK
-        ),
-    )
-
     async def complete(_invocation: Invocation, parameter: str, typed: str) -> list[str]:
         return [name for name in sorted(hosts.settings) if parameter == "name" and name.startswith(typed)]
 
     return [
-        Command(
+        group(
             "host",
             "List, show or examine the other machines on which agents work, and bring gsh-tui there",
-            HostParameters,
-            family.handle,
-            access=Access.HUMAN_ONLY,
-            effect=Effect.NETWORK,
-            positions=("action", "name"),
+            Action(ListHosts, HostList, ls, _render_list),
+            Action(ShowHost, ShownHost, show, _render_host),
+            Action(ExamineHost, ExaminedHost, doctor, _render_findings, effect=Effect.NETWORK),
+            Action(InstallPackage, BroughtPackage, install, _render_package, asks=asks_install, effect=Effect.NETWORK),
+            Action(
+                UninstallPackage,
+                BroughtPackage,
+                uninstall,
+                _render_package,
+                asks=asks_uninstall,
+                effect=Effect.NETWORK,
+            ),
             family="agents",
-            actions=family.actions,
-            bind=family.bind,
+            shell=_GROUP,
+            access=Access.HUMAN_ONLY,
             complete=complete,
         )
     ]
-
-
-def _bind(given: HostParameters) -> Parameters:
-    if given.action == "ls":
-        return ListHosts()
-    if not given.name:
-        raise UsageError("Which host?", hint=f"Write `host {given.action} NAME`; `host ls` lists them.")
-    match given.action:
-        case "show":
-            return ShowHost(name=given.name)
-        case "doctor":
-            return ExamineHost(name=given.name)
-        case "install":
-            return InstallPackage(name=given.name)
-        case _:
-            return UninstallPackage(name=given.name)
 
 
 async def _told(work: Awaitable[T]) -> T:

@@ -16,6 +16,7 @@ from gshtui.commands.declaration import (
     CommandError,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     Question,
@@ -57,7 +58,10 @@ class SearchAgents(Parameters, Returns[FoundAgents]):
     SHELL = ShellForm(
         ("word",), summary="Search the registry of ACP agents.", parts=frozenset({"store", "fleet"}), waiting="Asking"
     )
-    word: Annotated[str, ShellOption(metavar="[WORD]")] = Field(default="", description="Words that it must have.")
+    FORMER_NAMES = {"target": "word"}
+    word: Annotated[str, Mark.VERBATIM, ShellOption(metavar="[WORD]")] = Field(
+        default="", description="Words that it must have."
+    )
 
 
 class InstallAgent(Parameters, Returns[InstalledAgent]):
@@ -76,9 +80,11 @@ class InstallAgent(Parameters, Returns[InstalledAgent]):
         waiting="Installing",
         needs_answer="nobody is there to agree to what the registry says; or add --yes.",
     )
+    FORMER_NAMES = {"target": "name"}
     name: Annotated[str, ShellOption(required=True)] = Field(default="", description="Its name in the registry.")
     remove: bool = Field(default=False, description="Remove it again.")
-    agreed: Annotated[str, ShellOption(absent=True)] = Field(default="", description="What was shown and agreed to.")
+    agreed: Annotated[str, Mark.CODE_ONLY] = ""
+    """What was shown and agreed to."""
 
 
 def registry_actions(registry: Callable[[], str]) -> list[AnyAction]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
@@ -18,7 +18,6 @@ from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     CommandError,
     Effect,
     Invocation,
@@ -30,7 +29,7 @@ from gshtui.commands.declaration import (
     Unconfirmed,
     Where,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.fleet.core.agent_calls import FLEET_PARTS, ListedAgent
@@ -83,7 +82,7 @@ class FinishWorktree(Parameters, Returns[FinishedWorktree]):
         default="", description="Agent, branch or folder."
     )
     commit: bool = Field(default=False, description="Commit what is uncommitted first, with --message.")
-    message: Annotated[str, ShellOption("--message -m", metavar="TEXT")] = Field(
+    message: Annotated[str, Mark.VERBATIM, ShellOption("--message -m", metavar="TEXT")] = Field(
         default="", description="Message of the commit that is made."
     )
     into: Annotated[str, ShellOption(metavar="BRANCH")] = Field(
@@ -102,32 +101,21 @@ class FinishWorktree(Parameters, Returns[FinishedWorktree]):
     yes: bool = Field(default=False, description="End the agents that still work there, and lose copied files.")
 
 
-class FinishParameters(Parameters):
-    """Parameters of `worktree`."""
-
-    SHELL = ShellGroup(
-        "Git worktrees of agents: finish one.",
-        """\
+_GROUP = ShellGroup(
+    "Git worktrees of agents: finish one.",
+    """\
 The git worktrees that agents work in.
 
 `agent spawn --worktree BRANCH` and `agent fork` make one; `worktree finish` merges it and removes it.""",
-    )
-    action: Literal["finish"] = Field(default="finish", description="finish: merge it, then remove it.")
-    name: str = Field(default="", description="Agent, branch or folder.")
-    message: Annotated[str, Mark.VERBATIM] = Field(default="", description="Message of the commit that is made.")
-    commit: bool = Field(default=False, description="Commit what is uncommitted first.")
-    into: str = Field(default="", description="Branch to merge into; empty: the one that it came from.")
-    how: How = Field(default="merge", description="merge, squash or rebase.")
-    teardown: bool = Field(default=False, description="Run the tear-down command without asking about it.")
-    skip_teardown: bool = Field(default=False, description="Do not run the tear-down command.")
-    yes: bool = Field(default=False, description="End the agents that still work there.")
+)
 
 
 def worktree_command(fleet: Fleet, tear_down: TearDown) -> AnyCommand:
     """The command, on this fleet."""
     finisher = _Finisher(fleet, tear_down)
-    family = Family[FinishParameters](
-        lambda given: FinishWorktree(**given.model_dump(exclude={"action"})),
+    return group(
+        "worktree",
+        "Finish a git worktree: merge its branch, then remove both",
         Action(
             FinishWorktree,
             FinishedWorktree,
@@ -135,21 +123,13 @@ def worktree_command(fleet: Fleet, tear_down: TearDown) -> AnyCommand:
             _render,
             finisher.ask,
             effect=Effect.EXECUTE,
-            access=Access.HUMAN_ONLY,
             where=(Where("agents.finish", _of_agent),),
+            positions=("name", "message"),
         ),
-    )
-    return Command(
-        "worktree",
-        "Finish a git worktree: merge its branch, then remove both",
-        FinishParameters,
-        family.handle,
-        access=Access.HUMAN_ONLY,
-        effect=Effect.EXECUTE,
-        positions=("action", "name", "message"),
         family="agents",
-        actions=family.actions,
-        bind=family.bind,
+        bare="",
+        shell=_GROUP,
+        access=Access.HUMAN_ONLY,
     )
 
 

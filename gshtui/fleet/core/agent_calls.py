@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow, AnswerSource, OpenQuestion, ProgramOption, QuestionChoice
-from gshtui.commands.declaration import Parameters, Returns
+from gshtui.commands.declaration import Mark, Parameters, Returns
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.fleet.core.agent_states import AgentState
 from gshtui.fleet.core.ports import RecoveredAgents, RecoveryPlan, RevivedAgent
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 FLEET_PARTS = frozenset({"store", "fleet"})
 """The parts of the hub that these commands need."""
-AGENT_SYNONYMS = {"list": "ls", "rm": "remove", "delete": "remove"}
 SPAWN_SYNONYMS = ("start", "new")
 AGENT_GROUP = ShellGroup(
     "Agents: list, start, show, attach, send, wait, kill …",
@@ -31,7 +30,7 @@ Agents: list, start, show, attach, send, wait, interrupt, restart, rename, kill,
 
 Agents outlive the window, and these commands work with or without one. You can write an ID without its leading \
 zeros, or use the agent's name.""",
-    (*AGENT_SYNONYMS.items(), *((word, "spawn") for word in SPAWN_SYNONYMS)),
+    (("list", "ls"), ("rm", "remove"), ("delete", "remove"), *((word, "spawn") for word in SPAWN_SYNONYMS)),
 )
 
 
@@ -43,6 +42,7 @@ class _ForAgent(Parameters):
     """Parameters that name one agent."""
 
     COMMAND: ClassVar[str] = "agent"
+    FORMER_NAMES = {"target": "agent"}
     agent: Annotated[str, ShellOption("id", kind="agent")] = Field(description="The agent's ID or name.")
 
 
@@ -194,7 +194,7 @@ class ListAgents(Parameters, Returns[AgentList]):
         default=False, description="List the agents of every folder."
     )
     archived: bool = Field(default=False, description="List the archived agents instead.")
-    windows: Annotated[bool, ShellOption(absent=True)] = True
+    windows: Annotated[bool, Mark.CODE_ONLY] = True
     """Include the agents of other windows, read from their conversations."""
 
 
@@ -240,7 +240,7 @@ class SendToAgent(_ForAgent, Returns[SentMessage]):
     WORD: ClassVar[str] = "send"
     SHELL = _shell("text", waiting="Waiting for the agent to accept the message", by_keeper=True)
 
-    text: Annotated[str, ShellOption(words=-1, piped=True, file="--message-file")] = Field(
+    text: Annotated[str, Mark.VERBATIM, Mark.PIPED, ShellOption(words=-1, piped=True, file="--message-file")] = Field(
         default="", description="The text to send."
     )
     now: bool = Field(default=False, description="Deliver it even while the agent is busy, instead of when it is idle.")
@@ -265,13 +265,17 @@ programs over ACP are answered there.
 
     WORD: ClassVar[str] = "answer"
     SHELL = _shell("choice", waiting="Answering")
+    FORMER_NAMES = {"target": "agent", "text": "choice"}
 
-    choice: str = Field(default="", description="The number of a choice, or its words. Without it, show the question.")
+    choice: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(
+        default="", description="The number of a choice, or its words. Without it, show the question."
+    )
     question: Annotated[str, ShellOption("--question", metavar="ID")] = Field(
         default="", description="Answer only the question with this ID, as shown with --json."
     )
-    reason: Annotated[str, ShellOption(absent=True)] = ""
-    """With a denial of our own agent's call: why, for the agent to read."""
+    reason: Annotated[str, ShellOption(absent=True)] = Field(
+        default="", description="Why a call is denied: for our own agents, Codex and OpenCode."
+    )
     yes: Annotated[bool, ShellOption("--yes")] = Field(
         default=False, description="Also an answer that changes how much its program does unasked."
     )
@@ -350,10 +354,11 @@ class ForkAgent(_ForAgent, Returns[RevivedAgent]):
         own_hub=True,
     )
 
+    FORMER_NAMES = {"target": "agent", "text": "message"}
     branch: Annotated[str, ShellOption(metavar="BRANCH")] = Field(
         default="", description="Name of its branch; by default the fork's name."
     )
-    message: Annotated[str, ShellOption("--message -m", metavar="TEXT")] = Field(
+    message: Annotated[str, Mark.VERBATIM, Mark.PIPED, ShellOption("--message -m", metavar="TEXT")] = Field(
         default="", description="What it should do; by default it waits for a prompt."
     )
     name: Annotated[str, ShellOption(metavar="N")] = Field(default="", description="A name for it; made unique.")
@@ -368,8 +373,9 @@ class RenameAgent(_ForAgent, Returns[AgentRow]):
 
     WORD: ClassVar[str] = "rename"
     SHELL = _shell("name", by_keeper=True)
+    FORMER_NAMES = {"target": "agent", "text": "name"}
 
-    name: Annotated[str, ShellOption(required=True)] = ""
+    name: Annotated[str, Mark.VERBATIM, ShellOption(required=True)] = Field(default="", description="The new name.")
 
 
 class FindUnsaved(_ForAgent, Returns[UnsavedWork]):

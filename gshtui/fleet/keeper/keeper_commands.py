@@ -11,14 +11,13 @@ import sys
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     CommandError,
     Effect,
     Invocation,
@@ -27,7 +26,7 @@ from gshtui.commands.declaration import (
     Question,
     Returns,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup
 from gshtui.fleet.keeper import keeper, keeper_unit
@@ -124,22 +123,15 @@ class InstallKeeper(Parameters, Returns[InstalledUnit]):
     remove: bool = Field(default=False, description="Remove the unit instead.")
 
 
-class HubParameters(Parameters):
-    """Parameters of `hub`."""
-
-    SHELL = ShellGroup(
-        "Background service that keeps agents and shells running.",
-        """\
+_GROUP = ShellGroup(
+    "Background service that keeps agents and shells running.",
+    """\
 The hub serves your windows, and looks after agents, shells and messages while none is open.
 
 It starts with the first window or agent, or at the end of a `gsh` or of a command that it could have done, and
 ends after ten minutes with nothing to do, or after five seconds if a command started it;
 `[hub] keep = "never"` in the configuration turns it off.""",
-    )
-    action: Literal["status", "start", "stop", "install"] = Field(
-        default="status",
-        description="status: whether it runs. start, stop. install: have the system start it at login.",
-    )
+)
 
 
 def commands(settings: Settings) -> list[AnyCommand]:
@@ -212,39 +204,20 @@ def commands(settings: Settings) -> list[AnyCommand]:
         after = planned.after_removing if wanted.remove else planned.after_writing
         return InstalledUnit(planned.file, wanted.remove, changed, after)
 
-    family = Family[HubParameters](
-        _bind,
-        Action(ShowKeeper, KeeperReport, show, _render_report),
-        Action(StartKeeper, KeeperReport, start, _render_report, effect=Effect.EXECUTE),
-        Action(StopKeeper, StoppedKeeper, stop, _render_stopped, asks=asks_stop, effect=Effect.EXECUTE),
-        Action(InstallKeeper, InstalledUnit, install, _render_unit, asks=asks_install),
-    )
     return [
-        Command(
+        group(
             "hub",
             "Show, start or stop the hub of your windows",
-            HubParameters,
-            family.handle,
-            access=Access.HUMAN_ONLY,
-            effect=Effect.EXECUTE,
-            positions=("action",),
+            Action(ShowKeeper, KeeperReport, show, _render_report),
+            Action(StartKeeper, KeeperReport, start, _render_report, effect=Effect.EXECUTE),
+            Action(StopKeeper, StoppedKeeper, stop, _render_stopped, asks=asks_stop, effect=Effect.EXECUTE),
+            Action(InstallKeeper, InstalledUnit, install, _render_unit, asks=asks_install),
             family="workbench",
-            actions=family.actions,
-            bind=family.bind,
+            bare="status",
+            shell=_GROUP,
+            access=Access.HUMAN_ONLY,
         )
     ]
-
-
-def _bind(given: HubParameters) -> Parameters:
-    match given.action:
-        case "status":
-            return ShowKeeper()
-        case "start":
-            return StartKeeper()
-        case "stop":
-            return StopKeeper()
-        case "install":
-            return InstallKeeper()
 
 
 def _running_agents(data: Path) -> int:

@@ -238,7 +238,7 @@ async def _as_agent(hub: Hub, options: LineOptions, line: str) -> Outcome:
             raise UsageError(f"{command.name} is for people only.")
         arguments: dict[str, Any] = parameters.model_dump(exclude_unset=True)
         assessment = await assess(command, invocation, parameters, arguments)
-        verdict = await gate.review(Call(options.agent, "", new_id(), command.name, arguments), assessment)
+        verdict = await gate.review(Call(options.agent, "", new_id(), command.first_word, arguments), assessment)
         if not verdict.allowed:
             name, subject = command.name, assessment.subject
             what = subject if subject.split(" ")[0] == name else f"{name} {subject}"

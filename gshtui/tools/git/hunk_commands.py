@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Self
 
 import msgspec
 from pydantic import Field
@@ -15,7 +15,6 @@ from pydantic import Field
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     Effect,
     Invocation,
     Mark,
@@ -23,10 +22,9 @@ from gshtui.commands.declaration import (
     Parameters,
     Question,
     Returns,
-    UsageError,
     Where,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.text.sanitise import literal
 from gshtui.tools.git.hunks import (
@@ -69,17 +67,18 @@ class HunkPlace(msgspec.Struct, frozen=True):
     mark: str
 
 
+_PLACE = ("file", "number")
+
+
 class _Call(Parameters):
     COMMAND: ClassVar[str] = "hunk"
-    tree: str = ""
-    """Folder of the worktree; empty: the one that the caller is in."""
+    tree: str = Field(default="", description="Folder of the worktree; empty: the current one")
 
 
 class _ForHunk(_Call):
-    file: str
-    number: int = 1
-    mark: str = ""
-    """Of the text that was seen; empty: whatever is there."""
+    file: str = Field(description="The file, from the top of the worktree")
+    number: int = Field(default=1, ge=1, description="Which change of the file")
+    mark: str = Field(default="", description="Mark that `ls` shows: nothing is done if the change is another by now")
 
     @classmethod
     def at(cls, place: HunkPlace) -> Self:
@@ -109,40 +108,14 @@ class DiscardHunk(_ForHunk, Returns[ChangedHunk]):
     """Take one change back in the file."""
 
     WORD: ClassVar[str] = "discard"
-    yes: bool = False
+    yes: bool = Field(default=False, description="Without a question")
 
 
 class EditHunk(_ForHunk, Returns[ChangedHunk]):
     """Write other lines in place of a change's."""
 
     WORD: ClassVar[str] = "edit"
-    text: str = ""
-
-
-_ACTIONS = {kind.WORD: kind for kind in (ListHunks, ShowHunk, StageHunk, DiscardHunk, EditHunk)}
-
-
-class HunkParameters(Parameters):
-    """What to do with which change."""
-
-    action: Literal["ls", "show", "stage", "discard", "edit"] = Field(
-        default="ls",
-        description="ls: list the changes; show: its lines now; stage: put it into the index; discard: take it back in "
-        "the file; edit: write other lines in its place",
-    )
-    file: str = Field(default="", description="The file, from the top of the worktree")
-    number: int = Field(default=1, ge=1, description="Which change of the file")
-    text: Annotated[str, Mark.VERBATIM] = Field(default="", description="edit: the lines to write")
-    tree: str = Field(default="", description="Folder of the worktree; empty: the current one")
-    mark: str = Field(default="", description="Mark that `ls` shows: nothing is done if the change is another by now")
-    yes: bool = Field(default=False, description="discard: without a question")
-
-
-def _bound(given: HunkParameters) -> Parameters:
-    kind = _ACTIONS[given.action]
-    if kind is not ListHunks and not given.file:
-        raise UsageError(f"{given.action} needs a file.", hint="`hunk ls` lists the changes.")
-    return kind.model_validate(given.model_dump(include=set(kind.model_fields)))
+    text: Annotated[str, Mark.VERBATIM] = Field(default="", description="The lines to write")
 
 
 def commands(limit: float) -> list[AnyCommand]:
@@ -188,43 +161,34 @@ def commands(limit: float) -> list[AnyCommand]:
             note="The file as it is now is kept as an object of git's, which the answer names.",
         )
 
-    family = Family[HunkParameters](
-        _bound,
-        Action(ListHunks, HunkList, list_all, _list_outcome, access=Access.HUMAN_ONLY),
-        Action(ShowHunk, HunkText, show, _text_outcome, access=Access.HUMAN_ONLY),
-        Action(
-            StageHunk,
-            ChangedHunk,
-            stage,
-            _staged_outcome,
-            access=Access.HUMAN_ONLY,
-            effect=Effect.WRITE,
-            where=(Where("diff.stage", StageHunk.at),),
-        ),
-        Action(
-            DiscardHunk,
-            ChangedHunk,
-            discard,
-            _discarded_outcome,
-            asks_discard,
-            access=Access.HUMAN_ONLY,
-            effect=Effect.WRITE,
-            where=(Where("diff.discard", DiscardHunk.at),),
-        ),
-        Action(EditHunk, ChangedHunk, edit, _edited_outcome, access=Access.HUMAN_ONLY, effect=Effect.WRITE),
-    )
     return [
-        Command(
+        group(
             "hunk",
             "Stage, discard or edit one change of a worktree",
-            HunkParameters,
-            family.handle,
-            access=Access.HUMAN_ONLY,
-            effect=Effect.WRITE,
-            positions=("action", "file", "number", "text"),
+            Action(ListHunks, HunkList, list_all, _list_outcome),
+            Action(ShowHunk, HunkText, show, _text_outcome, positions=_PLACE),
+            Action(
+                StageHunk,
+                ChangedHunk,
+                stage,
+                _staged_outcome,
+                effect=Effect.WRITE,
+                where=(Where("diff.stage", StageHunk.at),),
+                positions=_PLACE,
+            ),
+            Action(
+                DiscardHunk,
+                ChangedHunk,
+                discard,
+                _discarded_outcome,
+                asks_discard,
+                effect=Effect.WRITE,
+                where=(Where("diff.discard", DiscardHunk.at),),
+                positions=_PLACE,
+            ),
+            Action(EditHunk, ChangedHunk, edit, _edited_outcome, effect=Effect.WRITE, positions=(*_PLACE, "text")),
             family="files",
-            actions=family.actions,
-            bind=family.bind,
+            access=Access.HUMAN_ONLY,
         )
     ]
 

@@ -1,0 +1,120 @@
+"""A word with several actions, such as `agent`: a group, in which each action is a command with its own parameters."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from gshtui.commands.declaration import (
+    Access,
+    AnyAction,
+    Assess,
+    Assessment,
+    Command,
+    Complete,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Returns,
+    UsageError,
+)
+from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellGroup
+
+
+class _NoParameters(Parameters):
+    """Nothing: the bare name of a group does nothing by itself."""
+
+
+def group(
+    name: str,
+    summary: str,
+    *actions: AnyAction,
+    family: str,
+    bare: str = "ls",
+    shell: ShellGroup | None = None,
+    synonyms: Mapping[str, str] | None = None,
+    access: Access = Access.SHARED,
+    guests: bool = False,
+    aliases: tuple[str, ...] = (),
+    elsewhere: Mapping[str, str] | None = None,
+    assess: Assess[Any] | None = None,
+    complete: Complete | None = None,
+    opens: str = "",
+    description: str = "",
+) -> AnyCommand:
+    """The group of these actions, each of which has a word.
+
+    Args:
+        actions: one without a word is for code alone.
+        bare: the word that is left out: its parameters may follow the name of the group. Empty: there is none.
+        synonyms: other words for one, each with its own; by default, those of the shell.
+        access: of the group; an action can be for people only by itself.
+    """
+
+    def command(action: AnyAction) -> AnyCommand:
+        said, _, more = inspect.cleandoc(action.parameters.__doc__ or "").partition("\n\n")
+        return Command(
+            f"{name} {action.parameters.WORD}",
+            " ".join(said.split()),
+            action.parameters,
+            action.handle,
+            access if action.access is Access.SHARED else action.access,
+            guests,
+            action.effect,
+            positions_of(action),
+            description=more.strip(),
+            family=family,
+            assess=assess or _assess(action),
+            complete=complete,
+            actions=(action,),
+        )
+
+    words = {action.parameters.WORD: command(action) for action in actions if action.parameters.WORD}
+    also = synonyms if synonyms is not None else dict(shell.synonyms) if shell is not None else {}
+    first = words.get(bare)
+
+    async def needs_word(_invocation: Invocation, _given: Parameters) -> Outcome:
+        raise UsageError(f"`{name}` needs a word behind it.", hint=f"It has {', '.join(words)}.")
+
+    return Command(
+        name,
+        summary,
+        first.parameters if first is not None else _NoParameters,
+        first.handler if first is not None else needs_word,
+        access,
+        guests,
+        max((action.effect for action in actions), key=list(Effect).index),
+        first.positions if first is not None else (),
+        description=description,
+        aliases=aliases,
+        elsewhere=elsewhere or {},
+        family=family,
+        assess=first.assess if first is not None else None,
+        complete=complete,
+        actions=actions,
+        opens=opens,
+        words={**words, **{other: words[word] for other, word in also.items() if word in words}},
+        shell=shell,
+    )
+
+
+def positions_of(action: AnyAction) -> tuple[str, ...]:
+    """The positional parameters of an action."""
+    shell = action.parameters.SHELL
+    if action.positions is not None:
+        return action.positions
+    if isinstance(shell, ShellForm) and shell.places is not None:
+        return shell.places
+    return tuple(name for name, field in action.parameters.model_fields.items() if field.is_required())
+
+
+def _assess(action: AnyAction) -> Assess[Any]:
+    """What a line does, by its action's effect: one that only reads stays inside the project."""
+
+    async def assess(_invocation: Invocation, given: Returns[Any]) -> Assessment:
+        return Assessment(action.effect, given.words(), inside=action.effect is Effect.READ)
+
+    return assess
