@@ -1,7 +1,7 @@
 """How much of the time an agent's status is wrong: real programs, shells and an interpreter, at work for a while.
 
-They answer, run commands, edit, have helpers, ask questions of their own, propose plans, and have dialogs opened and
-their modes changed. The truth is what
+They answer, run commands, edit, have helpers, ask questions of their own, propose plans, are interrupted and denied,
+and have dialogs opened and their modes changed. The truth is what
 the provider behind a program has sent, when its person pressed a key, and when a command of a shell began and ended by
 the machine's own clock. `BENCH_MINUTES` is how long they work (10 by default), and
 `BENCH_PACE` the average pause between two tasks in seconds (40), and `BENCH_HOOKS=no` or `yes` leaves out one half.
@@ -128,8 +128,17 @@ _KEYS = {"claude": {"ExitPlanMode": "2"}, "qwen": {"exit_plan_mode": "3"}}
 """The key that answers, where it is not Enter: it is to ask from then on."""
 _HELPER = {"claude": "Agent", "codex": "multi_agent_v1", "opencode": "task", "qwen": "agent"}
 """The tool that starts a helper; helpers have none."""
-_BESIDE = {"claude": True, "codex": False}
+_BESIDE = {"claude": True, "codex": False, "qwen": True}
 """Programs that do not wait for a helper: whether they go on by themselves once it has ended."""
+_HELPS = "subagent working for a parent agent"
+"""What one of Qwen's is told at first."""
+_BEGINNING = 2000
+_INTERRUPTS, _DENIES = 0.4, 0.25
+"""How often a person interrupts a long answer, and denies a command."""
+_STOP = {"claude": ("Escape",), "codex": ("Escape",), "opencode": ("Escape", "Escape"), "qwen": ("Escape",)}
+"""The keys that interrupt it."""
+_DENIED = {"claude": "Bash", "codex": "exec_command", "qwen": "run_shell_command"}
+"""The tool for commands, of those whose turn is over once one is denied."""
 _OPENED = {
     "claude": "Select model",
     "codex": "Select Model",
@@ -437,6 +446,8 @@ class Turns:
     """What is true once what is to be seen on its screen: a program may take its time to show an answer."""
     key: str = "Enter"
     """What answers its question."""
+    asking: str = ""
+    """The tool that its question is about."""
     helpers: int = 0
     """Those at work of which it does not wait for the end."""
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -446,8 +457,9 @@ class Turns:
         return self.program.setup.tool.name in _offered(asked)
 
     def is_helpers(self, asked: Asked) -> bool:
-        """Whether it is a helper's: Claude says so, and the others offer those no helpers of their own."""
-        return "x-claude-code-agent-id" in asked.headers or _HELPER[self.program.name] not in _offered(asked)
+        """Whether it is a helper's: Claude and Qwen say so, and the others offer those no helpers of their own."""
+        told = "x-claude-code-agent-id" in asked.headers or _HELPS in f"{asked.body}"[:_BEGINNING]
+        return told or _HELPER[self.program.name] not in _offered(asked)
 
     def choose(self, asked: Asked) -> Answer | None:
         """Its next answer."""
@@ -457,7 +469,7 @@ class Turns:
                 last = Say(f"{last.text}\n\nend-{next(self._numbers)}.")
             elif isinstance(last, Call) and last.name in self.mode.asks:
                 # Its question stands as soon as it is on the screen, whatever else is still sent.
-                self.key = _KEYS.get(self.program.name, {}).get(last.name, "Enter")
+                self.key, self.asking = _KEYS.get(self.program.name, {}).get(last.name, "Enter"), last.name
                 self.shown.put_nowait(("waiting", _ASKING[self.program.name][last.name]))
             elif isinstance(last, Call) and _HELPER[self.program.name] in (last.name, last.namespace):
                 self.helpers += self.program.name in _BESIDE
@@ -479,7 +491,7 @@ class Turns:
                 if not _BESIDE[self.program.name] and not self.helpers:
                     self.shown.put_nowait(("idle", ""))
         elif isinstance(last, Say) and "<proposed_plan>" in last.text:
-            self.agent.next, self.key = "waiting", "Enter"
+            self.agent.next, self.key, self.asking = "waiting", "Enter", ""
             self.shown.put_nowait(("waiting", _PROPOSED))
         elif isinstance(last, Say) and not self.helpers:
             self.agent.next = "idle"
@@ -521,6 +533,11 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
             continue
         made_project(folder)
         await desk.enter(agent, task)
+        if task == "do:long" and desk.chance.random() < _INTERRUPTS:
+            await desk.until(agent, lambda: agent.asks_model(), "does not ask its model")
+            await asyncio.sleep(_READS)
+            if agent.asks_model():
+                await _stop(desk, agent, turns)
         while agent.truth == "busy":
             try:
                 becomes, words = await asyncio.wait_for(turns.shown.get(), PATIENCE)
@@ -532,7 +549,21 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
                 await desk.until(agent, lambda: desk.status(agent) == "waiting", "does not wait")
                 await asyncio.sleep(_READS)  # what comes at once, some take for a key that was meant for something else
                 await desk.pause(4)
-                await desk.work(agent, turns.key)
+                if turns.asking == _DENIED.get(program.name) and desk.chance.random() < _DENIES:
+                    await _stop(desk, agent, turns)
+                else:
+                    await desk.work(agent, turns.key)
+
+
+async def _stop(desk: Desk, agent: Watched, turns: Turns) -> None:
+    """Its person ends what it does, or denies what it wants to do."""
+    agent.next = "idle"
+    for key in _STOP[turns.program.name]:
+        await desk.press(agent, key)
+    await desk.shows(agent, "", without=f"{_STOPS}|Esc to cancel|Allow execution of|Would you like to")
+    agent.becomes("idle")
+    while not turns.shown.empty():
+        turns.shown.get_nowait()
 
 
 async def _dialog(desk: Desk, agent: Watched, command: str, words: str) -> None:

@@ -103,6 +103,44 @@ def test_a_question_that_comes_after_a_rest_counts_at_once_and_one_that_is_left_
     assert statuses.decide(CLAUDE, told, facts("waiting", since=1.5), NOW).status == "idle"
 
 
+@pytest.mark.parametrize(("rank", "sure"), [(Rank.TRANSCRIPT, False), (Rank.HOOK, False), (Rank.RECORD, True)])
+def test_a_rest_behind_something_unknown_is_not_sure_unless_its_program_keeps_telling(rank: Rank, sure: bool) -> None:
+    told = (Evidence(rank, "told", "idle", NOW - 60, final=True),)
+    hidden = replace(facts(since=5), reading=ScreenReading())
+    known = statuses.decide(CLAUDE, told, hidden, NOW)
+    assert (known.status, known.sure) == ("idle", sure)
+    painted = statuses.decide(CLAUDE, told, replace(hidden, since=NOW - 0.5), NOW)
+    assert painted.sure and (sure or painted.again > 0), "its screen may just be being painted"
+
+
+@pytest.mark.parametrize("rank", [Rank.TRANSCRIPT, Rank.HOOK])
+def test_what_goes_on_beside_its_turns_is_work_whoever_tells_of_the_end_of_one(rank: Rank) -> None:
+    screens = {
+        "qwen": ("  ➜ project · fake", "  ⏸ Ask permissions (shift + tab to cycle) · 2 shells, 1 local agent"),
+        "claude": ("  ⏸ manual mode on · ← for agents", "  ◯ general-purpose  Look around      0s · ↑ 1 tokens"),
+    }
+    for name, below in screens.items():
+        profile, sign = LOADED.get(name), "❯" if name == "claude" else ">"
+        rule = "─" * 60
+        reading = read_screen(profile, ["● Done.", "", rule, f"{sign} a draft", rule, *below])
+        told = (Evidence(rank, "told", "idle", NOW - 0.1, final=True),)
+        known = statuses.decide(profile, told, replace(facts(), reading=reading, since=NOW - 0.1), NOW)
+        assert known.status == "thinking", name
+    lines = [
+        "─" * 60,
+        "> a draft",
+        "─" * 60,
+        "  ⏸ Ask permissions (shift + tab to cycle) · 1 local agent ⚠ needs approval",
+    ]
+    assert read_screen(LOADED.get("qwen"), lines).status == "waiting"
+
+
+def test_a_time_that_something_took_does_not_pass() -> None:
+    for row, passes in (('● Agent "Look around" finished · 5s', False), ("● Agent Look around · 5s", True)):
+        reading = read_screen(CLAUDE, [row, "● Hello.", "─" * 60, "❯ a draft", "─" * 60, "  ⏸ manual mode on"])
+        assert (reading.contradicts, reading.times) == (("thinking", (row,)) if passes else ("", ()))
+
+
 def test_a_question_on_the_screen_contradicts_a_hook() -> None:
     known = decide(CLAUDE, hook("idle", 60), facts("waiting", since=10), NOW)
     assert (known.status, known.needs_you) == ("waiting", True)

@@ -505,8 +505,34 @@ async def test_the_end_of_a_turn_that_is_told_early_is_seen_as_soon_as_the_scree
         await status.stop()
 
 
+@pytest.mark.parametrize(("shown", "said"), [("● Fetched (5s)", "idle"), ("● Fetched (6s)", "thinking")])
+async def test_a_time_that_stood_while_it_worked_does_not_pass(shown: str, said: str) -> None:
+    """It is the row of something that is over; one that has just come may be a clock."""
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    server, source, clock = SilentServer(), Told(), [time.time()]
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    status = CliStatus(server, row, claude, lambda _: None, sources=(source,), clock=lambda: clock[0])
+    server.looks = 9
+    server.show(("● Fetched (5s)", *BUSY), 2, 31)
+    await status.start()
+    try:
+        await eventually(lambda: status_of(status), until=lambda status: status == "thinking")
+        clock[0] += 10
+        source.told = Evidence(Rank.RECORD, "record", "idle", clock[0])
+        server.show((shown, *IDLE), 2, 15)
+        status._on_source()  # pyright: ignore[reportPrivateUsage]
+        await eventually(lambda: reads(status), until=lambda reads: reads == "idle")
+        assert status.known.status == said
+    finally:
+        await status.stop()
+
+
 async def status_of(status: CliStatus) -> str:
     return status.known.status
+
+
+async def reads(status: CliStatus) -> str:
+    return status._facts.reading.status  # pyright: ignore[reportPrivateUsage]
 
 
 async def draft_of(status: CliStatus) -> str:

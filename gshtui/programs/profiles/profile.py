@@ -73,6 +73,8 @@ class StatusRule(_Table, frozen=True, kw_only=True):
     """A pattern that the terminal's title must also match."""
     dialog: Reads[bool] = False
     """The status `waiting` is in one of the program's own dialogs, which a key closes; it is not a question."""
+    beside: Reads[bool] = False
+    """What shows that it works goes on beside its turns: that a turn is over says nothing of it."""
     doing: Reads[str] = ""
     """The program's activity, in a few words; `{1}` is the first group of the first pattern, `{title}` a dialog's own
     title as far as one is seen."""

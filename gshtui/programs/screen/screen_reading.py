@@ -105,6 +105,10 @@ class ScreenReading:
     """The row that it matched, or that contradicts."""
     contradicts: Literal["", "thinking", "waiting"] = ""
     """What something on the screen says, whatever the rules say, that forbids to call it rest."""
+    beside: bool = False
+    """What it does goes on beside its turns."""
+    times: tuple[str, ...] = ()
+    """The rows with a time that may pass."""
     counts: str = ""
     """The row with a time that passes, if that is what contradicts: for as long as it does pass."""
     aside: bool = False
@@ -148,6 +152,7 @@ def read_screen(
     """
     text, place = _located(profile, lines, cursor)
     found = _by_rules(profile, lines, text, place, title, cursor, width)
+    found = dataclasses.replace(found, times=_times(profile, text))
     if place is None or not profile.modes.each or found.status == "starting":
         return found  # one that starts may show a mode before it has read its arguments
     return dataclasses.replace(found, mode=_mode(profile, text, place))
@@ -176,7 +181,7 @@ def _by_rules(
             ended, echo = ("", "") if place is None else _last_turn(profile, text, undimmed(lines), place)
             return dataclasses.replace(_unless_contradicted(found, profile, text, place), ended=ended, echo=echo)
         if rule.status != "waiting":
-            return ScreenReading(rule.status, doing, draft, place is not None, rule=number, row=row)
+            return ScreenReading(rule.status, doing, draft, place is not None, rule=number, row=row, beside=rule.beside)
         asked = asked_of(text, cursor if rule.zone == "last" else None)
         read = _question_of(profile, text, lines, asked, doing, cursor, width, dialog=rule.dialog)
         if rule.dialog and read.question.choices:
@@ -218,6 +223,7 @@ _ANSWERABLE = r"(?i)\benter (?:to )?(?:confirm|select|submit|continue|choose)\b"
 """Such a line belongs to something that waits for an answer."""
 _STOP_WORDS = (r"(?i)\besc\b", r"(?i)\binterrupt\b")
 _PASSES = r"[(·•] ?(?:\d+h ?)?(?:\d+m ?)?\d+s\b"
+_PASSED = r"(?i)\b(?:finished|completed) [(·•] ?\d"
 _UNREADABLE = "something is open that cannot be read here"
 
 
@@ -238,12 +244,17 @@ def _unless_contradicted(
         if search(_ANSWERABLE, row):
             return dataclasses.replace(found, contradicts="waiting", doing=_UNREADABLE, row=row)
         return dataclasses.replace(found, contradicts="thinking", row=row)
-    over = (*profile.rest.done, *profile.rest.interrupted)  # what a turn took passes no more
-    passing = (line for line in reversed(rows[-_AROUND:]) if search(_PASSES, line))
-    if row := next((line for line in passing if not any(search(mark, line) for mark in over)), ""):
+    if row := next(reversed(_times(profile, text)), ""):
         aside = place is not None and row in footer
         return dataclasses.replace(found, contradicts="thinking", counts=row, aside=aside, row=found.row or row)
     return found
+
+
+def _times(profile: Profile, text: Sequence[str]) -> tuple[str, ...]:
+    """The rows around the input with a time that may pass: not of what they call over."""
+    over = (*profile.rest.done, *profile.rest.interrupted, _PASSED)
+    rows = [line for line in text if line][-_AROUND:]
+    return tuple(line for line in rows if search(_PASSES, line) and not any(search(mark, line) for mark in over))
 
 
 def _last_turn(profile: Profile, text: Sequence[str], typed: Sequence[str], place: int) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from gshtui.programs.screen.screen_reading import (
     is_command,
     read_screen,
     was_entered,
+    without_styles,
 )
 from gshtui.programs.status.disagreements import Disagreements
 from gshtui.programs.status.evidence import WORKING, Evidence, LiveSource, Rank
@@ -159,6 +160,8 @@ class CliStatus:
         )
         self._lines: tuple[str, ...] = ()
         self._news = ScreenNews()
+        self._times: dict[str, float] = {}
+        """Since when rows with a time have been on its screen, as they are now."""
         self._stirred = asyncio.Event()
         self._at_once = asyncio.Event()
         self._looked = float("-inf")
@@ -629,7 +632,8 @@ class CliStatus:
         prompted = max(facts.prompted, self._seen_at) if begun else facts.prompted  # after the look before, at least
         self._seen_at = looked
         ended = facts.ended if reading.ended == facts.reading.ended else now
-        counted = facts.counted if reading.counts == facts.reading.counts else now
+        self._times = {row: min(self._times.get(row, self._stands_since(row, now)), now) for row in reading.times}
+        counted = max(self._times.values(), default=0.0)
         self._lines = lines
         self._facts = dataclasses.replace(
             facts,
@@ -651,6 +655,10 @@ class CliStatus:
             ready=ready,
             front=here,
         )
+
+    def _stands_since(self, row: str, now: float) -> float:
+        """Since when a row has been there that was not among those with a time: what has only scrolled has stood."""
+        return self._facts.since if any(without_styles(line) == row for line in self._lines) else now
 
     def _judge(self) -> None:
         now = self._now()

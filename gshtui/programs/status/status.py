@@ -38,6 +38,8 @@ TYPED = "a text stands in its input"
 """Why the rest of a program is not sure: at any moment an Enter may put it to work, which is seen a moment later."""
 PRINTED = "its screen has just changed"
 """Why else it is not sure: what it shows now, the next look tells."""
+HIDDEN = "its input is not on its screen"
+"""Why else: something is in front of it, of which nothing is known."""
 _READ_WITHIN = {"idle": 6.0, QUIET: 6.0, "waiting": 1.5}
 """Seconds for which an Enter below a text, or at a question, counts, where its screen shows nothing that came of it."""
 _COUNTS = 3.0
@@ -284,8 +286,12 @@ def _against_rest(
     profile: Profile, told: Evidence, seen: KnownStatus | None, facts: StatusFacts, now: float
 ) -> KnownStatus:
     """A source says that it rests: what the screen shows to the contrary counts."""
+    if seen is None and told.rank <= Rank.HOOK and profile.input.line and not facts.reading.input:
+        return _behind_something(profile, _rest_of_this_turn(told, facts, now), facts, now)
     if seen is None or seen.status in ("idle", QUIET):
         return _rest_of_this_turn(told, facts, now)
+    if seen.source == "screen" and facts.reading.beside:
+        return seen
     if seen.source == "title" and facts.reading.status == "idle" and facts.titled <= told.at:
         return _rest_of_this_turn(told, facts, now)  # the title was left behind
     if told.rank is Rank.TRANSCRIPT:
@@ -308,6 +314,14 @@ def _against_rest(
         # What goes on by itself once a helper of its has ended tells of a rest in between.
         return _said(told, seen.status, seen.doing, sure=early, again=again)
     return dataclasses.replace(_rest_of_this_turn(told, facts, now), again=again)
+
+
+def _behind_something(profile: Profile, rest: KnownStatus, facts: StatusFacts, now: float) -> KnownStatus:
+    """A rest whose screen shows no input, and nothing that a rule knows: what is in front of it may want a person."""
+    left = profile.timing.veto - (now - facts.since)
+    if left > 0 or not rest.sure:
+        return dataclasses.replace(rest, again=rest.again or max(0.0, left))
+    return dataclasses.replace(rest, sure=False, doing=HIDDEN)
 
 
 def _is_of_this_turn(told: Evidence, facts: StatusFacts) -> bool:
