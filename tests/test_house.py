@@ -216,7 +216,7 @@ def test_a_folders_environment_is_handed_in() -> None:
         for node in source.nodes(path, ast.Attribute)
         if ast.unparse(node) in names
     }
-    below = {name for name in found if not name.startswith(("cli/", "headless/", "ui/"))}
+    below = {name for name in found if not name.startswith(("cli/", "client/", "headless/", "ui/"))}
     assert below == ENVIRONMENT_READERS
 
 

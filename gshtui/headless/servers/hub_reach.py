@@ -19,12 +19,12 @@ COMES_WITHIN = 10.0
 """Seconds for a hub that is being started."""
 
 
-class Declined(Exception):
+class FaceDeclined(Exception):
     """A hub is there, and does not take the face; the text says why."""
 
 
 def taken(kind: str, opening: bytes, *, of_any_version: bool) -> socket.socket | None:
-    """A connection to the hub that takes the face; `None`: none is there. Raises `Declined`."""
+    """A connection to the hub that takes the face; `None`: none is there. Raises `FaceDeclined`."""
     declined = ""
     with suppress(TimeoutError):
         for connected in greeted(kind, _ANSWER_WITHIN, of_any_version=of_any_version):
@@ -38,7 +38,7 @@ def taken(kind: str, opening: bytes, *, of_any_version: bool) -> socket.socket |
                 declined = str(answer.get("declined") or answer.get("error") or "")
             connected.close()
     if declined:
-        raise Declined(declined)
+        raise FaceDeclined(declined)
     return None
 
 

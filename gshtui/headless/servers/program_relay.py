@@ -18,7 +18,7 @@ from typing import Any, Protocol, cast
 from gshtui.client.hub_greeting import surroundings
 from gshtui.headless import exits, streams
 from gshtui.headless.runner import Stop
-from gshtui.headless.servers.hub_reach import COMES_WITHIN, Declined, start_hub, taken
+from gshtui.headless.servers.hub_reach import COMES_WITHIN, FaceDeclined, start_hub, taken
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.text.foreign_json import parse_foreign_json
@@ -160,7 +160,7 @@ async def relayed(
                 if not comes:
                     return None
                 await asyncio.sleep(_LOOK_EVERY)
-    except (TimeoutError, Declined):
+    except (TimeoutError, FaceDeclined):
         return None
     lines = asyncio.StreamReader(limit=_LONGEST)
     await asyncio.get_running_loop().connect_read_pipe(
@@ -198,7 +198,7 @@ class _Relay:
         self._garbage = 0
 
     async def connect(self) -> bool:
-        """Be taken by a hub, and say again there what lasts. Raises `Declined`; `OSError`: it says nothing."""
+        """Be taken by a hub, and say again there what lasts. Raises `FaceDeclined`; `OSError`: it says nothing."""
         again = self._spoken.again()
         connected = await asyncio.to_thread(taken, self._spoken.kind, self._opening, of_any_version=bool(again))
         if connected is None:
@@ -283,9 +283,9 @@ class _Relay:
             if (cancelled := cancelled_id(message)) is not None:
                 self._waiting.pop(cancelled, None)
                 self._answered.set()
-        except (OSError, Declined) as error:
+        except (OSError, FaceDeclined) as error:
             text = "No hub runs, and none could be started: `gsh-tui hub start` says why."
-            if isinstance(error, Declined):
+            if isinstance(error, FaceDeclined):
                 text = f"The hub does not serve this program any more: {error}. Start it again."
             if asks and self._waiting.pop(cast("int | str", id), False):
                 await self._refuse(id, _SERVER_ERROR, text)

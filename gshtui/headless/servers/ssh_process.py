@@ -18,7 +18,7 @@ from gshtui.client.hub_greeting import surroundings
 from gshtui.headless import exits, streams
 from gshtui.headless.commands.command_hub import leave_keeper, load_settings, running_hub, working_folder
 from gshtui.headless.runner import Stop, run_command
-from gshtui.headless.servers.hub_reach import COMES_WITHIN, Declined, start_hub, taken
+from gshtui.headless.servers.hub_reach import COMES_WITHIN, FaceDeclined, start_hub, taken
 from gshtui.headless.streams import complain
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait
@@ -91,7 +91,7 @@ class _Face:
                 while connected is None and comes:
                     await asyncio.sleep(_LOOK_EVERY)
                     connected = await self._connected()
-        except (Declined, TimeoutError):
+        except (FaceDeclined, TimeoutError):
             return None
         if connected is None:
             return None
@@ -101,7 +101,7 @@ class _Face:
                 if (connected := await self._connected(again=True)) is None:
                     await start_hub()
                     connected = await self._connected(again=True)
-            except Declined as why:
+            except FaceDeclined as why:
                 complain(f"the hub does not open the door again: {why}.", "Start this anew.")
                 return exits.ERROR
             if connected is None:
@@ -110,7 +110,7 @@ class _Face:
         return code
 
     async def _connected(self, *, again: bool = False) -> socket.socket | None:
-        """A connection to the hub that opens the door. Raises `Declined`."""
+        """A connection to the hub that opens the door. Raises `FaceDeclined`."""
         fields = {"host": self._options.host, "port": self._port, **surroundings(str(working_folder()))}
         opening = json.dumps(fields).encode() + b"\n"
         return await asyncio.to_thread(taken, "ssh", opening, of_any_version=again)
