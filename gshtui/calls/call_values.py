@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from pydantic import Field
+
 from gshtui.bus.call_data import CallInfo, CallMessage
 from gshtui.commands.declaration import Parameters, Returns
 
@@ -88,4 +90,4 @@ class JoinCall(Parameters, Returns[CallInfo]):
     """Enter a call."""
 
     COMMAND: ClassVar[str] = "join"
-    call: str
+    call: str = Field(description="Its name.")

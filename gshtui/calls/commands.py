@@ -78,12 +78,6 @@ class CreateParameters(Parameters):
     at: int = Field(-1, ge=-1, description="With branch: the last message to keep; -1: all of them.")
 
 
-class JoinParameters(Parameters):
-    """Which call to enter."""
-
-    call: str = Field(description="Its name.")
-
-
 class LeaveParameters(Parameters):
     """Which call to leave."""
 
@@ -183,6 +177,7 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
         Action(PostMessage, CallMessage, family.post_message, _render_post, access=human, effect=Effect.EXECUTE),
     )
     calls = Family(_bound, *actions)
+    joins = Action(JoinCall, CallInfo, family.join_call, _render_joined, access=human, effect=Effect.WRITE)
     return [
         Command(
             "create",
@@ -198,16 +193,15 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
         Command(
             "join",
             "Join a call; your messages go there until you leave",
-            JoinParameters,
-            family.join,
+            JoinCall,
+            joins.handle,
             guests=True,
             access=human,
             effect=Effect.WRITE,
             positions=("call",),
             family="calls",
             complete=family.complete,
-            actions=(Action(JoinCall, CallInfo, family.join_call, _render_joined, access=human, effect=Effect.WRITE),),
-            bind=lambda given: JoinCall(call=given.call),
+            actions=(joins,),
         ),
         Command(
             "leave",
@@ -298,9 +292,6 @@ class _Calls:
         )
         begun = f", with messages 0 to {call.branched_at} of {call.branched_from}" if call.branched_from else ""
         return Outcome(call_json(call), f"Created the call {call.name}{begun}. `join {call.name}` enters it.")
-
-    async def join(self, invocation: Invocation, parameters: JoinParameters) -> Outcome:
-        return _render_joined(invocation, await self.join_call(invocation, JoinCall(call=parameters.call)))
 
     async def join_call(self, invocation: Invocation, parameters: JoinCall) -> CallInfo:
         service = self._service()

@@ -555,6 +555,8 @@ class Command(Generic[P]):
     """The list that the bare name opens in a window: `models`, `sessions` …"""
     words: Mapping[str, Command[Any]] = field(default_factory=dict[str, "Command[Any]"])
     """In a group such as `agent`, the command of each second word, and of its synonyms: see `commands/group.py`."""
+    bare: str = ""
+    """The command of a group that its name alone means, where it is not the one that any other line means."""
     shell: ShellGroup | None = None
     """A group's form as `gsh-tui NAME …`."""
 

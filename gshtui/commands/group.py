@@ -34,6 +34,7 @@ def group(
     *actions: AnyAction,
     family: str,
     bare: str = "ls",
+    otherwise: str = "",
     shell: ShellGroup | None = None,
     synonyms: Mapping[str, str] | None = None,
     access: Access = Access.SHARED,
@@ -50,6 +51,7 @@ def group(
     Args:
         actions: one without a word is for code alone.
         bare: the word that is left out: its parameters may follow the name of the group. Empty: there is none.
+        otherwise: the word that is left out before anything else, where that is another one: `mode edit`.
         synonyms: other words for one, each with its own; by default, those of the shell.
         access: of the group; an action can be for people only by itself.
     """
@@ -74,7 +76,7 @@ def group(
 
     words = {action.parameters.WORD: command(action) for action in actions if action.parameters.WORD}
     also = synonyms if synonyms is not None else dict(shell.synonyms) if shell is not None else {}
-    first = words.get(bare)
+    first = words.get(otherwise or bare)
 
     async def needs_word(_invocation: Invocation, _given: Parameters) -> Outcome:
         raise UsageError(f"`{name}` needs a word behind it.", hint=f"It has {', '.join(words)}.")
@@ -96,6 +98,7 @@ def group(
         complete=complete,
         actions=actions,
         opens=opens,
+        bare=f"{name} {bare}" if otherwise else "",
         words={**words, **{other: words[word] for other, word in also.items() if word in words}},
         shell=shell,
     )

@@ -89,8 +89,10 @@ def _signature(parameters: type[Parameters], positions: tuple[str, ...], in_grou
         **{other: name for name, field in fields.items() for other in _option_names(field) if other not in fields},
         **parameters.FORMER_NAMES,
     }
-    switches = frozenset(name for name, field in fields.items() if field.annotation is bool)
     names = frozenset((*fields, *former))
+    switches = frozenset(
+        name for name in names if (field := fields.get(former.get(name, name))) and field.annotation is bool
+    )
     lists = frozenset(
         name for name, field in fields.items() if _LISTS & {typing.get_origin(a) for a in _bare(field.annotation)}
     )
@@ -119,6 +121,8 @@ def _as_meant(registry: Registry, stage: Stage) -> Stage:
         return stage
     command = registry.get(stage.name)
     word = next((one.value.text for one in stage.arguments if _is_action(one) and isinstance(one.value, TextNode)), "")
+    if command.bare and not stage.arguments:
+        return replace(stage, name=command.bare)
     if word in command.words:
         rest = tuple(one for one in stage.arguments if not _is_action(one))
         return replace(stage, name=command.words[word].name, arguments=rest)

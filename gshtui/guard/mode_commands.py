@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -18,10 +18,10 @@ from gshtui.bus.agent_data import AgentRow, GuardMode
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     CommandError,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     Question,
@@ -30,7 +30,7 @@ from gshtui.commands.declaration import (
     Unconfirmed,
     View,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.guard.modes import ABOUT, MODES, AgentModes, next_mode
 from gshtui.text.sanitise import one_line
@@ -71,21 +71,12 @@ class ChangeMode(Parameters, Returns[ChangedMode]):
 
     COMMAND: ClassVar[str] = "mode"
     WORD: ClassVar[str] = "change"
-    mode: Wanted
-    """`next`: the one that follows in the cycle."""
-    agent: str = ""
-    """Empty: the agent in front."""
-    agreed: bool = False
-    """A person agreed to `yolo`."""
-    leaving: Literal["", "plan"] = ""
-    """Only if it is in this mode; otherwise nothing changes."""
-
-
-class ModeParameters(Parameters):
-    """The mode to change to, and the agent."""
-
-    mode: Literal["", Wanted] = Field(default="", description="plan, ask, edit, auto, yolo, or next; empty: show them")
+    mode: Wanted = Field(description="plan, ask, edit, auto, yolo, or next: the one that follows in the cycle")
     agent: str = Field(default="", description="The agent; empty: the one in front")
+    agreed: Annotated[bool, Mark.CODE_ONLY] = False
+    """A person agreed to `yolo`."""
+    leaving: Annotated[Literal["", "plan"], Mark.CODE_ONLY] = ""
+    """Only if it is in this mode; otherwise nothing changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,27 +166,26 @@ def mode_command(port: ModePort) -> AnyCommand:
         names = [*MODES, "next"] if parameter == "mode" else [row.name for row in await port.agents()]
         return [name for name in names if name.startswith(prefix)]
 
-    family = Family[ModeParameters](
-        _bind,
-        Action(ShowModes, ModeList, show, _render_list, access=Access.HUMAN_ONLY),
-        Action(ChangeMode, ChangedMode, change, _render_changed, asks, shows, Access.HUMAN_ONLY, effect=Effect.WRITE),
-    )
-    return Command(
+    return group(
         "mode",
         "Show or change how much an agent may do before it asks",
-        ModeParameters,
-        family.handle,
+        Action(ShowModes, ModeList, show, _render_list),
+        Action(
+            ChangeMode,
+            ChangedMode,
+            change,
+            _render_changed,
+            asks,
+            shows,
+            effect=Effect.WRITE,
+            positions=("mode", "agent"),
+        ),
+        bare="show",
+        otherwise="change",
         access=Access.HUMAN_ONLY,
-        positions=("mode", "agent"),
         family="approvals",
         complete=complete,
-        actions=family.actions,
-        bind=family.bind,
     )
-
-
-def _bind(given: ModeParameters) -> ShowModes | ChangeMode:
-    return ChangeMode(mode=given.mode, agent=given.agent) if given.mode else ShowModes()
 
 
 def _said(changed: ChangedMode) -> str:

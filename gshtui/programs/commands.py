@@ -26,11 +26,12 @@ from gshtui.commands.declaration import (
     Returns,
     UsageError,
 )
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.programs.check.check_results import all_seen_here
-from gshtui.programs.check.profile_trials import CheckProfile, Look, TryProfile, check_action, trial_action
-from gshtui.programs.check.profile_updates import UpdateProfiles, update_action
+from gshtui.programs.check.profile_trials import Look, check_action, trial_action
+from gshtui.programs.check.profile_updates import update_action
 from gshtui.programs.hooks import hooks
 from gshtui.programs.profiles.profile import STATUS_RECORDS, LoadedProfiles, Profile, ProfileError, is_untested, load
 from gshtui.text.verbatim import fenced
@@ -89,27 +90,15 @@ class ShowProfile(Parameters, Returns[ShownProfile]):
     )
 
 
-class ProfilesParameters(Parameters):
-    """Parameters of `profiles`."""
-
-    SHELL = ShellGroup(
-        "Profiles of programs: list, show, check, test, update",
-        """\
+_GROUP = ShellGroup(
+    "Profiles of programs: list, show, check, test, update",
+    """\
 Profiles of other programs: how each starts, looks and takes input.
 
 `check` tries an installed program in ten steps against a small model on this machine, in a throw-away home; `test` says
 what a profile reads from an agent's screen; `update` takes rules from a signed file.""",
-        (("list", "ls"),),
-    )
-    action: Literal["ls", "show", "check", "test", "update"] = Field(
-        default="ls",
-        description="ls: every profile. show: one in full. check: try the installed program in ten steps, for about a "
-        "minute. test: what a profile reads from an agent's screen. update: take rules from a signed file.",
-    )
-    name: str = Field(default="", description="The profile to show, check or test; for update: the file or address.")
-    agent: str = Field(default="", description="For test: the agent whose screen is read.")
-    undo: bool = Field(default=False, description="For update: go back to the rules before the last one.")
-    digest: str = Field(default="", description="For update: of the rules that were shown.")
+    (("list", "ls"),),
+)
 
 
 class HooksParameters(Parameters):
@@ -151,25 +140,6 @@ def commands(
         profile = _named(loaded, parameters.name, "profiles show")
         return ShownProfile(profile, str(loaded.origins.get(profile.name, "nowhere")))
 
-    lists = Action(ListProfiles, ProfileList, listed, _render_list)
-    shows = Action(ShowProfile, ShownProfile, show, _render_profile)
-    checks, tests, updates = check_action(read, environ), trial_action(read, look), update_action(environ, rule_keys)
-
-    async def profiles(invocation: Invocation, parameters: ProfilesParameters) -> Outcome:
-        match _bound(parameters):
-            case ShowProfile() as one:
-                return await shows.handle(invocation, one)
-            case CheckProfile() as one:
-                if invocation.caller.is_agent:
-                    raise UsageError("Only a person can have a program checked.")
-                return await checks.handle(invocation, one)
-            case TryProfile() as one:
-                return await tests.handle(invocation, one)
-            case UpdateProfiles() as one:
-                return await updates.handle(invocation, one)
-            case one:
-                return await lists.handle(invocation, one)
-
     async def run(invocation: Invocation, parameters: HooksParameters) -> Outcome:
         if invocation.caller.is_agent:
             raise UsageError("Only a person can change the hooks of other programs.")
@@ -186,15 +156,16 @@ def commands(
             raise CommandError(str(error)) from error
 
     return [
-        Command(
-            name="profiles",
-            summary="Programs that can be agents: claude, codex, opencode and others",
-            parameters=ProfilesParameters,
-            handler=profiles,
-            positions=("action", "name", "agent"),
+        group(
+            "profiles",
+            "Programs that can be agents: claude, codex, opencode and others",
+            Action(ListProfiles, ProfileList, listed, _render_list),
+            Action(ShowProfile, ShownProfile, show, _render_profile, positions=("name",)),
+            check_action(read, environ),
+            trial_action(read, look),
+            update_action(environ, rule_keys),
             family="agents",
-            actions=(lists, shows, checks, tests, updates),
-            bind=_bound,
+            shell=_GROUP,
         ),
         Command(
             name="program_hooks",
@@ -225,20 +196,6 @@ def _named(loaded: LoadedProfiles, name: str, line: str) -> Profile:
         return loaded.get(name)
     except ProfileError as error:
         raise UsageError(str(error)) from error
-
-
-def _bound(given: ProfilesParameters) -> ListProfiles | ShowProfile | CheckProfile | TryProfile | UpdateProfiles:
-    match given.action:
-        case "show":
-            return ShowProfile(name=given.name)
-        case "check":
-            return CheckProfile(name=given.name)
-        case "test":
-            return TryProfile(name=given.name, agent=given.agent)
-        case "update":
-            return UpdateProfiles(source=given.name, undo=given.undo, digest=given.digest)
-        case "ls":
-            return ListProfiles()
 
 
 def _can(profile: Profile) -> list[str]:

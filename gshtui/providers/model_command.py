@@ -31,8 +31,8 @@ from gshtui.commands.declaration import (
     ToastView,
     UsageError,
     View,
-    Word,
 )
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.providers.candidates import HOSTS, ModelSettings
@@ -124,6 +124,8 @@ class ModelChange:
     provider: str
     model: str
     label: str
+    effort: EffortChange | None = None
+    """Only this was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +150,9 @@ class ListModels(Parameters, Returns[ModelList]):
     COMMAND: ClassVar[str] = "model"
     WORD: ClassVar[str] = LIST
     SHELL = ShellForm(("provider",), "models", "List the models.", parts=frozenset({"providers"}), by_keeper=True)
-    provider: Annotated[str, ShellOption(kind="provider")] = ""
-    """Only those of this one; empty: all."""
+    provider: Annotated[str, ShellOption(kind="provider")] = Field(
+        default="", description="Only those of this one; empty: all."
+    )
 
 
 class UpdateModels(Parameters, Returns[FactsUpdate]):
@@ -176,43 +179,29 @@ class UpdateModels(Parameters, Returns[FactsUpdate]):
 
 
 class ShowModel(Parameters, Returns[ShownModel]):
-    """The model in use."""
+    """Show the model in use."""
 
     COMMAND: ClassVar[str] = "model"
+    WORD: ClassVar[str] = "show"
 
 
 class ChangeModel(Parameters, Returns[ModelChange]):
-    """Another model, from the next answer on."""
+    """Change the model, or how hard it thinks, from the next answer on."""
 
     COMMAND: ClassVar[str] = "model"
-    name: str = ""
-    provider: str = ""
-    effort: EffortWord = ""
+    WORD: ClassVar[str] = "use"
+    name: str = Field(
+        default="",
+        description="A model, an alias such as `sonnet`, or `provider/model`; empty: the one in use.",
+    )
+    provider: str = Field(default="", description="The provider, if the name alone does not determine it.")
+    effort: EffortWord = Field(default="", description=_LEVELS)
 
 
 class ChangeEffort(Parameters, Returns[EffortChange]):
     """How hard the model in use thinks, from the next answer on."""
 
     COMMAND: ClassVar[str] = "effort"
-    level: EffortWord = ""
-
-
-class ModelParameters(Parameters):
-    """Parameters of `model`."""
-
-    name: Word = Field(
-        default=Word(),
-        description="A model, an alias such as `sonnet`, `provider/model`, `list` or `update`; empty: the current one.",
-    )
-    provider: str = Field(default="", description="The provider, if the name alone does not determine it.")
-    effort: EffortWord = Field(default="", description=_LEVELS)
-    source: str = Field(default="", description="For update: the file or address of windows and prices.")
-    undo: bool = Field(default=False, description="For update: go back to what gsh-tui comes with.")
-
-
-class EffortParameters(Parameters):
-    """Parameters of `effort`."""
-
     level: EffortWord = Field(default="", description=f"{_LEVELS} Empty: show it.")
 
 
@@ -247,6 +236,9 @@ def commands(
         return await _updated(parameters, invocation.cwd, catalog)
 
     async def change(invocation: Invocation, parameters: ChangeModel) -> ModelChange:
+        if parameters.effort and not (parameters.name or parameters.provider):
+            done = await change_effort(invocation, ChangeEffort(level=parameters.effort))
+            return ModelChange("", "", done.model, done)
         if of_program is not None and (own := await of_program(invocation.addressed, parameters.name)) is not None:
             return own
         if settings is None or environ is None:
@@ -280,60 +272,39 @@ def commands(
         switch(invocation.addressed, "", "", level)
         return EffortChange(label, level, changed=True)
 
-    lists = Action(ListModels, ModelList, listed, _render_list)
-    updates = Action(UpdateModels, FactsUpdate, update, _render_update, effect=Effect.NETWORK)
-    shows = Action(ShowModel, ShownModel, show, _render_shown)
-    changes = Action(ChangeModel, ModelChange, change, _render_change, effect=Effect.WRITE)
     efforts = Action(ChangeEffort, EffortChange, change_effort, _render_effort, shows=_toast, effect=Effect.WRITE)
-
-    async def run_effort(invocation: Invocation, parameters: EffortParameters) -> Outcome:
-        return await efforts.handle(invocation, ChangeEffort(level=parameters.level))
-
-    async def run(invocation: Invocation, parameters: ModelParameters) -> Outcome:
-        match _bound(parameters):
-            case ListModels() as given:
-                return await lists.handle(invocation, given)
-            case UpdateModels() as given:
-                return await updates.handle(invocation, given)
-            case ShowModel() as given:
-                return await shows.handle(invocation, given)
-            case ChangeEffort() as given:
-                return await efforts.handle(invocation, given)
-            case given:
-                return await changes.handle(invocation, given)
 
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         return _completions(catalog, await available(), parameter, prefix)
 
     return [
-        Command(
+        group(
             "model",
             "Show, list or change the model",
-            ModelParameters,
-            run,
+            Action(ListModels, ModelList, listed, _render_list),
+            Action(UpdateModels, FactsUpdate, update, _render_update, effect=Effect.NETWORK),
+            Action(ShowModel, ShownModel, show, _render_shown),
+            Action(ChangeModel, ModelChange, change, _render_change, effect=Effect.WRITE, positions=("name",)),
+            bare="show",
+            otherwise="use",
             access=Access.HUMAN_ONLY,
-            effect=Effect.WRITE,
-            positions=("name",),
             description="`model` shows the current one, `model list` all of them, `model NAME` changes it, and "
             "`model update` renews windows and prices.",
             family="agents",
             complete=complete,
-            actions=(lists, updates, shows, changes),
-            bind=_bound,
             opens="models",
         ),
         Command(
             "effort",
             "Show or change how hard the model thinks",
-            EffortParameters,
-            run_effort,
+            ChangeEffort,
+            efforts.handle,
             access=Access.HUMAN_ONLY,
             effect=Effect.WRITE,
             positions=("level",),
             description="It is kept with the conversation, and sent to each provider as its API takes it.",
             family="agents",
             actions=(efforts,),
-            bind=lambda given: ChangeEffort(level=given.level),
         ),
     ]
 
@@ -409,18 +380,9 @@ def _render_update(_invocation: Invocation, done: FactsUpdate) -> Outcome:
     return Outcome(data=data, text="\n".join(lines))
 
 
-def _bound(given: ModelParameters) -> ListModels | UpdateModels | ShowModel | ChangeModel | ChangeEffort:
-    """Convert a line's parameters to those of its action."""
-    if given.name == UPDATE:
-        return UpdateModels(source=given.source, undo=given.undo)
-    if given.name == LIST:
-        return ListModels(provider=given.provider)
-    if given.name or given.provider:
-        return ChangeModel(name=given.name, provider=given.provider, effort=given.effort)
-    return ChangeEffort(level=given.effort) if given.effort else ShowModel()
-
-
-def _render_change(_invocation: Invocation, done: ModelChange) -> Outcome:
+def _render_change(invocation: Invocation, done: ModelChange) -> Outcome:
+    if done.effort is not None:
+        return _render_effort(invocation, done.effort)
     data = {"provider": done.provider, "model": done.model, "label": done.label}
     return Outcome(data=data, text=f"{done.label} is used from the next answer on.")
 
@@ -525,7 +487,7 @@ def _completions(catalog: Catalog, able: list[Usable] | None, parameter: str, pr
     if parameter != "name":
         return []
     apis = {one.api for one in able} if able is not None else {model.provider for model in catalog.models} - {*HOSTS}
-    names = [LIST, UPDATE]
+    names: list[str] = []
     for model in catalog.models:
         if model.provider in apis and model.provider != "ollama" and not catalog.is_retired(model):
             names += [model.name, *model.aliases]

@@ -19,18 +19,16 @@ from gshtui.bus.workflow_data import StepResult, WorkflowRunRow
 from gshtui.commands.declaration import (
     Access,
     Action,
-    Command,
     CommandError,
     Effect,
     Invocation,
     Outcome,
-    Parameters,
     Question,
     Unconfirmed,
     UsageError,
     Where,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.text import markdown_table
@@ -38,6 +36,7 @@ from gshtui.text.sanitise import one_line, plain
 from gshtui.workflows.definition import Parameter, Workflow, WorkflowError
 from gshtui.workflows.parameters import option
 from gshtui.workflows.workflow_calls import (
+    GROUP,
     CancelRun,
     ListRuns,
     ListWorkflows,
@@ -45,14 +44,12 @@ from gshtui.workflows.workflow_calls import (
     RunWorkflow,
     ShownWorkflow,
     ShowWorkflow,
-    WorkflowParameters,
     WorkflowRuns,
 )
 from gshtui.workflows.workflow_library import WorkflowLibrary
 from gshtui.workflows.workflow_run import RunEnd, WorkflowRun
 from gshtui.workflows.workflow_service import WorkflowService, stopped_sentence, unknown_steps
 
-_WORDS = ("ls", "show", "run", "runs", "resume", "cancel")
 _SIGNS = {"done": "✓", "skipped": "–", "running": "▸", "waiting": "·"}
 
 
@@ -118,62 +115,51 @@ def commands(service: Callable[[], WorkflowService]) -> list[AnyCommand]:
         except WorkflowError as error:
             raise _usage(error) from error
 
-    family = Family[WorkflowParameters](
-        _bound,
-        Action(ListWorkflows, WorkflowLibrary, ls, _library_text),
-        Action(ShowWorkflow, ShownWorkflow, show, _shown_text),
-        Action(RunWorkflow, RunEnd, run, end_text, access=Access.HUMAN_ONLY, effect=Effect.EXECUTE),
-        Action(ListRuns, WorkflowRuns, runs, _runs_text),
-        Action(
-            ResumeRun,
-            RunEnd,
-            resume,
-            end_text,
-            asks=asks_resume,
-            access=Access.HUMAN_ONLY,
-            effect=Effect.EXECUTE,
-            where=(Where("run.resume", _resumption),),
-        ),
-        Action(
-            CancelRun,
-            str,
-            cancel,
-            lambda _, run: Outcome({"run": run}, f"The run {run} is ending."),
-            effect=Effect.WRITE,
-            where=(Where("run.cancel", _cancellation),),
-        ),
-    )
-
     async def complete(invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         library = await service().library()
-        names = sorted(library.found)
-        if parameter == "action":
-            return [word for word in (*_WORDS, *names) if word.startswith(prefix)]
-        action = invocation.given.get("action", "")
-        if action in library.found or prefix.startswith("-"):
-            chosen = [library.found[action]] if action in library.found else library.found.values()
-            parameters = dict.fromkeys(f"--{option(name)}" for one in chosen for name in one.parameters)
-            return [word for word in parameters if word.startswith(prefix)]
-        found = list[str]() if action in ("resume", "cancel") else names
-        if action != "run":
-            found = found + [row.id[:8] for row in await service().runs(limit=10)]
+        found: list[str] = []
+        if parameter == "args":
+            name = invocation.given.get("name", "")
+            chosen = [library.found[name]] if name in library.found else library.found.values()
+            found = list(dict.fromkeys(f"--{option(one)}" for each in chosen for one in each.parameters))
+        elif parameter == "name":
+            found = sorted(library.found)
+        if parameter == "run":
+            found = [row.id[:8] for row in await service().runs(limit=10)]
         return [word for word in found if word.startswith(prefix)]
 
     return [
-        Command(
+        group(
             "workflow",
             "List and run workflows",
-            WorkflowParameters,
-            family.handle,
+            Action(ListWorkflows, WorkflowLibrary, ls, _library_text),
+            Action(ShowWorkflow, ShownWorkflow, show, _shown_text),
+            Action(RunWorkflow, RunEnd, run, end_text, effect=Effect.EXECUTE, positions=("name", "args")),
+            Action(ListRuns, WorkflowRuns, runs, _runs_text),
+            Action(
+                ResumeRun,
+                RunEnd,
+                resume,
+                end_text,
+                asks=asks_resume,
+                effect=Effect.EXECUTE,
+                where=(Where("run.resume", _resumption),),
+            ),
+            Action(
+                CancelRun,
+                str,
+                cancel,
+                lambda _, run: Outcome({"run": run}, f"The run {run} is ending."),
+                effect=Effect.WRITE,
+                where=(Where("run.cancel", _cancellation),),
+            ),
+            otherwise="run",
+            shell=GROUP,
             access=Access.HUMAN_ONLY,
-            effect=Effect.EXECUTE,
-            positions=("action", "args"),
             aliases=("workflows",),
             description="`workflow NAME --PARAM …` runs one; each of its steps passes the guard.",
             family="run",
             complete=complete,
-            actions=family.actions,
-            bind=family.bind,
             opens="workflows",
         )
     ]
@@ -190,28 +176,6 @@ def _cancellation(run: WorkflowRunRow) -> CancelRun | None:
 def _usage(error: WorkflowError) -> CommandError:
     kind = UsageError if error.code == 2 else CommandError
     return kind(error.message, hint=error.hint, data={"exit_code": error.code})
-
-
-def _bound(given: WorkflowParameters) -> Parameters:
-    action = {"list": "ls"}.get(given.action, given.action)
-    name, _, args = given.args.strip().partition(" ")
-    match action:
-        case "ls":
-            return ListWorkflows()
-        case "runs":
-            return ListRuns(everywhere=name in ("all", "--all"))
-        case "cancel":
-            return CancelRun(run=name)
-        case "show" | "run" | "resume" if not name:
-            raise UsageError(f"`workflow {action}` needs a name.", hint="`workflow ls` lists them.")
-        case "show":
-            return ShowWorkflow(name=name)
-        case "run":
-            return RunWorkflow(name=name, args=args)
-        case "resume":
-            return ResumeRun(run=name, yes="--yes" in args.split())
-        case _:
-            return RunWorkflow(name=action, args=given.args)
 
 
 async def _watched(invocation: Invocation, run: WorkflowRun, task: asyncio.Task[RunEnd]) -> RunEnd:

@@ -27,18 +27,6 @@ They are read from ~/.config/gsh/workflows/*.yml and, once the folder is trusted
 )
 
 
-class WorkflowParameters(Parameters):
-    """What to do with which workflow."""
-
-    SHELL = GROUP
-    action: str = Field(
-        default="ls", description="ls, show, run, runs, resume, cancel; or a workflow's name, to run it"
-    )
-    args: Annotated[str, Mark.VERBATIM] = Field(
-        default="", description="The workflow or run, and its parameters: --amend, level=high …"
-    )
-
-
 class ListWorkflows(Parameters, Returns[WorkflowLibrary]):
     """List the workflows of this folder, with their parameters."""
 
@@ -71,7 +59,7 @@ class RunWorkflow(Parameters, Returns[RunEnd]):
     COMMAND: ClassVar[str] = "workflow"
     WORD: ClassVar[str] = "run"
     name: str = Field(description="The workflow.")
-    args: str = Field(default="", description="Its parameters.")
+    args: Annotated[str, Mark.VERBATIM] = Field(default="", description="Its parameters: --amend, level=high …")
 
 
 @dataclass(frozen=True, slots=True)

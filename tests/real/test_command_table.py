@@ -116,7 +116,7 @@ async def test_every_projection(hub: Hub) -> None:
             ),
             "the palette has it": f"command:{name}" in palette,
             "the line is known": parses(hub, name),
-            "its line is written as it is read": format_line(read_line(hub.registry, name)) == name,
+            "its line is written as it is read": format_line(read_line(hub.registry, name)) == (command.bare or name),
             "a tool has a schema, and only a tool is one": (name in offered)
             == (command.tool and command.access is not Access.HUMAN_ONLY)
             and (not command.tool or tool_schema(command).get("type") == "object"),
@@ -216,6 +216,13 @@ async def test_no_word_takes_the_parameters_of_another(hub: Hub) -> None:
         ),
         ("mcp add kit -- uvx kit", "mcp add kit uvx kit"),
         ("config untrust", "config action=untrust"),
+        ("mode edit fix", "mode change mode=edit agent=fix"),
+        ("mode", "mode show"),
+        ("model sonnet effort=high", "model use name=sonnet effort=high"),
+        ("model update ~/api.json", "model update source='~/api.json'"),
+        ("workflow", "workflow ls"),
+        ("workflow create-git-commit --amend x", "workflow run name=create-git-commit args='--amend x'"),
+        ("workflow runs --all", "workflow runs everywhere=true"),
     ],
 )
 async def test_what_a_group_was_told_by_name_it_is_told_by_its_word(hub: Hub, line: str, same: str) -> None:

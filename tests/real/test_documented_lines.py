@@ -37,7 +37,7 @@ LINES: dict[str, tuple[str, dict[str, object]]] = {
     "/mode auto": ("mode", {"mode": "auto"}),
     "/mode edit fix": ("mode", {"mode": "edit", "agent": "fix"}),
     "/mode yolo": ("mode", {"mode": "yolo"}),
-    "/model": ("model", {}),
+    "/model": ("model show", {}),
     "/model sonnet effort=high": ("model", {"name": "sonnet", "effort": "high"}),
     "/pin 12": ("pin", {"block": "12"}),
     "/pin FILE": ("pin", {"block": "FILE"}),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gshtui.bus.messages import Usage
-from gshtui.commands.declaration import Caller, Invocation, UsageError, Word
+from gshtui.commands.declaration import Caller, Invocation, UsageError
 from gshtui.providers import selection
 from gshtui.providers.adapters.anthropic import Anthropic
 from gshtui.providers.adapters.gemini import Gemini
@@ -16,7 +16,7 @@ from gshtui.providers.adapters.ollama import Ollama, address
 from gshtui.providers.adapters.openai_chat import OpenAIChat
 from gshtui.providers.adapters.openai_responses import OpenAIResponses
 from gshtui.providers.catalog import Catalog
-from gshtui.providers.model_command import ModelChange, ModelInUse, ModelParameters, commands
+from gshtui.providers.model_command import ChangeModel, ListModels, ModelChange, ModelInUse, ShowModel, commands
 from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import ModelChoice, choose_model
 from gshtui.providers.wire.sdk_connection import Endpoint
@@ -255,23 +255,23 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
         environ=environ,
         in_use=lambda agent: ModelInUse("anthropic", "claude-sonnet-5-5", "Claude Sonnet 5.5", 1_000_000),
     )
-    shown = await command.handler(here(tmp_path), ModelParameters())
+    shown = await command.words["show"].handler(here(tmp_path), ShowModel())
     assert "Claude Sonnet 5.5" in shown.text and "1,000,000" in shown.text
-    listed = await command.handler(here(tmp_path), ModelParameters(name=Word("list")))
+    listed = await command.words["list"].handler(here(tmp_path), ListModels())
     rows = {row["model"]: row for row in listed.data["models"]}
     assert rows["claude-sonnet-5-5"]["in_use"] and rows["claude-sonnet-5-5"]["usable"]
     assert rows["gpt-6.1-sol"]["usable"] is False and "no key" in listed.text
     assert "claude-sonnet-4" not in rows
-    outcome = await command.handler(here(tmp_path), ModelParameters(name=Word("opus")))
+    outcome = await command.handler(here(tmp_path), ChangeModel(name="opus"))
     assert switched == [("main", "anthropic", "claude-opus-5-5", None)] and "Claude Opus 5.5" in outcome.text
     with pytest.raises(UsageError) as caught:
-        await command.handler(here(tmp_path), ModelParameters(name=Word("opsu")))
+        await command.handler(here(tmp_path), ChangeModel(name="opsu"))
     assert "opus" in caught.value.hint and len(switched) == 1
     in_tab = replace(here(tmp_path), front="0007")
-    await command.handler(in_tab, ModelParameters(name=Word("opus")))
+    await command.handler(in_tab, ChangeModel(name="opus"))
     assert switched.pop() == ("0007", "anthropic", "claude-opus-5-5", None)
     with pytest.raises(UsageError):
-        await command.handler(here(tmp_path), ModelParameters(name=Word("list"), provider="nobody"))
+        await command.words["list"].handler(here(tmp_path), ListModels(provider="nobody"))
     assert command.complete is not None
     completed = await command.complete(here(tmp_path), "name", "o")
     assert completed == ["opus", "offline"]
@@ -287,7 +287,7 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
         of_program=of_program,
     )
     over_acp = Invocation(Caller(), tmp_path, tmp_path, agent="0012")
-    outcome = await command.handler(over_acp, ModelParameters(name=Word("its-own")))
+    outcome = await command.handler(over_acp, ChangeModel(name="its-own"))
     assert outcome.text.startswith("gemini its-own is used") and len(switched) == 1
     assert command.complete is not None
     assert "anthropic" in await command.complete(here(tmp_path), "provider", "")

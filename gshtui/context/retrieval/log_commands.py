@@ -145,7 +145,6 @@ def commands(logs: Path, held_below: HeldBelow, flush: Callable[[], Awaitable[No
             positions=("query",),
             family="context",
             actions=(found, Action(ReadLog, ReadRecords, read, _render_read, streams=streams)),
-            bind=lambda given: given,
         )
     ]
 

@@ -17,10 +17,12 @@ from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import (
+    Access,
     Action,
     CommandError,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     Returns,
@@ -51,7 +53,7 @@ class CheckProfile(Parameters, Returns[CheckResult]):
     name: Annotated[str, ShellOption(metavar="NAME", required=True, kind="profile")] = Field(
         default="", description="The profile of the program."
     )
-    whole: Annotated[bool, ShellOption(absent=True, with_json=True)] = Field(
+    whole: Annotated[bool, Mark.CODE_ONLY, ShellOption(with_json=True)] = Field(
         default=False, description="Tell the result as one, not step by step."
     )
 
@@ -125,7 +127,16 @@ def check_action(read: Callable[[], LoadedProfiles], environ: Mapping[str, str])
     def streams(_: Invocation, parameters: CheckProfile) -> AsyncIterator[CheckResult] | None:
         return None if parameters.whole else pieces(parameters.name)
 
-    return Action(CheckProfile, CheckResult, check, _render_check, effect=Effect.EXECUTE, streams=streams)
+    return Action(
+        CheckProfile,
+        CheckResult,
+        check,
+        _render_check,
+        access=Access.HUMAN_ONLY,
+        effect=Effect.EXECUTE,
+        streams=streams,
+        positions=("name",),
+    )
 
 
 def trial_action(read: Callable[[], LoadedProfiles], look: Look | None) -> Action[TryProfile, ScreenTrial]:
@@ -143,7 +154,7 @@ def trial_action(read: Callable[[], LoadedProfiles], look: Look | None) -> Actio
         reading = read_screen(profile, lines, info.title, cursor, info.width)
         return ScreenTrial(profile, row, tuple(plain_lines(lines)), info.title, place, tuple(matches), reading)
 
-    return Action(TryProfile, ScreenTrial, test, _render_test)
+    return Action(TryProfile, ScreenTrial, test, _render_test, positions=("name", "agent"))
 
 
 async def _named(read: Callable[[], LoadedProfiles], name: str, example: str) -> Profile:

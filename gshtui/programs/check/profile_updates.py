@@ -23,10 +23,12 @@ from pydantic import Field
 
 from gshtui import __version__
 from gshtui.commands.declaration import (
+    Access,
     Action,
     CommandError,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     Question,
@@ -103,11 +105,12 @@ class UpdateProfiles(Parameters, Returns[UpdatedRules]):
         needs_answer="Asks before taking rules; --yes skips the question.",
         examples=("gsh-tui profiles update rules.toml", "gsh-tui profiles update --undo"),
     )
+    FORMER_NAMES = {"name": "source"}
     source: Annotated[str, ShellOption(metavar="FILE|URL")] = Field(
         default="", description="The file or address of the rules; its signature is beside it, with .minisig behind it."
     )
     undo: bool = Field(default=False, description="Go back to the rules before the last update.")
-    digest: Annotated[str, ShellOption(absent=True)] = Field(
+    digest: Annotated[str, Mark.CODE_ONLY] = Field(
         default="", description="Of the rules that were shown, if they were: no others are taken."
     )
 
@@ -166,7 +169,9 @@ def update_action(
                 await asyncio.to_thread(before[name].keep_again)
         return UpdatedRules(await asyncio.to_thread(_counting), not worse, notes, diff)
 
-    return Action(UpdateProfiles, UpdatedRules, update, _render, asks=asks, effect=Effect.EXECUTE)
+    return Action(
+        UpdateProfiles, UpdatedRules, update, _render, asks=asks, access=Access.HUMAN_ONLY, effect=Effect.EXECUTE
+    )
 
 
 # -- the files -----------------------------------------------------------------------------------------------------
