@@ -133,27 +133,27 @@ def prompt(
         raise click.UsageError("--json and --output-format cannot be combined; choose one.")
     if printed and (not session or as_json or output != "text"):
         raise click.UsageError("--print needs --session, and prints no JSON (`session show --json` does).")
-    from gshtui.headless.turns.prompt_turn import PromptOptions
     from gshtui.headless.turns.prompt_turn import prompt as do
+    from gshtui.hub.faces.turn_request import TurnRequest
 
     words = " ".join(text) if not kept else shlex.join(text)
     return do(
-        PromptOptions(
+        TurnRequest(
             text=f"/prompt {kept} {words}".rstrip() if kept else words,
             agent=agent,
             provider=provider,
             model=model,
             session=session or "new",
             max_iterations=max_iterations or 0,
-            timeout=timeout or 0.0,
             mode=mode,
-            yes=yes,
-            json=as_json,
-            output=output,
+            respondent="policy" if yes else "nobody",
             large=large,
             printed=printed,
             flags=flags,
             recent=context_lines > 0,
             context_lines=context_lines,
-        )
+        ),
+        timeout=timeout or 0.0,
+        json=as_json,
+        output=output,
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.headless import exits, streams
-from gshtui.headless.turns.prompt_turn import PromptOptions, prompt
+from gshtui.headless.turns.prompt_turn import prompt
 from gshtui.settings import paths
 from gshtui.shell import plugin_files as options
 from gshtui.system.files import private_files
@@ -84,26 +84,23 @@ def ask(options: AskOptions) -> int:
     if options.background:
         return _in_background(options)
     from gshtui.headless.commands.command_hub import working_folder
+    from gshtui.hub.faces.turn_request import TurnRequest
 
     talk = PromptSession(working_folder())
     earlier = "" if options.new or options.session else talk.session()
-    turn = PromptOptions(
+    request = TurnRequest(
         text=options.text,
         agent=options.agent,
         provider=options.provider,
         model=options.model,
         session=options.session or earlier or "new",
         continues=bool(earlier),
-        timeout=options.timeout,
-        yes=options.yes,
-        json=options.json,
-        ask=not options.yes and not options.json and os.isatty(2),
+        respondent="policy" if options.yes else "person" if not options.json and os.isatty(2) else "nobody",
         where="gsh at a prompt",
         recent=True,
         context_lines=options.context_lines,
-        opened=talk.keep,
     )
-    return prompt(turn)
+    return prompt(request, timeout=options.timeout, json=options.json, opened=talk.keep)
 
 
 def _in_background(options: AskOptions) -> int:

@@ -109,10 +109,11 @@ class LineFace:
             self._prompt(line.removeprefix("/") if line.startswith("//") else line, verbatim=True)
 
     def _prompt(self, text: str, *, verbatim: bool = False) -> None:
-        from gshtui.headless.turns.prompt_turn import PromptOptions, prompt
+        from gshtui.headless.turns.prompt_turn import prompt
+        from gshtui.hub.faces.turn_request import TurnRequest
 
         prompt(
-            PromptOptions(
+            TurnRequest(
                 text=text,
                 agent=self._agent,
                 provider=self._provider,
@@ -120,12 +121,12 @@ class LineFace:
                 session=self._session or "new",
                 continues=bool(self._session) and self._session == self._begun,
                 mode=self._mode,
-                ask=True,
+                respondent="person",
                 where="gsh-tui --screen-reader",
                 recent=True,
                 verbatim=verbatim,
-                opened=self._opened,
-            )
+            ),
+            opened=self._opened,
         )
 
     def _opened(self, session: str) -> None:

@@ -7,19 +7,19 @@ import shutil
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
 
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import leave_keeper, load_settings, print_problems, running_hub, say_faults
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
-from gshtui.hub.faces.large_input import MOST, Large
+from gshtui.hub.faces.large_input import MOST
 from gshtui.system.tasks import cancel_and_wait
 
 if TYPE_CHECKING:
-    from gshtui.bus.agent_data import GuardMode
     from gshtui.bus.bus import Bus
     from gshtui.headless.turns.familiar_output import Output
     from gshtui.headless.turns.reporter import Reporter
@@ -35,77 +35,55 @@ _CODES: Mapping[str, int] = {
 """Of a request for which there was no turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptOptions:
-    """The options of the call. `timeout` is in seconds, 0: none; `max_iterations` 0: the setting's."""
+def prompt(
+    request: TurnRequest,
+    *,
+    timeout: float = 0.0,
+    json: bool = False,
+    output: Output = "text",
+    opened: Callable[[str], None] | None = None,
+) -> int:
+    """Run the turn; returns the exit code.
 
-    text: str = ""
-    agent: str = "main"
-    provider: str = ""
-    model: str = ""
-    session: str = "new"
-    continues: bool = False
-    """Where that conversation is gone, or open elsewhere, a new one is begun."""
-    max_iterations: int = 0
-    timeout: float = 0.0
-    mode: GuardMode | None = None
-    """What runs unasked; `None`: as the settings say."""
-    yes: bool = False
-    json: bool = False
-    output: Output = "text"
-    """Whose lines to print in place of text."""
-    printed: bool = False
-    """Print the conversation so far before the turn; without a prompt, nothing else is done."""
-    large: Large = ""
-    """What is done with standard input that is long."""
-    flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    ask: bool = False
-    """A person is at the terminal and can be asked for approval."""
-    where: str = "gsh-tui prompt"
-    recent: bool = False
-    """Add what was run in shells to each question, not only to the first."""
-    context_lines: int = 0
-    """With `recent`: lines of those commands' output, at most; 0: as the settings say."""
-    opened: Callable[[str], None] | None = None
-    """Called with the conversation's id once it is open."""
-    verbatim: bool = False
-    """The text is sent as it is, also where it looks like a command."""
+    Args:
+        request: standard input is added to it. Its respondent `person` is at the terminal, and is asked for approval.
+        timeout: seconds; 0: none.
+        output: whose lines to print in place of text.
+        opened: called with the conversation's id once it is open.
+    """
 
+    async def work(stop: Stop) -> int:
+        from gshtui.headless.turns.reporter import Reporter
 
-def prompt(options: PromptOptions) -> int:
-    """Run the turn; returns the exit code."""
-    return run_command(lambda stop: _prompt(options, stop))
+        deadline = time.monotonic() + timeout if timeout else None
+        loop = asyncio.get_running_loop()
+
+        def unread() -> None:
+            loop.call_soon_threadsafe(stop.nobody_reads)
+
+        writer = Writer(unread)
+        reporter = Reporter(writer, as_json=json, output=output)
+        face = _Face(reporter, asks=request.respondent == "person", opened=opened)
+        try:
+            code = await _turn(request, stop, deadline, face)
+        finally:
+            reporter.close()
+            await asyncio.to_thread(writer.close)
+        return exits.ERROR if writer.broken and code in (exits.INTERRUPTED, exits.DONE) else code
+
+    return run_command(work)
 
 
-async def _prompt(options: PromptOptions, stop: Stop) -> int:
-    from gshtui.headless.turns.reporter import Reporter
-
-    deadline = time.monotonic() + options.timeout if options.timeout else None
-    loop = asyncio.get_running_loop()
-
-    def unread() -> None:
-        loop.call_soon_threadsafe(stop.nobody_reads)
-
-    writer = Writer(unread)
-    reporter = Reporter(writer, as_json=options.json, output=options.output)
-    try:
-        code = await _turn(options, stop, deadline, reporter)
-    finally:
-        reporter.close()
-        await asyncio.to_thread(writer.close)
-    return exits.ERROR if writer.broken and code in (exits.INTERRUPTED, exits.DONE) else code
-
-
-async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, reporter: Reporter) -> int:
+async def _turn(request: TurnRequest, stop: Stop, deadline: float | None, face: _Face) -> int:
     """Run the turn and return its exit code; always writes the last line of `--json`."""
-    reading = asyncio.ensure_future(piped_input(MOST if options.large else LIMIT))
+    reading = asyncio.ensure_future(piped_input(MOST if request.large else LIMIT))
     ended = await _first(reading, stop=stop, deadline=deadline)
     if ended is not None:
         reading.cancel()
-        return reporter.end(ended, unread=stop.unread)
+        return face.reporter.end(ended, unread=stop.unread)
     piped = reading.result()
     with _removed(piped.file):
-        return await _with_input(options, piped, stop, deadline, reporter)
+        return await _with_input(request, piped, stop, deadline, face)
 
 
 @contextmanager
@@ -118,48 +96,26 @@ def _removed(file: str) -> Generator[None]:
             shutil.rmtree(Path(file).parent, ignore_errors=True)
 
 
-async def _with_input(
-    options: PromptOptions, piped: PipedInput, stop: Stop, deadline: float | None, reporter: Reporter
-) -> int:
+async def _with_input(request: TurnRequest, piped: PipedInput, stop: Stop, deadline: float | None, face: _Face) -> int:
     """The turn, once standard input is read."""
     if piped.cut:
-        most = (MOST if options.large else LIMIT) // 1024 // 1024
-        hint = "Send a part of it." if options.large else "--batches has it read in parts, --summarise sends a summary."
+        most = (MOST if request.large else LIMIT) // 1024 // 1024
+        hint = "Send a part of it." if request.large else "--batches has it read in parts, --summarise sends a summary."
         complain(f"standard input is longer than {most} MB, so nothing was sent.", hint)
         return exits.USAGE
-    said = "" if options.large and options.text.strip() else piped.text.rstrip("\n")
-    text = "\n\n".join(part for part in (options.text, said) if part.strip())
+    said = "" if request.large and request.text.strip() else piped.text.rstrip("\n")
+    text = "\n\n".join(part for part in (request.text, said) if part.strip())
     if not text and piped.file:
         text = "What is this?"
-    if not text and not options.printed:
+    if not text and not request.printed:
         complain('no prompt given. Use gsh-tui prompt "…", or pipe it in.')
         return exits.USAGE
-    from gshtui.hub.faces.turn_request import TurnRequest
-
-    request = TurnRequest(
-        text=text,
-        piped="" if said or not piped.text.strip() else piped.text,
-        file=piped.file,
-        agent=options.agent,
-        provider=options.provider,
-        model=options.model,
-        session=options.session,
-        continues=options.continues,
-        max_iterations=options.max_iterations,
-        mode=options.mode,
-        respondent="policy" if options.yes else "person" if options.ask else "nobody",
-        printed=options.printed,
-        large=options.large,
-        flags=dict(options.flags),
-        where=options.where,
-        recent=options.recent,
-        context_lines=options.context_lines,
-        verbatim=options.verbatim,
-    )
-    face = _Face(options, reporter)
+    apart = "" if said or not piped.text.strip() else piped.text
+    request = msgspec.structs.replace(request, text=text, piped=apart, file=piped.file)
     ended = await _run_at_hub(request, face, stop, deadline)
     if ended is None:
         ended = await _run_here(request, face, stop, deadline)
+    reporter = face.reporter
     if isinstance(ended, int):
         return reporter.end(ended, unread=stop.unread)
     if ended == "finished":
@@ -222,9 +178,10 @@ async def _run_here(request: TurnRequest, face: _Face, stop: Stop, deadline: flo
 class _Face:
     """This terminal, or this script's streams, as the face of a turn."""
 
-    def __init__(self, options: PromptOptions, reporter: Reporter) -> None:
+    def __init__(self, reporter: Reporter, *, asks: bool, opened: Callable[[str], None] | None) -> None:
         self.reporter = reporter
-        self._options = options
+        self._asks = asks
+        self._opened = opened
 
     def complain(self, text: str, hint: str = "") -> None:
         """Print it on stderr."""
@@ -240,13 +197,13 @@ class _Face:
 
     def opened(self, session: str) -> None:
         """Have it kept."""
-        if self._options.opened is not None:
-            self._options.opened(session)
+        if self._opened is not None:
+            self._opened(session)
 
     @asynccontextmanager
     async def asking(self, bus: Bus) -> AsyncGenerator[None]:
         """Ask the person for approvals, if there is one."""
-        if not self._options.ask:
+        if not self._asks:
             yield
             return
         from gshtui.headless.turns.approval_prompt import ApprovalPrompt
