@@ -345,7 +345,7 @@ def test_what_the_screen_shows_ends_a_rest_of_the_transcript_at_once(name: str, 
 def test_a_title_that_turns_before_it_was_given_anything_is_its_start(name: str) -> None:
     """Such work is no turn, after which only its end could be a rest."""
     busy = LOADED.get(name).titles.busy
-    title = next(mark for mark in ("⠋ project", "✦ Working", ">> project") if search(busy, mark))
+    title = next(mark for mark in ("⠋ project", "✦ Working", ">> project", "◐ project") if search(busy, mark))
     new = replace(facts("idle", since=0, moved=0, title=title), fresh=True)
     assert statuses.decide(LOADED.get(name), (), new, NOW).status == "starting"
     asked = replace(new, fresh=False, prompted=NOW - 1)

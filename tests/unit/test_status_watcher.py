@@ -439,6 +439,7 @@ async def test_what_changes_below_the_input_is_no_answer_that_grows(changes: str
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server, clock, seen = SilentServer(), [time.time()], list[KnownStatus]()
     qwen = profiles.load(Path("/nonexistent")).get("qwen")
+    qwen = structs.replace(qwen, titles=profiles.TitleRules())  # whose title tells no turn from a rest
     rests = Told(Evidence(Rank.RECORD, "record", "idle", clock[0] - 5))
     sources = (rests,) if changes == "below" else ()
     status = CliStatus(server, row, qwen, seen.append, clock=lambda: clock[0], sources=sources)

@@ -535,6 +535,8 @@ class CliStatus:
             return 0.0
         if self._is_ending():
             return _SOON
+        if known.source == "activity" and facts.reading.status == "idle" and self._sources and still < _STIRRED:
+            return _AT_PROMPT  # at any moment its transcript has the end of the turn
         self._pace.close.add(self)
         return max(_CLOSELY, still / 16, _EACH * len(self._pace.close))
 
