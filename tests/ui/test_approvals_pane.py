@@ -566,6 +566,26 @@ async def test_the_marked_answer_is_given_by_enter_and_arrows_move_the_mark() ->
         assert str(app.query_one(Answers).content).startswith("▸ 1"), "another question, another mark"
 
 
+@pytest.mark.parametrize(
+    ("repeatable", "rule", "row"),
+    [
+        (True, "", "▸ 1 allow once    2 this session    3 no rule    4 deny    5 deny"),
+        (False, "", "▸ 1 allow once    2 once only    3 no rule    4 deny    5 deny"),
+        (False, "run make", "▸ 1 allow once    2 once only    3 always…    4 deny    5 deny"),
+    ],
+)
+async def test_no_number_is_missing_from_the_answers(repeatable: bool, rule: str, row: str) -> None:
+    app = Asked()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.feed(make_question(1, repeatable=repeatable, rule=rule))
+        await app.review(pilot)
+        assert str(app.query_one(Answers).content).startswith(row)
+        await app.press(pilot, "3" if not rule else "2")
+        assert app.answers == []
+        await app.press(pilot, "4")
+        assert app.answers == [("a1", "deny", "")]
+
+
 async def test_enter_for_words_or_for_the_question_before_answers_nothing() -> None:
     app = Asked()
     async with app.run_test(size=(80, 24)) as pilot:

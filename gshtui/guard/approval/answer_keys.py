@@ -66,6 +66,18 @@ def offers(request: ApprovalRequested, *, form: bool = False) -> tuple[Offer, ..
     return tuple(offer for offer in ANSWERS if not absent.get(offer.choice))
 
 
+_ABSENT = {"session": "once only", "always": "no rule"}
+"""What is said in the place of an answer that this question does not offer, since numbers stay the same."""
+
+
+def absent(offered: Sequence[Offer]) -> dict[str, str]:
+    """The numbers between the offered answers that stand for none here, each with why."""
+    keys = [offer.key for offer in offered]
+    if not any(offer.choice == "once" for offer in offered):
+        return {}
+    return {one.key: _ABSENT[one.choice] for one in ANSWERS if one.choice in _ABSENT and one.key not in keys}
+
+
 OPEN = "open"
 """The answer that shows the terminal of a program that asks."""
 _SHORT, _SHORTER = 24, 10

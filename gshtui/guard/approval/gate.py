@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -373,6 +374,8 @@ class Gate:
         self._bus.publish(Noticed(level="warning", text=text, about=request.agent))
 
 
+_RULE = re.compile(r" \(rule [\w-]+\)$")
+"""The name of the rule of our own policy that decided; `guard check` says it."""
 _VERDICTS = {"allow": "allowed", "ask": "needs approval", "deny": "denied"}
 
 
@@ -400,12 +403,12 @@ def _elsewhere(assessment: Assessment) -> list[str]:
 
 
 def _explained(assessment: Assessment) -> list[str]:
-    """What a question says besides the call: why it asks, each part that needs approval with its rule, and what the
-    sandbox would do.
+    """What a question says besides the call: why it asks, unless a warning says it, each part that needs approval with
+    its rule, and what the sandbox would do.
     """
     lines: list[str] = []
-    if assessment.why and assessment.why not in assessment.warnings:
-        lines.append(unmarked(f"It asks because {_line(assessment.why)}."))
+    if assessment.why and not assessment.warnings:
+        lines.append(unmarked(f"Not allowed unasked: {_RULE.sub('', _line(assessment.why))}."))
     if len(assessment.parts) > 1:
         lines += (
             f"{_VERDICTS[part.verdict]}: {_line(part.text)}" + (f" ({part.rule})" if part.verdict != "allow" else "")

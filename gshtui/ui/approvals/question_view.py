@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.guard.approval.answer_keys import OPEN, Offer, rows_of, worded
+from gshtui.guard.approval.answer_keys import OPEN, Offer, absent, rows_of, worded
 from gshtui.guard.approval.question_text import LineKind, QuestionLine, QuestionParts
 
 if TYPE_CHECKING:
@@ -99,8 +99,12 @@ class Answers(Static):
         own = any(offer.choice == OPEN for offer in offered)
         line = worded(offered, width - 2 * len(offered))
         if not own and (low or all(words in offer.words[:2] for offer, words in line)):
-            rows = [self._row(at, offer, words) for at, (offer, words) in enumerate(line)]
-            row = Content(" " if low else "  ").join(rows)
+            between = Content(" " if low else "  ")
+            rows = [(offer.key, self._row(at, offer, words)) for at, (offer, words) in enumerate(line)]
+            gaps = [(key, Content.styled(f"  {key} {why}", "$text-muted")) for key, why in absent(offered).items()]
+            row = between.join(each for _, each in rows)
+            with_gaps = between.join(each for _, each in sorted([*rows, *gaps], key=lambda one: one[0]))
+            row = with_gaps if with_gaps.cell_length <= width else row
             self.update(row)
             return max(1, -(-row.cell_length // max(1, width)))
         lines = [(offer, offer.words[0]) for offer in offered] if own else rows_of(offered, width)
