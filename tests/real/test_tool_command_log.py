@@ -27,10 +27,11 @@ class Agents:
         self.told: list[Event] = []
         bus.subscribe(self.told.extend, ShellRecorded, name="test")
 
-    def begins(self, call: str, command: str, **arguments: str) -> None:
+    def begins(self, call: str, command: str, *, later: float = 0.0, **arguments: str) -> None:
         arguments = {"command": command, **arguments}
+        at = NOW + later
         self.bus.publish(
-            ToolStarted(agent="main", session="s", message="m", call=call, tool="bash", arguments=arguments, at=NOW)
+            ToolStarted(agent="main", session="s", message="m", call=call, tool="bash", arguments=arguments, at=at)
         )
 
     def ends(self, call: str, content: str, status: ResultStatus = "ok") -> None:
@@ -86,6 +87,16 @@ async def test_a_call_is_one_row_with_its_exit_and_output() -> None:
         await here.records(4)
         assert await here.store.shells.count() == 1
         assert await here.store.shells.find_all(HistoryQuery(agent="")) == []
+
+
+async def test_an_agents_commands_are_listed_in_the_order_in_which_they_ran() -> None:
+    async with agents() as here:
+        for number in range(8):
+            here.begins(f"c{number}", f"make t{number}", later=number / 4)
+            here.ends(f"c{number}", "built")
+        await here.records(16)  # each with and without its output
+        newest_first = await here.store.shells.find_all(HistoryQuery())
+        assert [row.command for row in newest_first] == [f"make t{number}" for number in range(7, -1, -1)]
 
 
 async def test_a_call_ran_in_the_folder_of_its_agent() -> None:

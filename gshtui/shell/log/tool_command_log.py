@@ -115,7 +115,7 @@ class ToolCommandLog:
             self._forget(next(iter(self._calls)))
         self._calls[event.call] = ShellRecord(
             shell=f"agent {event.session or event.agent}",
-            number=_number(event.call),
+            number=_number(event.call, event.at),
             command=self._redact(command),
             cwd=str(cwd / folder) if isinstance(folder, str) else str(cwd),
             program="bash",
@@ -194,6 +194,8 @@ def _exit(event: ToolFinished) -> int | None:
     return int(found[-1]) if found and event.status == "error" else None
 
 
-def _number(call: str) -> int:
-    """A number for a call that no other call of its conversation has."""
-    return int.from_bytes(hashlib.blake2b(call.encode(), digest_size=7).digest(), "big") | 1
+def _number(call: str, at: float) -> int:
+    """A number for a call that no other call of its conversation has, higher than those of the calls before it. It is
+    odd, so that no call is the one right behind another.
+    """
+    return int(at * 1_000) << 16 | int.from_bytes(hashlib.blake2b(call.encode(), digest_size=2).digest(), "big") | 1
