@@ -28,11 +28,12 @@ def change(count: float) -> str:
 
 
 def money(dollars: float | None, *, known: bool = True) -> str:
-    """`$0.00`, `$0.0042`, `$1.23`, `unknown`; followed by `+` if part of the cost is unknown."""
+    """`$0.00`, `<$0.0001`, `$0.0042`, `$1.23`, `unknown`; followed by `+` if part of the cost is unknown."""
     if dollars is None:
         return "unknown"
-    places = 2 if dollars >= 0.01 or dollars <= 0 else 4 if dollars >= 0.0001 else 6
-    amount = f"${dollars:.{places}f}"
+    amount = f"${dollars:.2f}" if dollars >= 0.01 or dollars <= 0 else f"${dollars:.4f}"
+    if 0 < dollars < 0.0001:
+        amount = "<$0.0001"
     return amount if known else f"{amount}+"
 
 
@@ -48,21 +49,21 @@ def age(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """How long something took, in at most six cells: `0.04s`, `3.2s`, `42s`, `1m05s`, `2h10m`, `3d04h`."""
-    if seconds >= 60:
-        return clock(seconds)
-    return f"{seconds:.2f}s" if seconds < 0.1 else f"{seconds:.1f}s" if seconds < 9.95 else f"{seconds:.0f}s"
+    """How long something took, in at most ten cells: `0.04 s`, `3.2 s`, `42 s`, `1 min 05 s`, `2 h 10 min`."""
+    if seconds >= 9.95:
+        return clock(seconds + 0.5 * (seconds < 60))
+    return f"{seconds:.2f} s" if seconds < 0.1 else f"{seconds:.1f} s"
 
 
 def clock(seconds: float) -> str:
-    """The same in whole seconds, for what still runs: `7s`, `1m05s`, `2h10m`, `3d04h`."""
+    """The same in whole seconds, for what still runs: `7 s`, `1 min 05 s`, `2 h 10 min`, `3 d 04 h`."""
     if seconds < 60:
-        return f"{max(0, int(seconds))}s"
+        return f"{max(0, int(seconds))} s"
     if seconds < 3_600:
-        return f"{int(seconds // 60)}m{int(seconds % 60):02d}s"
+        return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
     if seconds < _DAY:
-        return f"{int(seconds // 3_600)}h{int(seconds % 3_600 // 60):02d}m"
-    return f"{int(seconds // _DAY)}d{int(seconds % _DAY // 3_600):02d}h"
+        return f"{int(seconds // 3_600)} h {int(seconds % 3_600 // 60):02d} min"
+    return f"{int(seconds // _DAY)} d {int(seconds % _DAY // 3_600):02d} h"
 
 
 def percent(part: float, whole: float) -> str:

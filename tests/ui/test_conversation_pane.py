@@ -232,7 +232,7 @@ async def test_a_command_of_the_person_shows_the_end_of_what_it_prints_and_opens
         app.pane.consume([InputCommandFinished(status="error", text=printed, exit=3, duration=1.2, **who)])
         await wait_until_drawn(pilot, view)
         done = [row for row in screen_rows(view) if row]
-        assert done[0].startswith("✗ ! seq 40") and done[0].endswith("40 lines exit 3 1.2s ▸")
+        assert done[0].startswith("✗ ! seq 40") and done[0].endswith("40 lines exit 3 1.2 s ▸")
         assert done[1:] == [f"  │ {n}" for n in range(29, 41)]
         await pilot.press("end", "enter")
         await wait_until_drawn(pilot, view)

@@ -85,7 +85,7 @@ async def test_the_record_is_shown_and_what_comes_is_added_to_it() -> None:
         await settled(pilot)
         assert len(shown(pane)) == len(EARLIER) + 6
         last = lines(pane)[-1]
-        assert last.startswith("● npm run watch") and last.endswith("runs 12s")
+        assert last.startswith("● npm run watch") and last.endswith("runs 12 s")
         assert "· 15" in str(pane.border_title)
         assert pane.chosen is not None and pane.chosen.cwd == "/src/aurora/docs"
 
@@ -219,7 +219,7 @@ async def test_open_shows_all_that_is_known_and_the_output() -> None:
         await press(pilot, "home", *["down"] * 5, "enter")
         screen = app.screen
         assert isinstance(screen, RecordScreen)
-        for words in ("make test", "exit 2 after 1m18s", "/src/aurora", "parser-empty-line", "IndexError: list index"):
+        for words in ("make test", "exit 2 after 1 min 18 s", "/src/aurora", "parser-empty-line", "IndexError: list index"):
             assert words in screen.plain
         await press(pilot, "y")
         assert app.clipboard == recorded_shell.OUTPUT

@@ -193,7 +193,7 @@ async def test_a_call_shows_its_change_and_a_failed_one_all_of_its_error() -> No
     async with app.run_test(size=(50, 12)) as pilot:
         await wait_until_drawn(pilot, app.transcript)
         first, *change, second, why, more = [row for row in screen_rows(app.transcript) if row]
-        assert first.startswith("✓ edit x.py") and first.endswith("+1 -1 0.4s ▸")
+        assert first.startswith("✓ edit x.py") and first.endswith("+1 -1 0.4 s ▸")
         assert change == ["  │ 1   same", "  │ 2 - old", "  │ 2 + new"]
         assert second.startswith("✗ bash make") and second.endswith("failed 2.0s ▸")
         assert (why, more) == ("  │ no rule", "  │ more")

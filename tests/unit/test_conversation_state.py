@@ -180,9 +180,9 @@ def test_how_a_turn_ends() -> None:
         return notice
 
     waited = end(duration=193.2, waited=190.0, usage=Usage(input=15, output=20))
-    assert waited.text == "3.2s working · 3m 10s waiting for you · 15 tokens in · 20 out"
+    assert waited.text == "3.2 s working · 3 min 10 s waiting for you · 15 tokens in · 20 out"
     done = end(duration=3.4, waited=0.2, usage=Usage(input=1_500, output=20, cache_read=500), cost=0.0312)
-    assert (done.level, done.text) == ("quiet", "3.2s · 2.0k tokens in · 20 out · $0.03")
+    assert (done.level, done.text) == ("quiet", "3.2 s · 2.0k tokens in · 20 out · $0.03")
     assert (end(stop="interrupted").level, end(stop="interrupted").text) == ("warning", "Interrupted here.")
     failed = end(stop="error", error="The key was refused.", hint="Set it.")
     assert (failed.level, failed.text, failed.hint) == ("error", "The key was refused.", "Set it.")
@@ -200,7 +200,7 @@ def test_retries_take_one_line() -> None:
     retries = [ProviderRetried(agent="main", provider="p", attempt=n, wait=4, why="It is busy.") for n in (1, 2)]
     (notice,) = played(begun, *retries)
     assert isinstance(notice, NoticeEntry)
-    assert notice.text == "It is busy. Retrying in 4.0s (attempt 3)."
+    assert notice.text == "It is busy. Retrying in 4.0 s (attempt 3)."
     answered = played(begun, *retries, text("At last"))
     assert [type(entry) for entry in answered] == [AnswerEntry], "it went through: nobody needs to know any more"
     (end,) = played(begun, *retries, TurnFinished(turn="t", stop="error", error="It is busy.", **WHO))

@@ -35,14 +35,14 @@ def test_ages(seconds: float, shown: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "took", "running"),
     [
-        (-1, "0.00s", "0s"),
-        (0.04, "0.04s", "0s"),
-        (9.96, "10s", "9s"),
-        (7_800, "2h10m", "2h10m"),
-        (7.9, "7.9s", "7s"),
-        (42, "42s", "42s"),
-        (125, "2m05s", "2m05s"),
-        (90_000, "1d01h", "1d01h"),
+        (-1, "0.00 s", "0 s"),
+        (0.04, "0.04 s", "0 s"),
+        (9.96, "10 s", "9 s"),
+        (7_800, "2 h 10 min", "2 h 10 min"),
+        (7.9, "7.9 s", "7 s"),
+        (42, "42 s", "42 s"),
+        (125, "2 min 05 s", "2 min 05 s"),
+        (90_000, "1 d 01 h", "1 d 01 h"),
     ],
 )
 def test_durations(seconds: float, took: str, running: str) -> None:
@@ -51,6 +51,7 @@ def test_durations(seconds: float, took: str, running: str) -> None:
 
 def test_money() -> None:
     assert figures.money(0) == "$0.00"
+    assert figures.money(0.00007) == "<$0.0001"
     assert figures.money(0.0042) == "$0.0042"
     assert figures.money(1.234) == "$1.23"
     assert figures.money(1, known=False) == "$1.00+"

@@ -114,7 +114,8 @@ class SpendingBudget:
             )
         spent = self.spent + self.children
         if self.used_up:
-            return f"Its budget of ${self.allowed:.2f} is spent (${spent:.4f}). Start another agent to continue."
+            of, used = units.money(self.allowed), units.money(spent)
+            return f"Its budget of {of} is spent ({used}). Start another agent to continue."
         return ""
 
 

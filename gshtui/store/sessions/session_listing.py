@@ -24,7 +24,7 @@ def sessions_text(found: Sequence[SessionInfo], *, folders: bool, numbered: bool
             single_line(info.agent),
             single_line(info.provider) or "-",
             single_line(info.model) or "-",
-            "-" if info.cost is None else f"${info.cost:.2f}",
+            "-" if info.cost is None else units.money(info.cost),
             _title(info) + (f"  {single_line(info.cwd)}" if folders else ""),
         )
         for number, info in enumerate(found, start=1)

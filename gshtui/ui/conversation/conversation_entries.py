@@ -18,7 +18,7 @@ from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPri
 from gshtui.bus.messages import Audio, Document, Image, Medium, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.bus.shell_data import Ran
 from gshtui.media import media_files
-from gshtui.text.units import counted
+from gshtui.text import units
 from gshtui.ui.kit.transcript.entries import (
     AnswerEntry,
     CutEntry,
@@ -28,7 +28,6 @@ from gshtui.ui.kit.transcript.entries import (
     ThoughtEntry,
     ToolEntry,
 )
-from gshtui.ui.kit.transcript.tool_blocks import seconds
 
 _SUBJECTS = ("command", "path", "file_path", "pattern", "query", "url", "name", "branch", "topic")
 """Arguments that best tell what a call is about, best first."""
@@ -161,13 +160,13 @@ def turn_end(event: TurnFinished) -> NoticeEntry:
         return stop_words(id, event.stop, event.hint)
     usage = event.usage
     sent = usage.input + usage.cache_read + usage.cache_write
-    parts = [seconds(event.worked)]
+    parts = [units.duration(event.worked)]
     if event.waited >= _WAIT:
-        parts[0] += f" working · {seconds(event.waited)} waiting for you"
+        parts[0] += f" working · {units.duration(event.waited)} waiting for you"
     if sent or usage.output:
-        parts += [f"{_short(sent)} tokens in", f"{_short(usage.output)} out"]
+        parts += [f"{units.tokens(sent)} tokens in", f"{units.tokens(usage.output)} out"]
     if event.cost:
-        parts.append(f"${event.cost:.2f}" if event.cost >= 0.01 else f"${event.cost:.4f}")
+        parts.append(units.money(event.cost))
     return NoticeEntry(id, "quiet", " · ".join(parts))
 
 
@@ -211,7 +210,7 @@ def _prompt(message: Message) -> PromptEntry:
 def _named(block: Text) -> str:
     """What the prompt named, with the size of what went along; or why nothing did."""
     first, _, rest = block.text.partition("\n")
-    return f"{block.named} · {counted(rest.count(chr(10)), 'line')}" if rest else first
+    return f"{block.named} · {units.counted(rest.count(chr(10)), 'line')}" if rest else first
 
 
 def _attachment(block: Medium) -> str:
@@ -230,10 +229,6 @@ def _extent(block: Medium) -> str:
             return f"{block.pages} page{'s' if block.pages > 1 else ''}" if block.pages else ""
         case Audio():
             return f"{block.seconds:.0f} s" if block.seconds else ""
-
-
-def _short(count: int) -> str:
-    return str(count) if count < 1_000 else f"{count / 1_000:.1f}k" if count < 100_000 else f"{count // 1_000}k"
 
 
 RUN_NAME = "!"

@@ -33,6 +33,7 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, ToolResult
 from gshtui.bus.shell_data import Ran
+from gshtui.text.units import duration
 from gshtui.ui.conversation.conversation_entries import (
     agent_end,
     call_id,
@@ -64,7 +65,6 @@ from gshtui.ui.kit.transcript.entries import (
     ThoughtEntry,
     ToolEntry,
 )
-from gshtui.ui.kit.transcript.tool_blocks import seconds
 
 CONSUMES: tuple[type[Event], ...] = (
     SessionOpened,
@@ -315,7 +315,7 @@ class ConversationState:
 
     def _word(self, event: Event) -> list[Operation]:
         if isinstance(event, ProviderRetried):
-            text = f"{event.why.rstrip('.')}. Retrying in {seconds(event.wait)} (attempt {event.attempt + 1})."
+            text = f"{event.why.rstrip('.')}. Retrying in {duration(event.wait)} (attempt {event.attempt + 1})."
             return self._put(NoticeEntry(self._retry_id, "warning", text))
         if isinstance(event, ModelChanged):
             label = event.label or event.model

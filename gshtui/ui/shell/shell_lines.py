@@ -94,9 +94,9 @@ def column_widths(width: int) -> ColumnWidths:
     """The columns for a width."""
     if width >= WIDE:
         spare = min(1.0, (width - WIDE) / 100)
-        return ColumnWidths(8, 16 + int(12 * spare), 10 + int(14 * spare), 8 + int(6 * spare), 4, 6)
+        return ColumnWidths(8, 16 + int(12 * spare), 10 + int(14 * spare), 8 + int(6 * spare), 4, 10)
     if width >= MIDDLE:
-        return ColumnWidths(time=8, folder=12, exit=0, took=6)
+        return ColumnWidths(time=8, folder=12, exit=0, took=10)
     return ColumnWidths()
 
 

@@ -14,6 +14,7 @@ from textual.content import Content
 from gshtui.bus.event import Event
 from gshtui.bus.workflow_data import StepResult, StepState, WorkflowRunRow
 from gshtui.system.processes.process_identity import this_process
+from gshtui.text import units
 from gshtui.text.sanitise import one_line, plain
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.keys.key_table import bind
@@ -124,7 +125,7 @@ class RunTab(ListTab[RunStep]):
         if row.since:
             return figures.age(max(0.0, self._clock() - row.since))
         seconds = row.result.duration_ms / 1000 if row.result is not None else 0.0
-        return f"{seconds:.1f} s" if seconds >= 0.05 else ""
+        return units.duration(seconds) if seconds >= 0.05 else ""
 
     def heading(self) -> Content:
         row = self.view.row

@@ -24,7 +24,7 @@ from gshtui.guard.approval.question_text import DECISIONS, LineKind, QuestionLin
 from gshtui.headless.agents.agent_pane.pane_diff import change_asked, diff_lines
 from gshtui.headless.agents.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
 from gshtui.headless.agents.agent_pane.pane_style import BOLD, CYAN, DIM, GREEN, RED, YELLOW, styled
-from gshtui.text import cells
+from gshtui.text import cells, units
 from gshtui.text.sanitise import CleanText, clean_lines, clean_text, one_line, plain
 
 _LOW = 16
@@ -116,16 +116,16 @@ def _tool_line(event: ToolStarted) -> CleanText:
 def _tool_ended(event: ToolFinished) -> list[CleanText]:
     found = diff_lines(event.diff)
     if event.status == "ok":
-        return [*found, styled(f"  ✓ {event.duration:.1f} s", DIM)]
+        return [*found, styled(f"  ✓ {units.duration(event.duration)}", DIM)]
     words = next((line for line in event.content.splitlines() if line.strip()), "")
     return [*found, styled(f"  ✗ {event.status}: {one_line(words, 300)}", RED)]
 
 
 def _turn_ended(event: TurnFinished) -> list[CleanText]:
     usage = event.usage
-    cost = f" · ${event.cost:.4f}" if event.cost else ""
-    wait = f" working · {event.waited:.1f} s waiting for you" if event.waited >= 1 else ""
-    figures = f"{event.worked:.1f} s{wait} · {usage.context:,} tokens{cost}"
+    cost = f" · {units.money(event.cost)}" if event.cost else ""
+    wait = f" working · {units.duration(event.waited)} waiting for you" if event.waited >= 1 else ""
+    figures = f"{units.duration(event.worked)}{wait} · {units.tokens(usage.context)} tokens{cost}"
     if event.stop == "end":
         return [styled(f"── done · {figures}", DIM)]
     why = one_line(f"{event.error or event.stop} {event.hint}".strip(), 500)

@@ -16,7 +16,7 @@ from rich.style import Style
 
 from gshtui.text.diff_rows import DiffRow, diff_counts, diff_path, diff_rows
 from gshtui.text.sanitise import one_line, plain
-from gshtui.text.units import counted
+from gshtui.text.units import counted, duration
 from gshtui.ui.kit.drawing.diff_lines import diff_lines
 from gshtui.ui.kit.drawing.page import Page, Palette
 from gshtui.ui.kit.drawing.styled_lines import StyledLine, wrapped
@@ -80,18 +80,6 @@ def outcome_header(outcome: OutcomeEntry, *, opened: bool) -> EntryBlock:
     return EntryBlock(partial(_outcome, outcome, opened), outcome.text, toggles=True)
 
 
-def seconds(duration: float) -> str:
-    """A duration in its shortest form: `<0.1s`, `0.4s`, `12s`, `3m 05s`, `2h 10m`."""
-    if duration < 0.05:
-        return "<0.1s"
-    if duration < 10:
-        return f"{duration:.1f}s"
-    if duration < 60:
-        return f"{duration:.0f}s"
-    minutes = int(duration // 60)
-    return f"{minutes}m {int(duration % 60):02d}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60:02d}m"
-
-
 def _look(tool: ToolEntry, palette: Palette) -> Style:
     if tool.status == "ok":
         return palette.ok
@@ -134,7 +122,7 @@ def _meta(tool: ToolEntry, opened: bool, brief: bool, page: Page) -> list[Segmen
     if tool.status != "ok":
         parts.append([Segment(tool.word or _WORDS.get(tool.status, tool.status), _look(tool, palette))])
     if tool.duration >= 0.05:
-        parts.append([Segment(seconds(tool.duration), palette.faint)])
+        parts.append([Segment(duration(tool.duration), palette.faint)])
     parts.append([Segment("▾" if opened else "▸", palette.faint)])
     meta: list[Segment] = []
     for part in parts:
@@ -221,7 +209,7 @@ def _thought(thought: ThoughtEntry, opened: bool, page: Page) -> list[StyledLine
     if thought.live:
         words = "Thinking…"
     else:
-        words = f"Thought for {seconds(thought.seconds)}" if thought.seconds >= 0.05 else "Thought"
+        words = f"Thought for {duration(thought.seconds)}" if thought.seconds >= 0.05 else "Thought"
     left = [Segment("✻ ", palette.faint), Segment(words, palette.muted)]
     if not opened:
         left.append(Segment(f"  {_gist(thought)}", palette.faint))
