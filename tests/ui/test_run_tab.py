@@ -156,7 +156,7 @@ async def test_a_run_of_another_process_is_read_from_the_record_while_it_goes_on
     app, results = window(shown(ROW, _1=DIFF, _2=ASKED))
     async with app.run_test(size=(150, 36)) as pilot:
         tab = await opened(app, pilot)
-        assert "another process" in details(tab)
+        assert "Another process" in details(tab)
         results[calls.ShowWorkflow(name=ROW.id)] = shown(
             replace(ROW, state="cancelled", exit_code=130), _1=DIFF, _2=replace(FAILED, state="cancelled")
         )

@@ -93,7 +93,7 @@ async def test_it_says_of_each_server_what_a_person_needs_to_know() -> None:
         wanted = {
             "docs": ("ready", "started in 0.4 s", "fix: starting", "list_pages", "/ greet", "@docs:"),
             "build": ("failed", "exit code 1", "No module named"),
-            "git": ("tools changed", "withheld until you accept: 1 tool", "evil.example"),
+            "git": ("tools changed", "held back until you accept: 1 tool", "evil.example"),
             "brought": ("not accepted", "the project's configuration"),
             "old": ("disabled",),
         }

@@ -219,12 +219,18 @@ async def test_open_shows_all_that_is_known_and_the_output() -> None:
         await press(pilot, "home", *["down"] * 5, "enter")
         screen = app.screen
         assert isinstance(screen, RecordScreen)
-        for words in ("make test", "exit 2 after 1 min 18 s", "/src/aurora", "parser-empty-line", "IndexError: list index"):
+        for words in (
+            "make test",
+            "exit 2 after 1 min 18 s",
+            "/src/aurora",
+            "parser-empty-line",
+            "IndexError: list index",
+        ):
             assert words in screen.plain
         await press(pilot, "y")
         assert app.clipboard == recorded_shell.OUTPUT
         await press(pilot, "escape", "down", "enter")
-        assert "was not kept" in app.screen.plain if isinstance(app.screen, RecordScreen) else False
+        assert "No output kept" in app.screen.plain if isinstance(app.screen, RecordScreen) else False
 
 
 async def test_an_output_that_is_gone_is_said() -> None:

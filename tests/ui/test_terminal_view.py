@@ -358,14 +358,14 @@ async def test_a_program_that_ended_keeps_its_screen_and_takes_no_keys() -> None
         app.terminal.show(SCREEN, dead=True, exit_status=3)
         await pilot.pause()
         assert not view.typing
-        assert "It exited with status 3. This is its last screen." in words(view)
+        assert "Exited with status 3. This is its last screen." in words(view)
         assert not any("last screen" in line and "live" in line for line in words(view).split("\n"))
         assert drawn(view)[:2] == ["row 0", "row 1"]
         await pilot.press("enter")
         assert not view.typing
         app.terminal.show(SCREEN, dead=True, exit_status=137)
         await pilot.pause()
-        assert "It was killed by signal 9." in words(view)
+        assert "Killed by signal 9." in words(view)
         app.terminal.show(SCREEN, dead=True, gone=True)
         await pilot.pause()
         assert "The terminal was closed" in words(view)

@@ -16,10 +16,10 @@ KNOWN = {theme.name: theme for theme in OURS}
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("primary = 'no colour'", "primary = 'no colour' is no colour"),
+        ("primary = 'no colour'", "primary = 'no colour' is not a colour"),
         ("base = 'nowhere'", "no theme 'nowhere'"),
         ("primry = '#ff0000'", "primry is unknown"),
-        ("variables = 3", "[variables] is no table"),
+        ("variables = 3", "[variables] is not a table"),
         ("primary = ", "Invalid value"),
         ("\x00", "Invalid"),
     ],
@@ -36,7 +36,7 @@ def test_a_file_that_cannot_be_used_costs_itself_alone(text: str, why: str, tmp_
 def test_none_of_ours_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "gsh-dark.toml").write_text("primary = '#ff0000'")
     found = read_themes(tmp_path, KNOWN)
-    assert not found.themes and "exists" in found.problems[0]
+    assert not found.themes and "built-in" in found.problems[0]
     assert not read_themes(tmp_path / "missing", KNOWN).problems
 
 

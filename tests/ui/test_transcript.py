@@ -442,7 +442,7 @@ async def test_without_an_answer_or_code_nothing_is_copied_and_the_window_says_s
         await pilot.press("Y", "c")
         assert app.clipboard == ""
         said = [note.message for note in app._notifications]  # pyright: ignore[reportPrivateUsage]
-        assert said == ["There is no answer in this turn yet.", "There is no code block in the conversation."]
+        assert said == ["No answer in this turn yet.", "No code block in this conversation."]
 
 
 async def test_copying_a_long_code_block_copies_all_of_it() -> None:

@@ -5,6 +5,7 @@ from collections import Counter
 
 import msgspec
 import pytest
+from rich.cells import cell_len
 from textual import events as textual_events
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -604,6 +605,20 @@ async def test_a_question_mark_in_an_empty_input_shows_a_dozen_keys_until_the_ne
         await press("backspace")
         assert await press("question_mark") and await press("escape") == ""
         assert app.bench.centre.typed() == ""
+
+
+@pytest.mark.parametrize("size", [(60, 22), (61, 20), (79, 24), (80, 24), (100, 30), (140, 45), (200, 50)])
+async def test_no_word_of_the_sheet_of_keys_is_cut(size: tuple[int, int]) -> None:
+    app = Window()
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        await pilot.press("question_mark")
+        await settled(pilot)
+        sheet = app.bench.query_one("#quick-keys", Static)
+        rows = str(sheet.render()).split("\n")
+        assert "…" not in "".join(rows) and max(map(cell_len, rows)) <= sheet.size.width
+        for words in ("Type a literal ?", "Open conversation", "Previous prompt", "Answer question", "All keys"):
+            assert any(f"{words} " in f"{row} " for row in rows), words
 
 
 async def test_the_sheet_of_keys_names_them_as_they_were_remapped() -> None:

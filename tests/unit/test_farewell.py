@@ -31,7 +31,7 @@ def test_a_window_without_a_turn_says_nothing() -> None:
 
 
 def test_a_window_that_is_left_in_the_midst_of_its_first_turn_says_how_to_come_back() -> None:
-    assert said(tokens=0, turn="1m8y") == ["To come back to this conversation: gsh-tui --resume 1m8x"]
+    assert said(tokens=0, turn="1m8y") == ["To continue this conversation: gsh-tui --resume 1m8x"]
 
 
 def test_a_turn_that_goes_on_is_said_first() -> None:

@@ -147,7 +147,7 @@ async def test_a_comparison_names_what_came_went_and_changed() -> None:
     assert "+ [pruned: 1,240 tokens" in shown_text
     assert states.all_toggled(opened).opened == frozenset()
     same = states.compared(state, new, ())
-    assert lines(same) == ["The two are identical, block by block."]
+    assert lines(same) == ["Both requests are identical."]
 
 
 def test_a_change_is_shown_line_by_line_with_signs() -> None:

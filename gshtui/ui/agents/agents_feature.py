@@ -190,7 +190,7 @@ class AgentsFeature(Feature):
                 option, value = offered[int(number)]
                 self.window.perform(SetAgentOption(agent=agent.id, option=option.id, value=value.value))
 
-        title = f"What {_called(agent)} lets you choose"
+        title = f"Options of {_called(agent)}"
         self.window.push_screen(
             Picker(title, choices, empty="Nothing.", hint="{list.choose} to set it · {list.close} to close"), chosen
         )

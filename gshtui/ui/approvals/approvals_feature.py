@@ -49,7 +49,7 @@ class ApprovalsFeature(Feature):
             if values is None:
                 return
             if self._pane.state.open.find(request.approval) is None:
-                self.window.notify("Nobody waits for this answer any more.", severity="warning", markup=False)
+                self.window.notify("This question is closed already.", severity="warning", markup=False)
                 return
             self.window.publish(ApprovalAnswered(approval=request.approval, decision="once", values=values))
 

@@ -48,6 +48,6 @@ def title_line(call: CallInfo, doing: Mapping[str, str], width: int) -> Content:
 
 def empty_words(call: str) -> str:
     """What the tab says before the first message."""
-    how = "Type below what everybody here should read. @name puts it to an agent, @all to every agent."
-    bring = "" if call == LOBBY else "\n/invite agent=NAME brings one in, /topic set=… says what this is about."
-    return f"Nothing was said in {call} yet.\n\n{how}{bring}"
+    how = "Type a message for everyone here. @name addresses one agent, @all every agent."
+    bring = "" if call == LOBBY else "\n/invite agent=NAME adds an agent, /topic set=… sets the topic."
+    return f"No messages in {call} yet.\n\n{how}{bring}"

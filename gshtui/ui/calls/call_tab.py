@@ -96,7 +96,7 @@ class CallTab(TabPane):
                 case CallChanged(call=self.call_name):
                     self.state = event.data
                 case CallRemoved(call=self.call_name):
-                    words = "This call was removed, with all that was said in it."
+                    words = "This call and its messages were removed."
                     self.transcript.feed.put(NoticeEntry(f"{self.call_name} removed", "warning", words))
                 case PresenceReported(call=self.call_name):
                     self._note(event.member, one_line(event.doing, 40))
@@ -148,7 +148,7 @@ class CallTab(TabPane):
         self._loading = False
         if page is None:
             self._complete = True
-            words = "The older messages cannot be read now."
+            words = "Can't load older messages."
             self.transcript.feed.put(NoticeEntry("older messages", "error", words, "Try `gsh-tui doctor`."))
         else:
             self.state = page.call

@@ -108,7 +108,7 @@ class ChangesFeature(Feature):
     def _change(self, pane: DiffPane, key: str) -> None:
         place = pane.hunk_here
         if place is None:
-            self._warn("There is no change with lines under the cursor.")
+            self._warn("No changed lines under the cursor.")
         else:
             self._work(self._perform_command(key, place, pane.action_reload))
 
@@ -124,7 +124,7 @@ class ChangesFeature(Feature):
 
         place = pane.hunk_here
         if place is None:
-            self._warn("There is no change with lines under the cursor.")
+            self._warn("No changed lines under the cursor.")
             return
         try:
             text = (await self.window.bridge.call(ShowHunk.at(place))).text
@@ -173,7 +173,7 @@ class ChangesFeature(Feature):
         if here is None:
             path, rows = commented_rows(pane.document, *pane.view.marked)
             if not rows:
-                self._warn("There is no line of a file under the cursor.")
+                self._warn("No line of a file under the cursor.")
                 return
             fresh = LineComment(path, rows, "")
         else:
@@ -209,7 +209,7 @@ class ChangesFeature(Feature):
         ]
         found = found or living
         if not found:
-            self._warn("No agent is running that could be sent them.")
+            self._warn("No running agent to send them to.")
         elif len(found) == 1:
             self._post(pane, found[0])
         else:

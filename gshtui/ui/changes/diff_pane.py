@@ -184,7 +184,7 @@ class DiffPane(TabPane):
             self._says.update(Content(f"Can't show the changes. {error}"))
         else:
             self.view.load(found)
-            keys = with_keys(self.view, "{diff.reload} to look again, {diff.close} to close this tab.")
+            keys = with_keys(self.view, "{diff.reload} to reload, {diff.close} to close this tab.")
             self._says.update(Content(f"No changes compared with {found.base}. {keys}"))
             self._list.clear_options()
             self._list.add_options([Option(_entry(file)) for file in found.files])

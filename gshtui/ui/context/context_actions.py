@@ -110,7 +110,7 @@ class ContextActions:
 
     def read_proposed(self, proposed: SummaryProposed) -> None:
         """Show a proposed summary, to accept, edit or reject."""
-        hint = "The agent waits until you answer. When the time is up, the summary counts as accepted."
+        hint = "The agent waits for your answer. If time runs out, the summary is accepted."
 
         def decided(answer: ReceiptDecision | None) -> None:
             if answer is not None and answer.action in ("accept", "reject"):

@@ -133,7 +133,7 @@ def _block(state: InspectorState, block: Block, pictures: bool) -> Iterator[Outl
 
 def _differences(state: InspectorState) -> Iterator[OutlineEntry[InspectorLine]]:
     if not state.differences:
-        yield OutlineEntry("note", data="The two are identical, block by block.")
+        yield OutlineEntry("note", data="Both requests are identical.")
     for number, one in enumerate(state.differences):
         id = f"d:{number}"
         opened = id in state.opened

@@ -232,8 +232,8 @@ class ConversationFeature(Feature):
                 fork = ForkConversation(message=message.message, session=self.window.session, worktree=branch)
                 self.window.perform(fork, lambda: forked(branch))
 
-        where = "before this prompt, which is then in the input" if message.prompt else "from this message"
-        hint = "with the name of a new branch, in a git worktree, with the files as they were"
+        where = "before this prompt, which returns to the input" if message.prompt else "from this message"
+        hint = "enter a branch name to fork into a git worktree, with the files as they were"
         self.window.push_screen(InputScreen(f"Fork the conversation {where}", hint=hint, exact=True), answered)
 
     def choose_session(self, chosen: str) -> None:

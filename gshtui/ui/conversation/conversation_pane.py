@@ -187,14 +187,14 @@ class ConversationPane(Vertical):
     def on_transcript_prompt_edited(self, message: Transcript.PromptEdited) -> None:
         message.stop()
         if self._elsewhere:
-            self.notify("Only prompts of the chat can be changed here.", timeout=4, markup=False)
+            self.notify("Only prompts in the chat can be edited.", timeout=4, markup=False)
         else:
             self.post_message(EditPrompt(message.prompt.id, message.prompt.text))
 
     def on_transcript_forked(self, message: Transcript.Forked) -> None:
         message.stop()
         if self._elsewhere:
-            self.notify("Only the conversation of the chat can be forked here.", timeout=4, markup=False)
+            self.notify("Only the chat's conversation can be forked here.", timeout=4, markup=False)
         else:
             entry = message.entry
             text = entry.text if isinstance(entry, PromptEntry) else ""

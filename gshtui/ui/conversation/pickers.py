@@ -54,7 +54,7 @@ class PromptsScreen(Picker):
         super().__init__(
             "Rewind to before a prompt",
             [prompt_choice(prompt, now) for prompt in prompts],
-            empty="Nothing has been asked in this conversation yet.",
+            empty="No prompts in this conversation yet.",
             hint="{list.choose} to go back, with the files as they were · {list.close} to close · /redo undoes it",
         )
 

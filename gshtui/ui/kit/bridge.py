@@ -158,8 +158,8 @@ class Bridge:
         if elsewhere:
             await self.start()
             return
-        text = "The hub has ended; this window goes on with another one."
-        hint = "What was in progress is interrupted."
+        text = "The hub stopped; this window reconnected to a new one."
+        hint = "Work in progress was interrupted."
         self._waiting.insert(0, Noticed(level="warning", text=text, hint=hint, about=self.opening.agent))
         await self.start()
 

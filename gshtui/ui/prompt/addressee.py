@@ -48,7 +48,7 @@ class Addressee(msgspec.Struct, frozen=True):
     def placeholder(self) -> str:
         """What the empty input says."""
         if self.call:
-            return "Say something here · @name asks an agent, @all all · / command"
+            return "Message everyone here · @name or @all asks agents · / command"
         if not self.mail:
             return f"Ask for anything · {MEANS}"
         if self.ended:

@@ -302,7 +302,7 @@ class PromptInput(FoldingArea):
         from gshtui.media.mentions import dropped
         from gshtui.system.expected_error import ExpectedError
 
-        file, why = None, "There is no picture on the clipboard."
+        file, why = None, "No picture on the clipboard."
         try:
             try:
                 file = await asyncio.to_thread(save_clipboard_picture, os.environ)

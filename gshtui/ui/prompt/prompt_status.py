@@ -359,7 +359,7 @@ class PromptStatus(Static):
         """What the input is used for, if not for a new prompt."""
         if self._input.key_use == "searching":
             return "Searching sent prompts"
-        return "Editing a queued prompt, empty withdraws it" if self._input.editing else ""
+        return "Editing a queued prompt · empty to withdraw" if self._input.editing else ""
 
     def _idle(self, width: int) -> Content:
         hints: Sequence[Hint] = ()

@@ -10,7 +10,6 @@ from textual.content import Content
 from textual.widgets import Static
 
 from gshtui.ui.kit.keys.key_bar import shown_keys
-from gshtui.ui.kit.widgets.fitted_text import fit
 
 SIGNS = (
     ("/", "Commands"),
@@ -44,10 +43,9 @@ _SAYS = {
     "panes.next": "Next pane",
 }
 """What to call a key here, where its label in the footer would say too little."""
-_COLUMN = 25
-"""Cells of one column, at least."""
-_KEYS = 10
-"""Cells of the keys in it, and of the gap behind them."""
+_GAP = 2
+"""Cells between two columns, at least."""
+_Row = tuple[str, str]
 
 
 class QuickKeys(Static, can_focus=False):
@@ -72,19 +70,49 @@ class QuickKeys(Static, can_focus=False):
     def _draw(self) -> None:
         if not self.display:
             return
-        width = max(_COLUMN, (self.size.width or self.screen.size.width) - 2)
-        columns = max(1, min(len(GROUPS), width // _COLUMN))
+        width = (self.size.width or self.screen.size.width) - 2
         groups = [
             [(name, ""), *(SIGNS if not at else ()), *((_first(shown_keys(self, id)), _label(id)) for id in ids)]
             for at, (name, ids) in enumerate(GROUPS.items())
         ]
-        if columns < len(groups):
-            rows = [row for group in groups for row in group]
-            height = -(-len(rows) // columns)
-            groups = [rows[at : at + height] for at in range(0, len(rows), height)]
-        height = min(max(map(len, groups)), max(1, self.screen.size.height - 8))
-        lines = [[group[at] if at < len(group) else ("", "") for group in groups] for at in range(height)]
-        self.update(Content("\n").join(_line(line, width // columns) for line in lines))
+        most = max(1, self.screen.size.height - 8)
+        made = _layouts(groups)
+        fitting = [one for one in made if sum(map(_width, one)) <= width + _GAP] or made[-1:]
+        columns = next((one for one in fitting if max(map(len, one)) <= most), fitting[-1])
+        height = min(max(map(len, columns)), most)
+        spare = max(0, width + _GAP - sum(map(_width, columns))) // len(columns)
+        lines = zip(*(_cells(column, height, _width(column) + spare) for column in columns), strict=True)
+        self.update(Content("\n").join(Content("").join(line).truncate(max(1, width)) for line in lines))
+
+
+def _layouts(groups: list[list[_Row]]) -> list[list[list[_Row]]]:
+    """The rows in columns: a group each, or in two of the same height, with headings and without, or in one."""
+    found = [groups]
+    for first, count in ((0, 2), (1, 2), (1, 1)):
+        rows = [row for group in groups for row in group[first:]]
+        height = -(-len(rows) // count)
+        found.append([rows[at : at + height] for at in range(0, len(rows), height)])
+    return found
+
+
+def _width(column: list[_Row]) -> int:
+    """The cells that a column needs, with the gap behind it, so that no word is cut."""
+    return _keys(column) + max(cell_len(says) for _, says in column) + _GAP
+
+
+def _keys(column: list[_Row]) -> int:
+    """The cells of its keys, and of the blank behind them."""
+    return max(cell_len(key) for key, says in column if says) + 1
+
+
+def _cells(column: list[_Row], height: int, width: int) -> list[Content]:
+    cells: list[Content] = []
+    for key, says in [*column, *[("", "")] * (height - len(column))][:height]:
+        gap = " " * (_keys(column) - cell_len(key)) if says else ""
+        rest = " " * (width - cell_len(key) - len(gap) - cell_len(says))
+        style = "bold $footer-key-foreground" if says else "bold"
+        cells.append(Content.assemble((key, style), gap, (says, "$foreground-muted"), rest))
+    return cells
 
 
 def _first(keys: str) -> str:
@@ -95,14 +123,3 @@ def _label(id: str) -> str:
     from gshtui.ui.kit.keys.key_table import KEYS
 
     return _SAYS.get(id) or KEYS[id].label
-
-
-def _line(cells: list[tuple[str, str]], width: int) -> Content:
-    parts: list[Content] = []
-    for key, says in cells:
-        says = fit(says, width - _KEYS - 1)
-        gap = " " * max(1, _KEYS - cell_len(key))
-        rest = " " * max(0, width - cell_len(key) - len(gap) - cell_len(says))
-        style = "bold $footer-key-foreground" if says else "bold"
-        parts.append(Content.assemble((key, style), gap, (says, "$foreground-muted"), rest))
-    return Content("").join(parts)

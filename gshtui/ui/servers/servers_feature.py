@@ -61,5 +61,5 @@ class ServersFeature(Feature):
             if words and words.strip():
                 self.window.run_command(f"/mcp add {words.strip()}")
 
-        hint = "its name, options such as --env A=b, and the command or the address: git uvx mcp-server-git"
+        hint = "name, options, and command or address: git uvx mcp-server-git"
         self.window.push_screen(InputScreen("Add an MCP server", hint=hint), add)

@@ -150,11 +150,11 @@ def server_lines(row: ServerRow) -> list[Content]:
 
 def _offered(row: ServerRow) -> list[Content]:
     if not row.is_known:
-        return [Content.styled("Its tools are not known until it has run once.", _MUTED)]
+        return [Content.styled("Its tools are unknown until its first run.", _MUTED)]
     changed = {pin.name: pin for pin in row.pins.changed}
     lines: list[Content] = []
     if changed:
-        told = f"New or changed, and withheld until you accept: {_count(len(changed), 'tool')}"
+        told = f"New or changed, held back until you accept: {_count(len(changed), 'tool')}"
         lines += [Content.styled(told, "bold $warning")]
         lines += [_tool("◆", pin.name, pin.description) for pin in changed.values()]
         lines.append(Content())

@@ -7,12 +7,12 @@ from gshtui.ui.kit.keys.key_table import KEYS
 MOST_USED = "Most used"
 _FIRST: dict[str, str] = {
     "agent.default_provider": "Model provider",
-    "agent.mode": "Mode at the start",
+    "agent.mode": "Starting mode",
     "ui.theme": "Theme",
     "ui.notifications": "Notifications",
     "ui.keys": "Editing keys",
-    "ui.result_lines": "Lines of a result",
-    "budget.day_dollars": "Budget a day ($)",
+    "ui.result_lines": "Result lines",
+    "budget.day_dollars": "Daily budget ($)",
     "context.compact_threshold": "Compact the context at",
     "sandbox.allow_network": "Network in the sandbox",
     "hub.closing": "When the window closes",

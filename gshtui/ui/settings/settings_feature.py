@@ -134,11 +134,15 @@ class SettingsFeature(Feature):
         ]
         rows += [
             SettingRow(
-                f"profile {one.profile.name}", "profile", one.file, "", "What is known about this program's screen."
+                f"profile {one.profile.name}",
+                "profile",
+                one.file,
+                "",
+                "How gsh-tui reads this program's screen.",
             )
             for one in profiles.profiles
         ]
-        rows.append(SettingRow(_NEW, "new persona", "", "", "Make a persona of your own, and edit it in your editor."))
+        rows.append(SettingRow(_NEW, "new persona", "", "", "Create a persona and open it in your editor."))
         return rows
 
     # Changing a row
@@ -286,7 +290,7 @@ class SettingsFeature(Feature):
         from gshtui.ui.settings.definition_files import persona_file
 
         if not is_persona_name(persona.name):
-            self._warn("A persona's name has only a-z, 0-9 and -.")
+            self._warn("A persona's name may contain only a-z, 0-9 and -.")
             return
         await self._edit(lambda: persona_file(persona))
 
@@ -308,7 +312,7 @@ class SettingsFeature(Feature):
             self._warn(str(error))
             return
         except OSError as error:
-            self._warn(f"Cannot make the file: {error.strerror or error}.")
+            self._warn(f"Can't create the file: {error.strerror or error}.")
             return
         rows = await self._rows()
         problems = await self._problems(file)

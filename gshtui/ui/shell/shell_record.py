@@ -98,6 +98,6 @@ def _no_output(record: ShellRecord) -> str:
     if record.state == "running":
         return "Still running."
     return (
-        "Its output was not kept. Output is kept for commands in tmux and, elsewhere, for `gsh run -- COMMAND`; "
-        "never for full-screen programs."
+        "No output kept. gsh-tui keeps the output of commands in tmux and of `gsh run -- COMMAND`, "
+        "never of full-screen programs."
     )

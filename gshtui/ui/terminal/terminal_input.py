@@ -180,7 +180,7 @@ class Keyboard:
 
     def _put(self, kind: _Kind, what: str | bytes) -> None:
         if len(self._waiting) >= _MOST:
-            self._fail("The terminal is not accepting keys; what you typed was dropped.")
+            self._fail("The terminal accepts no keys; what you typed was dropped.")
             return
         self._waiting.append((kind, what))
         if self._task is None or self._task.done():

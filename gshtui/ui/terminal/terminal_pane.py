@@ -91,8 +91,8 @@ def ended_line(info: PaneInfo) -> str:
     if info.exit_status is None:
         return "It has ended."
     if info.exit_status > 128:
-        return f"It was killed by signal {info.exit_status - 128}."
-    return f"It exited with status {info.exit_status}."
+        return f"Killed by signal {info.exit_status - 128}."
+    return f"Exited with status {info.exit_status}."
 
 
 def _facts(info: PaneInfo | None, shown: TerminalDisplay) -> list[str]:

@@ -90,7 +90,7 @@ class TerminalView(KeptLines):
     def action_type(self) -> None:
         """From now on every key goes to the program."""
         if not self.picture.runs:
-            self.notify("Nothing is running in this terminal any more.", timeout=4, markup=False)
+            self.notify("This terminal has ended.", timeout=4, markup=False)
             return
         self.reader.let_go()
         self.typing = True

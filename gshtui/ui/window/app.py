@@ -160,7 +160,7 @@ class Workbench(ThemedApp[int], AppBase):
         await self.bridge.start()
         if self.bridge.failed:
             self.bench.header.failed()
-            hint = "`gsh-tui doctor` says what is missing. You can look around, but nothing will answer."
+            hint = "`gsh-tui doctor` says what is missing. You can look around, but no model will answer."
             self.bench.banner.add_notice(f"The workbench's hub did not start: {self.bridge.failed}", hint)
             return
         settings = self.bridge.settings

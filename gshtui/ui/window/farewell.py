@@ -15,7 +15,7 @@ def farewell(agent: AgentView | None, *, goes_on: bool = False) -> str:
     if agent is None or not agent.row.session or not (agent.row.tokens or agent.turn):
         return ""
     row = agent.row
-    back = f"To come back to this conversation: gsh-tui --resume {row.session}\n"
+    back = f"To continue this conversation: gsh-tui --resume {row.session}\n"
     if goes_on:
         return f"Its turn goes on: `gsh-tui` in this folder shows it again.\n{back}"
     if row.provider == "offline" or not row.tokens:

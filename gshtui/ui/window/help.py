@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -196,7 +197,8 @@ def _groups(found: Sequence[HelpRow], style: str, width: int) -> list[Content]:
             lines.append(Content.assemble((f"  {row.keys:<{KEYS_WIDTH}}", style), " ", told[0]))
             lines += [Content(" " * (KEYS_WIDTH + 3) + line) for line in told[1:]]
             if row.id and len(told[-1]) + 2 + len(row.id) <= room:
-                lines[-1] = Content.assemble(lines[-1], "  ", (row.id, "$foreground-muted"))
+                spare = " " * (room - cell_len(told[-1]) - len(row.id))
+                lines[-1] = Content.assemble(lines[-1], spare, (row.id, "$foreground-muted"))
             elif row.id:
-                lines.append(Content.assemble(" " * (KEYS_WIDTH + 3), (row.id, "$foreground-muted")))
+                lines.append(Content.assemble(" " * (width - len(row.id)), (row.id, "$foreground-muted")))
     return lines

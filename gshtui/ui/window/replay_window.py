@@ -107,7 +107,7 @@ class ReplayBar(Static, can_focus=True):
     def action_edit(self) -> None:
         prompt = self._player.prompt_here()
         if prompt is None:
-            self.notify("There is no prompt in this conversation.", timeout=4, markup=False)
+            self.notify("No prompt in this conversation.", timeout=4, markup=False)
         else:
             self.post_message(self.PromptChosen(prompt))
 
@@ -164,7 +164,7 @@ class ReplayWindow(Workbench):
         from gshtui.ui.window.tour import TOUR
 
         if self.bridge.opening.session == TOUR:
-            self.notify("This is the tour: there is no conversation to go on with.", timeout=4, markup=False)
+            self.notify("This is the tour: it has no conversation to continue.", timeout=4, markup=False)
             return
         self.edited = message.prompt
         await self.action_quit()

@@ -147,7 +147,7 @@ class RunTab(ListTab[RunStep]):
         cut = f"… {len(text) - _SHOWN:,} characters before\n" if len(text) > _SHOWN else ""
         if not text:
             waits = row.running and not self.view.here
-            text = "What it prints is shown when it has ended: another process runs it." if waits else ""
+            text = "Another process runs it: its output appears when it ends." if waits else ""
             return Content.assemble(head, "\n\n", (text, _MUTED))
         return Content.assemble(head, "\n\n", (cut, _MUTED), text[-_SHOWN:])
 
@@ -177,7 +177,7 @@ def step_facts(step: RunStep) -> list[str]:
     facts = [f"{step.head.kind} step"]
     facts += [f"exit code {result.exit_code}"] if result.exit_code else []
     facts += [f"attempt {step.attempt}"] if step.attempt > 1 else []
-    facts += ["went on all the same"] if result.continued else []
+    facts += ["continued anyway"] if result.continued else []
     facts += ["in the sandbox"] if result.sandboxed else []
     facts += [f"by {_line(result.agent)}"] if result.agent else []
     facts += [f"made {', '.join(map(_line, result.artifacts[:5]))}"] if result.artifacts else []

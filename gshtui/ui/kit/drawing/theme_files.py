@@ -44,7 +44,7 @@ def read_themes(folder: Path, known: Mapping[str, Theme]) -> ThemeFiles:
     for file in files:
         try:
             if file.stem in known:
-                raise ValueError("a theme of that name exists; give the file another one")
+                raise ValueError("a built-in theme has this name; rename the file")
             with file.open("rb") as opened:
                 text = opened.read(_LARGEST + 1)
             if len(text) > _LARGEST:
@@ -62,7 +62,7 @@ def _theme(name: str, given: Mapping[str, Any], known: Mapping[str, Theme]) -> T
         raise ValueError(f"there is no theme {given['base']!r} to begin with")
     variables: Any = given.get("variables", {})
     if not isinstance(variables, dict):
-        raise ValueError("[variables] is no table")
+        raise ValueError("[variables] is not a table")
     more = cast("dict[str, object]", variables)
     unknown = sorted(set(given) - {"base", "dark", "variables", *_COLOURS})
     if unknown:
@@ -73,7 +73,7 @@ def _theme(name: str, given: Mapping[str, Any], known: Mapping[str, Theme]) -> T
             if colour is not None:
                 Color.parse(colour)
         except ColorParseError:
-            raise ValueError(f"{key} = {colour!r} is no colour; write one such as #6fd3b8") from None
+            raise ValueError(f"{key} = {colour!r} is not a colour; use one such as #6fd3b8") from None
     return Theme(
         name=name,
         dark=bool(given.get("dark", base.dark)),

@@ -49,7 +49,7 @@ def effective_keymap(
             problems.append(f"[keybindings] has an unknown key id: {id!r}. {hint}")
             continue
         keys = [normalised_key(key) for key in text.split(",") if key.strip()]
-        wrong = next((why for key in keys if (why := why_impossible(key))), "" if keys else "it names no key")
+        wrong = next((why for key in keys if (why := why_impossible(key))), "" if keys else "it is not a key")
         wrong = wrong or _typed(keys, table[id])
         wrong = wrong or _clash(id, keys, {**{name: row.keys for name, row in table.items()}, **keymap}, table)
         if wrong:
@@ -83,7 +83,7 @@ def why_impossible(key: str) -> str:
         return f"{unknown[0]!r} is not a modifier"
     if len(last) == 1 or key in _NAMES or last in _NAMES:
         return ""
-    return "" if last in _CHARACTERS else f"there is no key {last!r}"
+    return "" if last in _CHARACTERS else f"unknown key {last!r}"
 
 
 def _typed(keys: list[str], row: Key) -> str:

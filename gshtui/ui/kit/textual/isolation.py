@@ -164,7 +164,7 @@ class IsolatingApp(App[int]):
 def in_words(fault: Fault, hint: str = "") -> str:
     """One or two sentences: what failed, what to do, where the details are."""
     often = "" if fault.count == 1 else f" ({fault.count} times so far)"
-    goes_on = hint or "You can go on: try again, or close this part and open it again."
+    goes_on = hint or "Try again, or close and reopen this part."
     part = fault.part[:1].upper() + fault.part[1:]
     return f"{part} failed {fault.doing}".rstrip() + f"{often}: {fault.why}. {goes_on} {fault.details}".rstrip()
 

@@ -64,7 +64,7 @@ async def ask_for_picture(write: Callable[[CleanText], None], parser: InputParse
         kind = next((one for one in PICTURE_TYPES if one in kinds), "")
         return await _read(write, answers, kind, _ALLOWED) if kind else b""
     except TimeoutError:
-        raise ExpectedError("The terminal did not give the picture on its clipboard in time.") from None
+        raise ExpectedError("The terminal did not send the clipboard's picture in time.") from None
     finally:
         parser.clipboard = None
 
@@ -87,7 +87,7 @@ async def _read(write: Callable[[CleanText], None], answers: asyncio.Queue[str],
                 try:
                     data += base64.b64decode(payload, validate=True)
                 except binascii.Error:
-                    raise ExpectedError("What the terminal gave of its clipboard is damaged.") from None
+                    raise ExpectedError("The terminal sent damaged clipboard data.") from None
                 if len(data) > MOST_SENT:
                     raise ExpectedError(f"The picture on the clipboard has more than {MOST_SENT:,} bytes.")
             case "DONE":

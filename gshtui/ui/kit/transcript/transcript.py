@@ -199,7 +199,7 @@ class Transcript(KeptLines, can_focus=True):
         """Change the prompt under the cursor, or that of the turn under it, and go on from there."""
         prompt = prompt_of(self.document, self.cursor) if self.cursor.ready() else None
         if prompt is None:
-            self.notify("There is no prompt here.", timeout=3, markup=False)
+            self.notify("No prompt here.", timeout=3, markup=False)
         else:
             self.post_message(self.PromptEdited(prompt))
 
@@ -207,7 +207,7 @@ class Transcript(KeptLines, can_focus=True):
         """Go on from the message under the cursor in a new conversation."""
         entry = message_near(self.document, self.cursor) if self.cursor.ready() else None
         if entry is None:
-            self.notify("There is no message here.", timeout=3, markup=False)
+            self.notify("No message here.", timeout=3, markup=False)
         else:
             self.post_message(self.Forked(entry))
 
@@ -219,7 +219,7 @@ class Transcript(KeptLines, can_focus=True):
         elif isinstance(entry, ToolEntry) and entry.cut and not entry.by_person:
             self.post_message(self.CutOpened(entry.id))
         else:
-            self.notify("Nothing was cut here.", timeout=3, markup=False)
+            self.notify("No cut here.", timeout=3, markup=False)
 
     def action_open_all(self) -> None:
         """Open all thoughts and calls, or fold them all."""
@@ -249,7 +249,7 @@ class Transcript(KeptLines, can_focus=True):
         """Copy the whole answer under the cursor, or the nearest one of its turn, as the model wrote it."""
         found = answer_near(self.document, self.cursor) if self.cursor.ready() else None
         if found is None:
-            self.notify("There is no answer in this turn yet.", timeout=3, markup=False)
+            self.notify("No answer in this turn yet.", timeout=3, markup=False)
         else:
             self._copy(found.text)
 
@@ -257,7 +257,7 @@ class Transcript(KeptLines, can_focus=True):
         """Copy the code block under the cursor, or the nearest one, and put the cursor on it."""
         found = code_near(self.document, self.cursor) if self.cursor.ready() else None
         if found is None:
-            self.notify("There is no code block in the conversation.", timeout=3, markup=False)
+            self.notify("No code block in this conversation.", timeout=3, markup=False)
             return
         self.viewport.hold()
         self.cursor.place(*found)

@@ -98,7 +98,7 @@ class ListTab(TabPane, Generic[Row]):
             found = await self.load()
         except Exception as error:  # whatever it is, show it and keep the tab
             report_unexpected("the rows of a tab", error)
-            self._title.update(Content.styled(f"This cannot be shown now: {error}", "$error"))
+            self._title.update(Content.styled(f"Can't show this: {error}", "$error"))
             return
         if found is not None:
             self.put_rows(found)
