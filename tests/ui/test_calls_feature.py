@@ -100,7 +100,7 @@ async def test_the_line_above_says_who_is_there_and_what_they_do() -> None:
         app.feed(AgentStatusChanged(agent="0001", status="idle", source="event"))
         await wait_until(pilot, lambda: "claude, bo" in line(tab))
         app.feed(CallRemoved(call="audio"))
-        await wait_until(pilot, lambda: "This call was removed" in shown(tab))
+        await wait_until(pilot, lambda: "This call and its messages were removed" in shown(tab))
 
 
 async def test_what_is_typed_is_said_there_and_the_chat_gets_its_own_again() -> None:
