@@ -167,7 +167,8 @@ def _text_of(file: str) -> str:
 def _run(form: CommandForm, given: dict[str, Any]) -> int:
     found, yes, silent = values(form, given), bool(given.get("yes")), 0
     flags: dict[str, str] = given.get("flags") or {}
-    if form.by_keeper and not any(value.alone and given[value.field] for value in form.values):
+    lines = any(value.lines and given[value.name] == "-" for value in form.values)
+    if form.by_keeper and not lines:
         from gshtui.client.hub_greeting import HubSilent
         from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
 
@@ -175,12 +176,11 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
             form.name, form.declared, found, json=given["as_json"], yes=yes, waiting=form.by_keeper, flags=flags
         )
         try:
-            if (code := run_by_keeper(by_keeper)) is not None:
+            if (code := run_by_keeper(by_keeper, _open_session)) is not None:
                 return code
         except HubSilent as keeper:
             silent = keeper.pid
             _tell_silent(silent)
-    lines = any(value.lines and given[value.name] == "-" for value in form.values)
     return _run_here(form, found, as_json=given["as_json"], yes=yes, lines=lines, flags=flags, silent=silent)
 
 

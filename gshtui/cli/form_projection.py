@@ -70,7 +70,7 @@ def _form(parameters: type[Parameters], named: str, positions: Sequence[str], *,
         summary=shell.summary,
         yes=shell.yes if takes_yes else "",
         takes_settings=shell.takes_settings,
-        by_keeper=shell.waiting if shell.by_keeper else "",
+        by_keeper="" if shell.alone else shell.waiting,
     )
 
 
@@ -102,7 +102,6 @@ def _value(name: str, field: FieldInfo, option: ShellOption, *, place: bool = Fa
         piped=option.piped,
         file=option.file,
         lines=option.lines,
-        alone=option.alone,
         whole=option.whole,
     )
 
@@ -192,7 +191,6 @@ def _value_source(value: FormValue) -> str:
         ("piped", value.piped),
         ("file", value.file),
         ("lines", value.lines),
-        ("alone", value.alone),
         ("whole", value.whole),
     )
     places = [repr(value.field), repr(value.name), *([repr(value.kind)] if value.kind != "text" else [])]

@@ -109,7 +109,7 @@ class ShowSettings(Parameters, Returns[ShownSettings]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(parts=NO_PARTS, takes_settings=True, quiet=True, by_keeper=True)
+    SHELL = ShellForm(parts=NO_PARTS, takes_settings=True, quiet=True)
     key: str = _KEY
 
 
@@ -125,7 +125,7 @@ class GetSetting(Parameters, Returns[SettingValue]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "get"
-    SHELL = ShellForm(parts=NO_PARTS, takes_settings=True, quiet=True, by_keeper=True)
+    SHELL = ShellForm(parts=NO_PARTS, takes_settings=True, quiet=True)
     key: Annotated[str, ShellOption(required=True)] = _KEY
 
 
@@ -134,7 +134,7 @@ class ShowPlaces(Parameters, Returns[ConfigPlaces]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "path"
-    SHELL = ShellForm(parts=NO_PARTS, by_keeper=True)
+    SHELL = ShellForm(parts=NO_PARTS)
 
 
 class ShowSchema(Parameters, Returns[SettingsSchema]):
@@ -142,7 +142,7 @@ class ShowSchema(Parameters, Returns[SettingsSchema]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "schema"
-    SHELL = ShellForm(parts=NO_PARTS, by_keeper=True)
+    SHELL = ShellForm(parts=NO_PARTS)
 
 
 class SetSetting(Parameters, Returns[ChangedSetting]):
@@ -153,7 +153,7 @@ class SetSetting(Parameters, Returns[ChangedSetting]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "set"
-    SHELL = ShellForm(parts=NO_PARTS)
+    SHELL = ShellForm(parts=NO_PARTS, rights=True)
     key: Annotated[str, ShellOption(required=True)] = _KEY
     value: Annotated[str, Mark.VERBATIM, ShellOption(required=True)] = Field(
         default="", description="The new value; lists are JSON."
@@ -167,7 +167,7 @@ class ResetSetting(Parameters, Returns[ResetValue]):
 
     COMMAND: ClassVar[str] = "config"
     WORD: ClassVar[str] = "unset"
-    SHELL = ShellForm(parts=NO_PARTS)
+    SHELL = ShellForm(parts=NO_PARTS, rights=True)
     key: Annotated[str, ShellOption(required=True)] = _KEY
 
 

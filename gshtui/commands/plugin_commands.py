@@ -52,7 +52,7 @@ class ListPlugins(Parameters, Returns[PluginListing]):
 
     COMMAND: ClassVar[str] = "plugins"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(summary="List the plugins and what each brings.", parts=frozenset(), by_keeper=True)
+    SHELL = ShellForm(summary="List the plugins and what each brings.", parts=frozenset())
 
 
 class ApprovePlugin(Parameters, Returns[PluginChange]):
@@ -75,7 +75,7 @@ class RevokePlugin(Parameters, Returns[PluginChange]):
 
     COMMAND: ClassVar[str] = "plugins"
     WORD: ClassVar[str] = "revoke"
-    SHELL = ShellForm(places=("name",), summary="Load a plugin no more.", parts=frozenset())
+    SHELL = ShellForm(places=("name",), summary="Load a plugin no more.", parts=frozenset(), rights=True)
     name: str = Field(description="Its name, or the folder of a plugin of Claude Code.")
 
 
@@ -84,7 +84,7 @@ class SwitchPluginsOn(Parameters, Returns[PluginChange]):
 
     COMMAND: ClassVar[str] = "plugins"
     WORD: ClassVar[str] = "on"
-    SHELL = ShellForm(summary="Load the approved plugins.", parts=frozenset())
+    SHELL = ShellForm(summary="Load the approved plugins.", parts=frozenset(), rights=True)
 
 
 class SwitchPluginsOff(Parameters, Returns[PluginChange]):
@@ -92,7 +92,7 @@ class SwitchPluginsOff(Parameters, Returns[PluginChange]):
 
     COMMAND: ClassVar[str] = "plugins"
     WORD: ClassVar[str] = "off"
-    SHELL = ShellForm(summary="Load no plugin, whatever is approved.", parts=frozenset())
+    SHELL = ShellForm(summary="Load no plugin, whatever is approved.", parts=frozenset(), rights=True)
 
 
 _GROUP = ShellGroup(

@@ -45,8 +45,6 @@ class ShellOption:
     """A switch that is always on in the shell, without an option."""
     with_json: bool = False
     """A switch that `--json` turns on."""
-    alone: bool = False
-    """With this switch the command waits long, so its own process does it, not the keeper."""
     whole: bool = False
     """A repeated option whose values may contain commas, which separate several values otherwise."""
 
@@ -81,14 +79,20 @@ class ShellForm:
     """The error, with exit code 4, where it has a question and there is nobody to ask; empty: the command decides."""
     json_lines: bool = False
     """Whether `--json` prints each item of the data as a line."""
-    by_keeper: bool = False
-    """The keeper does it where one runs, so that the command's own process need not start a hub. It needs nothing of
-    that process but its folder and its environment: no standard input, and no terminal."""
+    alone: bool = False
+    """Its own process does it, not the hub that runs: it is about the hub, or waits for a network or a program."""
+    rights: bool = False
+    """It answers a question, or changes who may do what: the hub does it for a person alone."""
     own_hub: bool = False
-    """The keeper does it on a hub made for it, with the settings and the environment of where it is called: it starts
+    """The hub does it on one made for it, with the settings and the environment of where it is called: it starts
     programs, or changes a conversation."""
     quiet: bool = False
     """Problems of the settings are not printed on stderr, because the result reports those that matter."""
+
+    @property
+    def for_person(self) -> bool:
+        """Whether the hub does it for a person alone."""
+        return self.rights or bool(self.needs_answer)
 
 
 @dataclass(frozen=True, slots=True)

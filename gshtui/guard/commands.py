@@ -83,7 +83,7 @@ class ListRules(Parameters, Returns[RuleList]):
 
     COMMAND: ClassVar[str] = "guard"
     WORD: ClassVar[str] = "rules"
-    SHELL = ShellForm(parts=frozenset({"store"}), by_keeper=True)
+    SHELL = ShellForm(parts=frozenset({"store"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,6 @@ class ReadDecisions(Parameters, Returns[DecisionList]):
         summary="Show what ran or was refused, and by which rule or answer.",
         examples=("gsh-tui guard log --since today --verdict deny", "gsh-tui guard log --agent 0003 --tool bash"),
         parts=frozenset(),
-        by_keeper=True,
     )
     FORMER_NAMES = {"command": "query"}
     query: Annotated[str, ShellOption(words=-1)] = Field(default="", description="A word to find.")

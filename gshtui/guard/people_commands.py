@@ -53,7 +53,7 @@ class ListPeople(Parameters, Returns[PeopleFile]):
 
     COMMAND: ClassVar[str] = "people"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(summary="List who may enter over SSH.", parts=frozenset(), by_keeper=True)
+    SHELL = ShellForm(summary="List who may enter over SSH.", parts=frozenset())
 
 
 class AllowPerson(Parameters, Returns[ChangedPerson]):
@@ -69,6 +69,7 @@ class AllowPerson(Parameters, Returns[ChangedPerson]):
         summary="Let somebody in by their public key.",
         parts=frozenset({"store"}),
         examples=("gsh-tui people allow amy 'ssh-ed25519 AAAAC3Nz… amy@laptop'",),
+        rights=True,
     )
     name: str = Field(description="Their name in calls.")
     key: Annotated[str, Mark.VERBATIM, ShellOption(words=-1, metavar="KEY")] = Field(
@@ -83,7 +84,7 @@ class RevokePerson(Parameters, Returns[ChangedPerson]):
 
     COMMAND: ClassVar[str] = "people"
     WORD: ClassVar[str] = "revoke"
-    SHELL = ShellForm(places=("name",), summary="Let somebody in no more.", parts=frozenset())
+    SHELL = ShellForm(places=("name",), summary="Let somebody in no more.", parts=frozenset(), rights=True)
     name: str = Field(description="Their name.")
 
 

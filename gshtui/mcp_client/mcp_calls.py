@@ -162,7 +162,7 @@ class ListServers(Parameters, Returns[ServerList]):
 
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(summary="List the servers.", parts=NO_PARTS, by_keeper=True)
+    SHELL = ShellForm(summary="List the servers.", parts=NO_PARTS)
 
 
 class ShowServer(Parameters, Returns[ServerDetails]):
@@ -170,7 +170,7 @@ class ShowServer(Parameters, Returns[ServerDetails]):
 
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(summary="Show a server and its tools.", parts=NO_PARTS, by_keeper=True)
+    SHELL = ShellForm(summary="Show a server and its tools.", parts=NO_PARTS)
     name: str = Field(description="Its name.")
 
 
@@ -196,6 +196,7 @@ class AddServer(Parameters, Returns[ChangedServer]):
         ),
         yes="Add a server of the registry without asking.",
         needs_answer="nobody is there to agree to what the registry says; or add --yes.",
+        alone=True,
     )
     name: str = Field(description="Its name, which its tools' names begin with.")
     argv: Annotated[list[str], Mark.VERBATIM, ShellOption(metavar="COMMAND", words=-1, whole=True)] = Field(
@@ -241,7 +242,9 @@ class SearchServers(Parameters, Returns[RegistryList]):
 
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "search"
-    SHELL = ShellForm(("word",), summary="Search the MCP registry.", parts=NO_PARTS, waiting="Asking the registry")
+    SHELL = ShellForm(
+        ("word",), summary="Search the MCP registry.", parts=NO_PARTS, waiting="Asking the registry", alone=True
+    )
     word: Annotated[str, Mark.VERBATIM] = Field(description="A part of its name.")
 
 
@@ -250,7 +253,7 @@ class RemoveServer(Parameters, Returns[ChangedServer]):
 
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "rm"
-    SHELL = ShellForm(summary="Remove a server.", parts=NO_PARTS)
+    SHELL = ShellForm(summary="Remove a server.", parts=NO_PARTS, rights=True)
     name: str = Field(description="Its name.")
 
 
@@ -259,7 +262,7 @@ class EnableServer(Parameters, Returns[ChangedServer]):
 
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "enable"
-    SHELL = ShellForm(summary="Switch a server on, or off.", parts=NO_PARTS)
+    SHELL = ShellForm(summary="Switch a server on, or off.", parts=NO_PARTS, rights=True)
     name: str = Field(description="Its name.")
     off: bool = Field(default=False, description="Switch it off.")
 
@@ -298,7 +301,7 @@ class CheckServers(Parameters, Returns[ServerChecks]):
     COMMAND: ClassVar[str] = "mcp"
     WORD: ClassVar[str] = "doctor"
     SHELL = ShellForm(
-        summary="Start servers and say what works.", parts=frozenset({"guard"}), waiting="Starting servers"
+        summary="Start servers and say what works.", parts=frozenset({"guard"}), waiting="Starting servers", alone=True
     )
     name: str = Field(default="", description="One server; by default all.")
 

@@ -76,7 +76,7 @@ class ListProfiles(Parameters, Returns[ProfileList]):
 
     COMMAND: ClassVar[str] = "profiles"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(summary="List the profiles.", parts=frozenset(), by_keeper=True)
+    SHELL = ShellForm(summary="List the profiles.", parts=frozenset())
 
 
 class ShowProfile(Parameters, Returns[ShownProfile]):
@@ -84,7 +84,7 @@ class ShowProfile(Parameters, Returns[ShownProfile]):
 
     COMMAND: ClassVar[str] = "profiles"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(summary="Show a profile.", parts=frozenset(), by_keeper=True)
+    SHELL = ShellForm(summary="Show a profile.", parts=frozenset())
     name: Annotated[str, ShellOption(metavar="NAME", required=True, kind="profile")] = Field(
         default="", description="The profile to show."
     )

@@ -149,7 +149,7 @@ class ListModels(Parameters, Returns[ModelList]):
 
     COMMAND: ClassVar[str] = "model"
     WORD: ClassVar[str] = LIST
-    SHELL = ShellForm(("provider",), "models", "List the models.", parts=frozenset({"providers"}), by_keeper=True)
+    SHELL = ShellForm(("provider",), "models", "List the models.", parts=frozenset({"providers"}))
     provider: Annotated[str, ShellOption(kind="provider")] = Field(
         default="", description="Only those of this one; empty: all."
     )
@@ -171,6 +171,7 @@ class UpdateModels(Parameters, Returns[FactsUpdate]):
         parts=frozenset({"providers"}),
         waiting="Fetching",
         examples=("gsh-tui models update", "gsh-tui models update ~/api.json", "gsh-tui models update --undo"),
+        alone=True,
     )
     source: Annotated[str, ShellOption(metavar="[FILE|URL]")] = Field(
         default="", description=f"Where they are; empty: {SOURCE}."

@@ -32,7 +32,7 @@ class ListWorkflows(Parameters, Returns[WorkflowLibrary]):
 
     COMMAND: ClassVar[str] = "workflow"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(parts=PARTS, by_keeper=True)
+    SHELL = ShellForm(parts=PARTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ShowWorkflow(Parameters, Returns[ShownWorkflow]):
 
     COMMAND: ClassVar[str] = "workflow"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(("name",), parts=PARTS, by_keeper=True, examples=("gsh-tui workflow show create-git-commit",))
+    SHELL = ShellForm(("name",), parts=PARTS, examples=("gsh-tui workflow show create-git-commit",))
     name: Annotated[str, ShellOption(metavar="NAME")] = Field(description="The workflow, or the id of a run.")
 
 
@@ -74,7 +74,7 @@ class ListRuns(Parameters, Returns[WorkflowRuns]):
 
     COMMAND: ClassVar[str] = "workflow"
     WORD: ClassVar[str] = "runs"
-    SHELL = ShellForm(parts=PARTS, by_keeper=True)
+    SHELL = ShellForm(parts=PARTS)
     everywhere: Annotated[bool, ShellOption("--all", help="Those of every folder.")] = Field(
         default=False, description="Those of every folder."
     )
@@ -94,7 +94,7 @@ class CancelRun(Parameters, Returns[str]):
 
     COMMAND: ClassVar[str] = "workflow"
     WORD: ClassVar[str] = "cancel"
-    SHELL = ShellForm(("run",), parts=PARTS, by_keeper=True)
+    SHELL = ShellForm(("run",), parts=PARTS)
     run: Annotated[str, ShellOption(metavar="RUN")] = Field(
         default="", description="The id of the run, or its beginning; empty: the only one."
     )

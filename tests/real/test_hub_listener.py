@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import importlib
 import json
 import os
 import resource
@@ -284,11 +285,13 @@ async def test_no_command_answers_a_question_with_our_own_code(tmp_path: Path, h
     for kind in event_table.KINDS.values():
         assert not kind.may_publish(ApprovalAnswered(approval="a", decision="once")), kind
         assert not kind.may_publish(ModeChangeRequested(agent="main", mode="yolo")), kind
-    served = {form.name for form in declared_forms.COMMANDS if form.by_keeper}
-    assert "agent ls" in served
-    changes = {form.name for form in declared_forms.COMMANDS if form.yes}
+    served = {form.name: form for form in declared_forms.COMMANDS if form.by_keeper and form.yes}
     about_rights = ("agent answer", "approvals", "mode", "guard", "config", "hook", "plugins", "people", "mcp")
-    assert not [name for name in served & changes if name.startswith(about_rights)]
+    found = {name: form for name, form in served.items() if name.startswith(about_rights)}
+    assert {"agent answer", "config trust", "plugins approve"} <= found.keys()
+    for name, form in found.items():
+        shell = getattr(importlib.import_module(form.module), form.parameters).SHELL
+        assert shell.for_person, f"{name}: an agent's process is not served"
     async with relay_window(tmp_path) as hub:
         gate = Gate(hub.bus, respondent="person", auto_approve=frozenset())
         asked = asyncio.create_task(

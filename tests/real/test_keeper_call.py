@@ -9,6 +9,7 @@ import select
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -113,6 +114,32 @@ FOLDER_LINES = (
     ("worktree", "finish", "nobody"),
     ("host", "ls"),
     ("host", "show", "x"),
+    ("config", "set", "agent.mode", "ask"),
+    ("config", "set", "agent.mode", "loud"),
+    ("config", "unset", "ui.theme"),
+    ("config", "trust"),
+    ("config", "trust", "--yes"),
+    ("config", "trust", "--revoke"),
+    ("guard", "check", "git log | head"),
+    ("guard", "check", "rm -rf /", "--json"),
+    ("hook", "accept", "nothing"),
+    ("hook", "refuse", "nothing"),
+    ("mcp", "accept", "nothing"),
+    ("mcp", "enable", "nothing"),
+    ("mcp", "import"),
+    ("mcp", "rm", "nothing"),
+    ("people", "allow", "amy", "no key"),
+    ("people", "revoke", "nobody"),
+    ("plugins", "approve", "nothing"),
+    ("plugins", "off"),
+    ("plugins", "on"),
+    ("plugins", "revoke", "nothing"),
+    ("session", "export", "latest", "--format", "jsonl"),
+    ("session", "export", "nothing"),
+    ("session", "resume", "latest"),
+    ("session", "resume", "latest", "--json"),
+    ("session", "resume", "nothing", "--json"),
+    ("logs", "-n", "3"),
 )
 """Commands about a folder, its record and its settings."""
 
@@ -304,6 +331,41 @@ async def test_it_asks_the_person_through_the_command(place: Place) -> None:
             assert await asyncio.to_thread(process.wait, DEADLINE) == code
         ended = (await place.store.agents.find("0002")).ended
         assert bool(ended) == (word == "y")
+
+
+async def test_a_conversation_is_resumed_in_the_terminal_of_the_command(place: Place, warm: WarmProgram) -> None:
+    assert warm.run("prompt", "--provider", "offline", "say moss", "--yes", cwd=place.project).code == 0
+    place.run("hub", "start")
+    await eventually(listening, until=bool)
+    with on_terminal(place.project, "session", "resume", "latest") as (_, _, shown):
+        await asyncio.to_thread(shown, "say moss")
+
+
+_ASKS = """
+import json
+from gshtui.client.hub_greeting import greeted, line_from, surroundings
+call = {"run": "agent answer", "declared": "gshtui.fleet.core.agent_calls:AnswerAgent", "values": {"agent": "cat"}}
+for connected in greeted("command", 5.0):
+    connected.sendall(json.dumps({**call, **surroundings(".")}).encode() + b"\\n")
+    while "works" in (said := line_from(connected)):
+        pass
+    print(said)
+"""
+
+
+async def test_what_a_person_alone_may_do_is_not_done_for_an_agent(place: Place) -> None:
+    await made(place)
+    for env, wanted in (({}, "its folder is gone"), ({"GSH_AGENT": "0002"}, "only a person agrees or answers")):
+        ran = await asyncio.to_thread(
+            subprocess.run,
+            [sys.executable, "-c", _ASKS],
+            env=environment() | env,
+            cwd=place.project,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert wanted in ran.stdout, ran
 
 
 async def test_an_agent_is_shown_in_the_terminal_of_the_command(place: Place) -> None:

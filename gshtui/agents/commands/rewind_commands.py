@@ -83,9 +83,7 @@ class RewindConversation(Parameters, Returns[RewindResult]):
     """
 
     COMMAND: ClassVar[str] = "rewind"
-    SHELL = ShellForm(
-        summary="Go back to a prompt, with the files as they were.", parts=_PARTS, by_keeper=True, own_hub=True
-    )
+    SHELL = ShellForm(summary="Go back to a prompt, with the files as they were.", parts=_PARTS, own_hub=True)
     number: Annotated[int, ShellOption(metavar="NUMBER")] = Field(
         default=0, ge=0, le=1_000_000, description="Which prompt, counted from the newest, 1; 0: list them."
     )
@@ -103,7 +101,7 @@ class RedoRewind(Parameters, Returns[Rewound]):
     """Undo the last rewind: go back to the conversation that it left, with the files as they were before it."""
 
     COMMAND: ClassVar[str] = "redo"
-    SHELL = ShellForm(summary="Undo the last rewind.", parts=_PARTS, by_keeper=True, own_hub=True)
+    SHELL = ShellForm(summary="Undo the last rewind.", parts=_PARTS, own_hub=True)
     session: Annotated[str, ShellOption(metavar="ID", kind="session")] = Field(
         default="", description="The conversation that the rewind made; empty: the current one."
     )
@@ -115,7 +113,7 @@ class ForkConversation(Parameters, Returns[ForkedSession]):
     """Fork a conversation from any of its messages. The original stays unchanged."""
 
     COMMAND: ClassVar[str] = "fork"
-    SHELL = ShellForm(summary="Fork a conversation from a message.", parts=_PARTS, by_keeper=True, own_hub=True)
+    SHELL = ShellForm(summary="Fork a conversation from a message.", parts=_PARTS, own_hub=True)
     at: Annotated[int, ShellOption(metavar="MESSAGE")] = Field(
         default=0,
         description="The last message to take over: its number as `session show` has it, or -1, -2 … from the end;"

@@ -41,7 +41,7 @@ class ListHooks(Parameters, Returns[HookSet]):
 
     COMMAND: ClassVar[str] = "hook"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(parts=_PARTS, by_keeper=True)
+    SHELL = ShellForm(parts=_PARTS)
 
 
 class AcceptHooks(Parameters, Returns[HookSet]):
@@ -63,7 +63,7 @@ class RefuseHooks(Parameters, Returns[HookSet]):
 
     COMMAND: ClassVar[str] = "hook"
     WORD: ClassVar[str] = "refuse"
-    SHELL = ShellForm(parts=_PARTS)
+    SHELL = ShellForm(parts=_PARTS, rights=True)
     id: Annotated[str, ShellOption(metavar="ID")] = Field(description="The hook's id, its beginning, or `all`.")
 
 

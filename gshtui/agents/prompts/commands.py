@@ -58,7 +58,7 @@ class ListPrompts(Parameters, Returns[PromptStore]):
 
     COMMAND: ClassVar[str] = "prompts"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(parts=frozenset({"store"}), by_keeper=True)
+    SHELL = ShellForm(parts=frozenset({"store"}))
 
 
 class ShowPrompt(Parameters, Returns[KeptPrompt]):
@@ -66,7 +66,7 @@ class ShowPrompt(Parameters, Returns[KeptPrompt]):
 
     COMMAND: ClassVar[str] = "prompts"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(parts=frozenset({"store"}), by_keeper=True)
+    SHELL = ShellForm(parts=frozenset({"store"}))
     name: Annotated[str, ShellOption(metavar="NAME")] = Field(description="The prompt.")
 
 

@@ -45,7 +45,7 @@ class ReportUsage(Parameters, Returns[UsageReport]):
     """
 
     COMMAND: ClassVar[str] = "usage"
-    SHELL = ShellForm((), summary="Show the tokens, money and time used.", parts=frozenset({"store"}), by_keeper=True)
+    SHELL = ShellForm((), summary="Show the tokens, money and time used.", parts=frozenset({"store"}))
     by: By = Field(default="day", description="What to group by")
     since: Annotated[str, ShellOption(metavar="WHEN", help="Only since: 2h, 7d, today, 2026-11-21 …")] = Field(
         default="", description=f"Only since then: {FORMS}"

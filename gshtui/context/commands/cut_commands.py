@@ -127,7 +127,6 @@ class CompactContext(CutParameters):
         ("agent",),
         summary="Replace an agent's conversation so far with a summary.",
         parts=CONTEXT_PARTS,
-        by_keeper=True,
         own_hub=True,
     )
     focus: Annotated[str, Mark.VERBATIM, ShellOption(metavar="TEXT")] = Field(
@@ -142,7 +141,6 @@ class PruneContext(CutParameters):
     SHELL = ShellForm(
         summary="Replace an agent's old tool outputs with placeholders.",
         parts=CONTEXT_PARTS,
-        by_keeper=True,
         own_hub=True,
     )
 

@@ -59,7 +59,6 @@ claude or codex, the request is reconstructed from its transcript.""",
                 "gsh-tui context --json main",
             ),
             parts=calls.CONTEXT_PARTS,
-            by_keeper=True,
         )
 
         agent: Annotated[Word, ShellOption(kind="agent")] = Field(
@@ -104,7 +103,6 @@ class TimelineParameters(ToolParameters):
         summary="Show an agent's requests and cuts over time.",
         help="Show AGENT's requests and cuts over time, and when the next compaction is due.",
         parts=calls.CONTEXT_PARTS,
-        by_keeper=True,
     )
 
     agent: Annotated[Word, ShellOption(kind="agent")] = Field(

@@ -81,10 +81,9 @@ class ReadLog(Parameters, Returns[ReadRecords]):
         summary="Show the log of what agents did.",
         parts=frozenset(),
         json_lines=True,
-        by_keeper=True,
     )
     query: Annotated[str, ShellOption(words=-1)] = ""
-    follow: Annotated[bool, ShellOption("--follow -f", alone=True)] = Field(
+    follow: Annotated[bool, ShellOption("--follow -f")] = Field(
         default=False, description="Keep printing new records until interrupted."
     )
     type: RecordType | Literal[""] = Field(default="", description="Only records of this kind.")

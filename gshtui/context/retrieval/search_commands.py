@@ -87,7 +87,6 @@ class SearchPast(Parameters, Returns[FoundPast]):
             "gsh-tui search logs test --event-type bash_exec",
         ),
         parts=frozenset({"store"}),
-        by_keeper=True,
     )
 
     source: Annotated[

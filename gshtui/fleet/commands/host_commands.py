@@ -119,7 +119,7 @@ class ListHosts(Parameters, Returns[HostList]):
 
     COMMAND: ClassVar[str] = "host"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(summary="List the hosts of the configuration.", parts=_PARTS, by_keeper=True)
+    SHELL = ShellForm(summary="List the hosts of the configuration.", parts=_PARTS)
 
 
 class ShowHost(Parameters, Returns[ShownHost]):
@@ -127,7 +127,7 @@ class ShowHost(Parameters, Returns[ShownHost]):
 
     COMMAND: ClassVar[str] = "host"
     WORD: ClassVar[str] = "show"
-    SHELL = ShellForm(summary="Show how a host is reached, and what is on it.", parts=_PARTS, by_keeper=True)
+    SHELL = ShellForm(summary="Show how a host is reached, and what is on it.", parts=_PARTS)
     name: str = Field(description="Name of the host in the configuration.")
 
 
@@ -137,7 +137,7 @@ class ExamineHost(Parameters, Returns[ExaminedHost]):
     COMMAND: ClassVar[str] = "host"
     WORD: ClassVar[str] = "doctor"
     SHELL = ShellForm(
-        summary="Connect to a host, and check what agents need there.", parts=frozenset(), waiting="Looking"
+        summary="Connect to a host, and check what agents need there.", parts=frozenset(), waiting="Looking", alone=True
     )
     name: str = Field(description="Name of the host in the configuration.")
 
@@ -152,6 +152,7 @@ class InstallPackage(Parameters, Returns[BroughtPackage]):
         parts=frozenset(),
         waiting="Bringing it there",
         needs_answer="Asks before copying anything there; --yes skips the question.",
+        alone=True,
     )
     name: str = Field(description="Name of the host in the configuration.")
 
@@ -166,6 +167,7 @@ class UninstallPackage(Parameters, Returns[BroughtPackage]):
         parts=_PARTS,
         waiting="Removing it",
         needs_answer="Asks before removing anything; --yes skips the question.",
+        alone=True,
     )
     name: str = Field(description="Name of the host in the configuration.")
 

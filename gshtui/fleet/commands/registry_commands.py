@@ -56,7 +56,11 @@ class SearchAgents(Parameters, Returns[FoundAgents]):
     COMMAND: ClassVar[str] = "agent"
     WORD: ClassVar[str] = "search"
     SHELL = ShellForm(
-        ("word",), summary="Search the registry of ACP agents.", parts=frozenset({"store", "fleet"}), waiting="Asking"
+        ("word",),
+        summary="Search the registry of ACP agents.",
+        parts=frozenset({"store", "fleet"}),
+        waiting="Asking",
+        alone=True,
     )
     FORMER_NAMES = {"target": "word"}
     word: Annotated[str, Mark.VERBATIM, ShellOption(metavar="[WORD]")] = Field(
@@ -79,6 +83,7 @@ class InstallAgent(Parameters, Returns[InstalledAgent]):
         parts=frozenset({"store", "fleet"}),
         waiting="Installing",
         needs_answer="nobody is there to agree to what the registry says; or add --yes.",
+        alone=True,
     )
     FORMER_NAMES = {"target": "name"}
     name: Annotated[str, ShellOption(required=True)] = Field(default="", description="Its name in the registry.")

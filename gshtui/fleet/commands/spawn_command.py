@@ -50,7 +50,6 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
         waiting="Starting the agent",
         yes="Agree to the configured set-up command in its worktree.",
         prints_agents=True,
-        by_keeper=True,
         own_hub=True,
     )
     prompt: Annotated[str, Mark.VERBATIM, Mark.PIPED, ShellOption(words=-1, piped=True)] = Field(

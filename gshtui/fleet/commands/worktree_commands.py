@@ -74,7 +74,6 @@ class FinishWorktree(Parameters, Returns[FinishedWorktree]):
         parts=FLEET_PARTS,
         waiting="Finishing the worktree",
         yes="Do not ask, even if agents still work there.",
-        by_keeper=True,
         own_hub=True,
     )
 

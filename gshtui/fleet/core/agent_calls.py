@@ -34,8 +34,8 @@ zeros, or use the agent's name.""",
 )
 
 
-def _shell(*places: str, waiting: str = "Working", by_keeper: bool = False, own_hub: bool = False) -> ShellForm:
-    return ShellForm(("agent", *places), parts=FLEET_PARTS, waiting=waiting, by_keeper=by_keeper, own_hub=own_hub)
+def _shell(*places: str, waiting: str = "Working", own_hub: bool = False, rights: bool = False) -> ShellForm:
+    return ShellForm(("agent", *places), parts=FLEET_PARTS, waiting=waiting, own_hub=own_hub, rights=rights)
 
 
 class _ForAgent(Parameters):
@@ -189,7 +189,7 @@ class ListAgents(Parameters, Returns[AgentList]):
 
     COMMAND: ClassVar[str] = "agent"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(parts=FLEET_PARTS, waiting="Looking at the agents", by_keeper=True)
+    SHELL = ShellForm(parts=FLEET_PARTS, waiting="Looking at the agents")
     everywhere: Annotated[bool, ShellOption("--all")] = Field(
         default=False, description="List the agents of every folder."
     )
@@ -205,7 +205,7 @@ class ShowAgent(_ForAgent, Returns[AgentReport]):
     """
 
     WORD: ClassVar[str] = "show"
-    SHELL = _shell(waiting="Looking at the agent", by_keeper=True)
+    SHELL = _shell(waiting="Looking at the agent")
 
     answer: bool = Field(default=False, description="Print only what it said last in its last turn.")
 
@@ -217,7 +217,7 @@ class ExplainAgent(_ForAgent, Returns[ExplainedStatus]):
     """
 
     WORD: ClassVar[str] = "explain"
-    SHELL = _shell(waiting="Looking at the agent", by_keeper=True)
+    SHELL = _shell(waiting="Looking at the agent")
 
 
 class AttachAgent(_ForAgent, Returns[Attachment]):
@@ -227,7 +227,7 @@ class AttachAgent(_ForAgent, Returns[Attachment]):
     """
 
     WORD: ClassVar[str] = "attach"
-    SHELL = _shell(by_keeper=True)
+    SHELL = _shell()
 
 
 class SendToAgent(_ForAgent, Returns[SentMessage]):
@@ -238,16 +238,14 @@ class SendToAgent(_ForAgent, Returns[SentMessage]):
     """
 
     WORD: ClassVar[str] = "send"
-    SHELL = _shell("text", waiting="Waiting for the agent to accept the message", by_keeper=True)
+    SHELL = _shell("text", waiting="Waiting for the agent to accept the message")
 
     text: Annotated[str, Mark.VERBATIM, Mark.PIPED, ShellOption(words=-1, piped=True, file="--message-file")] = Field(
         default="", description="The text to send."
     )
     now: bool = Field(default=False, description="Deliver it even while the agent is busy, instead of when it is idle.")
-    wait: Annotated[bool, ShellOption(alone=True)] = Field(
-        default=False, description="Wait for its answer, and print that."
-    )
-    stream: Annotated[bool, ShellOption(alone=True)] = Field(
+    wait: bool = Field(default=False, description="Wait for its answer, and print that.")
+    stream: bool = Field(
         default=False, description="The same, but print its words as it writes them down. With --json, a line for each."
     )
     timeout: float = Field(
@@ -264,7 +262,7 @@ programs over ACP are answered there.
     """
 
     WORD: ClassVar[str] = "answer"
-    SHELL = _shell("choice", waiting="Answering")
+    SHELL = _shell("choice", waiting="Answering", rights=True)
     FORMER_NAMES = {"target": "agent", "text": "choice"}
 
     choice: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(
@@ -298,7 +296,7 @@ class SetAgentOption(_ForAgent, Returns[AgentOptions]):
     """
 
     WORD: ClassVar[str] = "option"
-    SHELL = _shell("option", "value", by_keeper=True)
+    SHELL = _shell("option", "value")
 
     option: str = Field(default="", description="The option: mode, model, or another one. Without it, show them all.")
     value: str = Field(default="", description="Its new value. Without it, show the option's values.")
@@ -312,7 +310,7 @@ class WaitForAgent(_ForAgent, Returns[AwaitedStatus]):
     """
 
     WORD: ClassVar[str] = "wait"
-    SHELL = _shell(waiting="Waiting for the agent", by_keeper=True)
+    SHELL = _shell(waiting="Waiting for the agent")
 
     statuses: Annotated[tuple[str, ...], ShellOption("--status", metavar="S")] = Field(
         default=(), description="Wait for this status, or for one of several, separated by commas."
@@ -324,7 +322,7 @@ class InterruptAgent(_ForAgent, Returns[AgentRow]):
     """Stop what an agent is doing, but keep the agent."""
 
     WORD: ClassVar[str] = "interrupt"
-    SHELL = _shell(by_keeper=True)
+    SHELL = _shell()
 
 
 class RestartAgent(_ForAgent, Returns[RevivedAgent]):
@@ -334,7 +332,7 @@ class RestartAgent(_ForAgent, Returns[RevivedAgent]):
     """
 
     WORD: ClassVar[str] = "restart"
-    SHELL = _shell(waiting="Restarting the agent", by_keeper=True, own_hub=True)
+    SHELL = _shell(waiting="Restarting the agent", own_hub=True)
 
 
 class ForkAgent(_ForAgent, Returns[RevivedAgent]):
@@ -350,7 +348,6 @@ class ForkAgent(_ForAgent, Returns[RevivedAgent]):
         parts=FLEET_PARTS,
         yes="Agree to the configured set-up command in its worktree.",
         waiting="Forking the agent",
-        by_keeper=True,
         own_hub=True,
     )
 
@@ -372,7 +369,7 @@ class RenameAgent(_ForAgent, Returns[AgentRow]):
     """Rename an agent."""
 
     WORD: ClassVar[str] = "rename"
-    SHELL = _shell("name", by_keeper=True)
+    SHELL = _shell("name")
     FORMER_NAMES = {"target": "agent", "text": "name"}
 
     name: Annotated[str, Mark.VERBATIM, ShellOption(required=True)] = Field(default="", description="The new name.")
@@ -397,7 +394,6 @@ class KillAgent(_ForAgent, Returns[AgentRow]):
         parts=FLEET_PARTS,
         yes="Do not ask, even if work is unsaved.",
         waiting="Killing the agent",
-        by_keeper=True,
     )
 
     now: Annotated[bool, ShellOption(fixed=True)] = Field(
@@ -421,7 +417,7 @@ class RecoverAgents(_ForAgent, Returns[RecoveryReport]):
     """
 
     WORD: ClassVar[str] = "recover"
-    SHELL = _shell(waiting="Recovering", by_keeper=True, own_hub=True)
+    SHELL = _shell(waiting="Recovering", own_hub=True)
 
     dry_run: Annotated[bool, ShellOption("--dry-run")] = Field(
         default=False, description="Only say what would become of each."
@@ -432,25 +428,25 @@ class MarkAgentRead(_ForAgent, Returns[AgentRow]):
     """Mark an agent's report as read."""
 
     WORD: ClassVar[str] = "seen"
-    SHELL = _shell(by_keeper=True)
+    SHELL = _shell()
 
 
 class ArchiveAgent(_ForAgent, Returns[AgentRow]):
     """Put an ended agent away: it leaves the list and is kept, with its conversation, for as long as the record is."""
 
     WORD: ClassVar[str] = "archive"
-    SHELL = _shell(by_keeper=True)
+    SHELL = _shell()
 
 
 class UnarchiveAgent(_ForAgent, Returns[AgentRow]):
     """Put an archived agent back into the list. `agent ls --archived` lists them."""
 
     WORD: ClassVar[str] = "unarchive"
-    SHELL = _shell(by_keeper=True)
+    SHELL = _shell()
 
 
 class RemoveAgent(_ForAgent, Returns[AgentRow]):
     """Remove an ended agent from the list. Its conversation is kept."""
 
     WORD: ClassVar[str] = "remove"
-    SHELL = _shell(by_keeper=True)
+    SHELL = _shell()

@@ -79,8 +79,8 @@ class InstalledUnit:
     """What the person runs next."""
 
 
-def _shell(summary: str, *, by_keeper: bool = False) -> ShellForm:
-    return ShellForm(summary=summary, parts=frozenset(), by_keeper=by_keeper)
+def _shell(summary: str, *, alone: bool = True) -> ShellForm:
+    return ShellForm(summary=summary, parts=frozenset(), alone=alone)
 
 
 class ShowKeeper(Parameters, Returns[KeeperReport]):
@@ -88,7 +88,7 @@ class ShowKeeper(Parameters, Returns[KeeperReport]):
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "status"
-    SHELL = _shell("Say whether the hub runs.", by_keeper=True)
+    SHELL = _shell("Say whether the hub runs.", alone=False)
 
 
 class StartKeeper(Parameters, Returns[KeeperReport]):
@@ -118,6 +118,7 @@ class InstallKeeper(Parameters, Returns[InstalledUnit]):
     SHELL = ShellForm(
         summary="Have the system start the hub at login.",
         parts=frozenset(),
+        alone=True,
         needs_answer="Asks before writing or removing anything; --yes skips the question.",
     )
     remove: bool = Field(default=False, description="Remove the unit instead.")

@@ -69,7 +69,7 @@ class DeclaredCall:
     @property
     def leaves_keeper(self) -> bool:
         """Whether the keeper does the next one; one that is about the keeper itself starts none."""
-        return self.form.by_keeper and not self.flags and not self.name.startswith("hub ")
+        return not self.form.alone and not self.flags and not self.name.startswith("hub ")
 
     def value(self, registry: Registry) -> Returns[Any]:
         """What is called. Raises `UsageError`: the given values are not valid."""
@@ -139,7 +139,7 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
         return code
     session = shown[0].session
     if session is not None and open_session is not None:
-        return _resume(session, open_session)
+        return resume(session.id, session.cwd, open_session)
     return attach(shown[0].attach)
 
 
@@ -244,13 +244,13 @@ def _decoded(raw: bytes) -> object:
         return None
 
 
-def _resume(session: SessionInfo, open_session: Callable[[str], int]) -> int:
-    """Open the window in the conversation's own folder."""
+def resume(session: str, cwd: str, open_session: Callable[[str], int]) -> int:
+    """Open the window with a conversation, in that one's own folder; returns the exit code."""
     try:
-        os.chdir(session.cwd)
+        os.chdir(cwd)
     except OSError as error:
-        streams.complain(f"cannot open its folder {session.cwd}: {error.strerror}. Using the current folder.")
-    return open_session(session.id)
+        streams.complain(f"cannot open its folder {cwd}: {error.strerror}. Using the current folder.")
+    return open_session(session)
 
 
 def _somebody_is_here() -> bool:

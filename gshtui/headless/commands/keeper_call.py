@@ -12,7 +12,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.client.hub_greeting import HubSilent, greeted, surroundings
@@ -75,9 +75,9 @@ class _Ended(Exception):
     """It answered, and then hung up or said nothing more."""
 
 
-def run_by_keeper(call: KeeperCall) -> int | None:
-    """Have it run by the keeper; returns its exit code, or `None` where it has to be done here. Raises `HubSilent`: a
-    keeper runs and does not answer; nothing was done.
+def run_by_keeper(call: KeeperCall, open_session: Callable[[str], int]) -> int | None:
+    """Have it run by the keeper; returns its exit code, or `None` where it has to be done here. `open_session` opens
+    the window with a conversation. Raises `HubSilent`: a keeper runs and does not answer; nothing was done.
     """
     for connected in greeted("command", ANSWER_WITHIN):
         with connected:
@@ -91,9 +91,9 @@ def run_by_keeper(call: KeeperCall) -> int | None:
             if reads is None:
                 continue  # it is the keeper of another record
             try:
-                return conversation.run(call)
+                return conversation.run(call, open_session)
             except (OSError, _Ended):
-                if reads:
+                if reads and not conversation.printed:
                     return None
                 streams.complain(
                     "The hub ended before it answered, so it is not known whether this was done.",
@@ -111,6 +111,8 @@ class _Conversation:
         self._rest = b""
         self._early: list[dict[str, Any]] = []
         """What it said before it began, as while it opens the folder."""
+        self.printed = False
+        """A piece of the result has been printed."""
 
     def begin(self, call: KeeperCall) -> bool | None:
         """Ask whether it will do it: whether the command only reads, or `None` if it declines. Raises `TimeoutError`:
@@ -129,6 +131,7 @@ class _Conversation:
             json=call.json,
             yes=call.yes,
             asks=asks,
+            terminal=all(map(os.isatty, (0, 1, 2))),
             flags=call.flags,
             **surroundings(cwd),
         )
@@ -139,8 +142,9 @@ class _Conversation:
         reads = said.get("reads")
         return reads if isinstance(reads, bool) else None
 
-    def run(self, call: KeeperCall) -> int:
+    def run(self, call: KeeperCall, open_session: Callable[[str], int]) -> int:
         """Let it go on, answer its questions, print the outcome; returns the exit code."""
+        code = exits.DONE
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.default_int_handler)
         self._send(go=True)
@@ -148,7 +152,16 @@ class _Conversation:
             for said in self._lines(waiting):
                 if "question" in said:
                     waiting.clear()
-                    self._send(answer=streams.ask_yes_no(said["question"]))
+                    self._send(answer=_agreed(said["question"], said["needs"]))
+                elif "piece" in said:
+                    waiting.clear()
+                    self.printed = True
+                    code = _print(said["piece"], call)
+                elif "over" in said:
+                    return code
+                elif "resume" in said:
+                    waiting.clear()
+                    return self._resume(said, open_session)
                 elif not said.keys().isdisjoint(_ENDS):
                     return _print(said, call)
                 elif told := said.keys() & _TOLD:
@@ -157,6 +170,17 @@ class _Conversation:
                 elif "works" not in said:
                     break  # it says goodbye
         raise _Ended
+
+    def _resume(self, said: dict[str, Any], open_session: Callable[[str], int]) -> int:
+        """Open a window with a conversation; returns the exit code."""
+        from gshtui.headless.commands.declared_command import resume
+
+        self._socket.close()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        _print_problems(said)
+        session, cwd = said["resume"]
+        return resume(session, cwd, open_session)
 
     def _send(self, **fields: Any) -> None:
         self._socket.settimeout(ANSWER_WITHIN)
@@ -236,9 +260,7 @@ class _Waiting:
 
 
 def _print(said: dict[str, Any], call: KeeperCall) -> int:
-    for level, text in said.get("problems", ()):
-        if level == "warning" or streams.is_terminal(streams.STDERR):
-            streams.complain(text)
+    _print_problems(said)
     if "failed" in said:
         if said.get("unconfirmed"):
             streams.complain(said["failed"], streams.ANYWAY)
@@ -265,6 +287,22 @@ def _print(said: dict[str, Any], call: KeeperCall) -> int:
     if said.get("denied"):
         return exits.DENIED
     return exits.ERROR if said["is_error"] else exits.DONE
+
+
+def _print_problems(said: dict[str, Any]) -> None:
+    """Those of the settings there."""
+    for level, text in said.get("problems", ()):
+        if level == "warning" or streams.is_terminal(streams.STDERR):
+            streams.complain(text)
+
+
+def _agreed(question: str, needs: str) -> bool:
+    """Whether the person agrees. `needs`: what is said where nobody is there to ask."""
+    if _somebody_is_here():
+        return streams.ask_yes_no(question)
+    streams.show_question(question)
+    streams.complain(needs)
+    return False
 
 
 def _as_typed_here(text: str, call: KeeperCall) -> str:

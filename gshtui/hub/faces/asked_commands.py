@@ -1,11 +1,12 @@
 """Runs commands for the processes of this user that ask for it: `gsh-tui agent ls` beside a running keeper.
 
 The other side sends one request, is told that it will be done, says go, answers the questions that it is then asked,
-and prints the outcome. Taken are only commands whose shell form says so (`ShellForm.by_keeper`), with the settings, the
-folders and the version of this hub: all else is declined before anything is done, and the other side does it by itself.
-What is about agents in terminals this hub does itself; what is about a folder is done in that folder's workspace.
-A process that disconnects has interrupted its command. Its user could do the same without asking, so nothing is allowed
-here that is not allowed there.
+and prints the outcome, or one piece of it after another. Taken are commands whose shell form does not leave them to
+their own process (`ShellForm.alone`), with the settings, the folders and the version of this hub: all else is declined
+before anything is done, and the other side does it by itself. What only a person may do is declined to an agent. What
+is about agents in terminals this hub does itself; what is about a folder is done in that folder's workspace. A process
+that disconnects has interrupted its command. Its user could do the same without asking, so nothing is allowed here that
+is not allowed there.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import msgspec
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported
+from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.loop_faults import in_words
 from gshtui.commands import execution
 from gshtui.commands.declaration import (
@@ -50,6 +52,7 @@ from gshtui.hub.faces.workspaces import WorkspaceError, Workspaces
 from gshtui.hub.hub import Hub
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection
+from gshtui.store.sessions.session_calls import ResumeSession
 from gshtui.system.caller_environment import working_for
 from gshtui.system.processes import process_limits
 from gshtui.system.tasks import start_job
@@ -80,6 +83,8 @@ class CommandRequest(msgspec.Struct, frozen=True):
     yes: bool = False
     asks: bool = False
     """Ask before it acts; somebody is there."""
+    terminal: bool = False
+    """It has a terminal of its own."""
     flags: dict[str, str] = {}
     """Settings for this run only."""
     umask: int = -1
@@ -156,9 +161,12 @@ class AskedCommands(FaceHost):
         _send(connection, answer)
 
     async def _answer(self, connection: HubConnection, request: CommandRequest) -> dict[str, Any]:
-        if why := await self.stranger(connection):
-            raise Declined(why)
         declared = await asyncio.to_thread(_declared, request.declared)
+        agents = "only a person agrees or answers" if declared.form.for_person else ""
+        if why := await self.stranger(connection, agents):
+            raise Declined(why)
+        if declared.form.needs_terminal and not (request.json or request.terminal):
+            return {"failed": declared.form.needs_terminal, "usage": True}
         if declared.form.own_hub and (request.umask, request.limits) != (self._umask, process_limits.limits()):
             raise Declined("it has another umask or other limits")
         loaded = await asyncio.to_thread(self._settings_there, request)
@@ -187,22 +195,26 @@ class AskedCommands(FaceHost):
             invocation = replace(invocation, leaves=True)
 
             async def ask(question: Question) -> bool:
-                _send(connection, {"question": question_text(question)})
+                _send(connection, {"question": question_text(question), "needs": declared.form.needs_answer})
                 return await self._said(connection)
 
-            if request.asks:
+            if (pieces := execution.stream(registry, value, invocation)) is not None:
+                async for piece in pieces:
+                    _send(connection, {"piece": declared.printed(piece, request)})
+                    await connection.sent()
+                return {"over": True}
+            if request.asks or (declared.form.needs_answer and not request.yes):
                 outcome = await execution.run_asked(registry, value, invocation, ask)
             else:
                 outcome = await execution.run_value(registry, value, invocation)
             if outcome is not None and isinstance(outcome.view, AttachView) and not request.json:
                 attachment = await execution.call(registry, AttachAgent(agent=outcome.view.agent), invocation)
                 return {"attach": list(attachment.argv)}
-        if outcome is None:
-            return {"refused": True}
-        printed = _printed(outcome, as_json=request.json, lines=declared.form.json_lines)
-        if declared.form.prints_agents and not request.json:
-            printed |= {"text": "", "aside": "", "own": False}
-        return printed
+            if outcome is not None and isinstance(outcome.intent, SessionChangeRequested) and not request.json:
+                wanted = ResumeSession(session=outcome.intent.session)
+                session = await execution.call(registry, wanted, invocation)
+                return {"resume": [session.id, session.cwd]}
+        return {"refused": True} if outcome is None else declared.printed(outcome, request)
 
     @asynccontextmanager
     async def _place(
@@ -265,6 +277,13 @@ class _Declared:
         """Where it is declared."""
         return self.parameters.__module__
 
+    def printed(self, outcome: Outcome, request: CommandRequest) -> dict[str, Any]:
+        """What the other side prints, and how it ends."""
+        printed = _printed(outcome, as_json=request.json, lines=self.form.json_lines)
+        if self.form.prints_agents and not request.json:
+            printed |= {"text": "", "aside": "", "own": False}
+        return printed
+
     def value(self, registry: Registry, request: CommandRequest) -> Returns[Any]:
         """What is called. Raises `UsageError`, `Declined`."""
         given = execution.from_shell(self.parameters, request.values, as_json=request.json, yes=request.yes)
@@ -293,7 +312,7 @@ def _declared(name: str) -> _Declared:
             found: object = getattr(import_module(module), of_class, None)
             if isinstance(found, type) and issubclass(found, Parameters):
                 form = found.SHELL
-                if isinstance(form, ShellForm) and form.by_keeper:
+                if isinstance(form, ShellForm) and not form.alone:
                     return _Declared(found, form)
     raise Declined(f"{name} is not for the hub")
 

@@ -49,7 +49,9 @@ class CheckProfile(Parameters, Returns[CheckResult]):
 
     COMMAND: ClassVar[str] = "profiles"
     WORD: ClassVar[str] = "check"
-    SHELL = ShellForm(summary="Check an installed program in ten steps.", parts=frozenset(), waiting="Checking")
+    SHELL = ShellForm(
+        summary="Check an installed program in ten steps.", parts=frozenset(), waiting="Checking", alone=True
+    )
     name: Annotated[str, ShellOption(metavar="NAME", required=True, kind="profile")] = Field(
         default="", description="The profile of the program."
     )
@@ -85,7 +87,9 @@ class TryProfile(Parameters, Returns[ScreenTrial]):
 
     COMMAND: ClassVar[str] = "profiles"
     WORD: ClassVar[str] = "test"
-    SHELL = ShellForm(("name",), summary="Try a profile on an agent's screen.", waiting="Looking at the agent")
+    SHELL = ShellForm(
+        ("name",), summary="Try a profile on an agent's screen.", waiting="Looking at the agent", alone=True
+    )
     name: Annotated[str, ShellOption(metavar="NAME", required=True, kind="profile")] = Field(
         default="", description="The profile to try."
     )

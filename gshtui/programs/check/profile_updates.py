@@ -104,6 +104,7 @@ class UpdateProfiles(Parameters, Returns[UpdatedRules]):
         waiting="Checking",
         needs_answer="Asks before taking rules; --yes skips the question.",
         examples=("gsh-tui profiles update rules.toml", "gsh-tui profiles update --undo"),
+        alone=True,
     )
     FORMER_NAMES = {"name": "source"}
     source: Annotated[str, ShellOption(metavar="FILE|URL")] = Field(

@@ -52,7 +52,6 @@ class AddNote(Parameters, Returns[KeptNote]):
         summary="Add a remark to the shell log, where agents find it too.",
         examples=("gsh-tui note the staging database is the old one",),
         parts=frozenset({"store"}),
-        by_keeper=True,
     )
     text: Annotated[str, Mark.VERBATIM, ShellOption(words=-1, required=True)] = Field(
         default="", description="The remark."

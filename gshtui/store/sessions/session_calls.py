@@ -28,8 +28,8 @@ For an ID you can write a unique part of its beginning or end, its number in the
 )
 
 
-def _shell(*places: str, by_keeper: bool = True) -> ShellForm:
-    return ShellForm(places, parts=STORE_PARTS, by_keeper=by_keeper)
+def _shell(*places: str) -> ShellForm:
+    return ShellForm(places, parts=STORE_PARTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class ExportSession(Parameters, Returns[SessionExport]):
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "export"
-    SHELL = _shell("session", by_keeper=False)
+    SHELL = _shell("session")
     session: Annotated[str, ShellOption("id", kind="session")] = ""
     format: Literal["", "jsonl", "json", "markdown", "html"] = Field(
         default="", description="Format; by default it follows from the file's name."
@@ -187,7 +187,7 @@ class SummariseSession(Parameters, Returns[SessionSummary]):
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "summarise"
-    SHELL = ShellForm(("session",), parts=STORE_PARTS | {"guard"}, by_keeper=True)
+    SHELL = ShellForm(("session",), parts=STORE_PARTS | {"guard"})
     session: Annotated[str, ShellOption("id", kind="session")] = ""
     length: Annotated[int, ShellOption("--words")] = Field(
         default=200, ge=20, le=2_000, description="Maximum words of the summary."

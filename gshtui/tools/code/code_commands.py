@@ -122,7 +122,7 @@ class _OfSymbol(Parameters):
 
 
 def _shell(summary: str, *places: str) -> ShellForm:
-    return ShellForm(places, summary=summary, parts=_PARTS, waiting="Asking the language server", by_keeper=True)
+    return ShellForm(places, summary=summary, parts=_PARTS, waiting="Asking the language server")
 
 
 class ShowOutline(_OfFile, Returns[CodeOutline]):

@@ -153,6 +153,7 @@ class InstallPackages(Parameters, Returns[PythonInstalled]):
         examples=("gsh-tui python install", "gsh-tui python install pandas matplotlib"),
         waiting="Installing",
         needs_answer="Asks before installing anything; --yes skips the question.",
+        alone=True,
     )
     packages: Annotated[str, ShellOption(words=-1)] = Field(default="", description="Packages, separated by blanks")
 
