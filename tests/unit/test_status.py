@@ -352,6 +352,28 @@ def test_a_title_that_turns_before_it_was_given_anything_is_its_start(name: str)
     assert statuses.decide(LOADED.get(name), (), asked, NOW).status == "thinking"
 
 
+def test_an_answer_that_has_left_the_screen_is_longer_on_its_way_than_one_that_has_not() -> None:
+    asks = says(Rank.PROTOCOL, "waiting", 10)
+    for status, said in (("thinking", "thinking"), ("waiting", "waiting")):
+        answered = replace(facts(status, since=2), answered=NOW - 3, pressed=NOW - 3)
+        assert statuses.decide(CLAUDE, (asks,), answered, NOW).status == said
+    late = replace(facts("thinking", since=7), answered=NOW - 8)
+    assert statuses.decide(CLAUDE, (asks,), late, NOW).status == "waiting", "it was no answer to that"
+
+
+def test_a_title_that_tells_of_whole_turns_tells_of_their_end() -> None:
+    qwen = LOADED.get("qwen")
+    works = replace(facts("idle", since=0, moved=0, title="◐ Qwen"), prompted=NOW - 5, busied=NOW, titled=NOW - 4)
+    over = replace(works, title="Qwen", busied=NOW - 1, titled=NOW - 0.5)
+    older = says(Rank.TRANSCRIPT, "idle", 60)
+    for told in ((), (older,)):
+        assert statuses.decide(qwen, told, works, NOW).status == "thinking"
+        known = statuses.decide(qwen, told, over, NOW)
+        assert (known.status, known.source, known.sure, known.at) == ("idle", "title", True, NOW - 0.5)
+        again = replace(over, prompted=NOW - 0.2)
+        assert statuses.decide(qwen, told, again, NOW).status != "idle", "of the turn before"
+
+
 @pytest.mark.parametrize("rank", LIVE)
 def test_what_passes_on_the_screen_is_never_rest(rank: Rank) -> None:
     """Whatever the rules make of it: a time that passes, or a way to interrupt it below its input."""

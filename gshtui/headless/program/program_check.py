@@ -37,6 +37,7 @@ from gshtui.programs.check.responses_wire import ResponsesWire
 from gshtui.programs.profiles.profile import Profile, load
 from gshtui.programs.screen.screen_reading import ScreenReading, read_screen, without_styles
 from gshtui.programs.status.evidence import QUIET
+from gshtui.programs.status.status import TYPED
 from gshtui.settings.loader import load as load_settings
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.tmux.server import TmuxServer
@@ -181,8 +182,8 @@ class ProgramCheck:
         return (await self._screen()).count(SAYS[:12]) > before.count(SAYS[:12])
 
     def _sure(self, *statuses: str) -> bool:
-        row = self._row
-        return row.status in statuses and not row.status_source.endswith("?")
+        row = self._row  # some put a prompt that was interrupted back into their input
+        return row.status in statuses and (not row.status_source.endswith("?") or row.doing == TYPED)
 
     async def _rests(self, within: float = _WITHIN) -> None:
         """Wait until it is at rest. Where that is a guess for as long, the step works in part."""

@@ -86,6 +86,8 @@ class TitleRules(_Table, frozen=True, kw_only=True):
     busy: Pattern = ""
     waiting: Pattern = ""
     idle: Pattern = ""
+    whole: Reads[bool] = False
+    """It says that it works for the whole of each turn: once it says so no more, the turn is over."""
 
 
 class InputRules(_Table, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from gshtui.programs.screen.screen_news import ScreenNews
 from gshtui.programs.screen.screen_reading import (
     COMMANDS,
     ScreenReading,
+    by_title,
     conversation,
     is_command,
     read_screen,
@@ -368,6 +369,7 @@ class CliStatus:
             exit_status=info.exit_status,
             title=info.title,
             titled=now if info.title != self._facts.title else self._facts.titled,
+            busied=now if by_title(self._profile, info.title) == "thinking" else self._facts.busied,
             since=now if ended or said else self._facts.since,
         )
 
@@ -397,6 +399,7 @@ class CliStatus:
                 "moved",
                 "grew",
                 "titled",
+                "busied",
                 "since",
                 "asked",
                 "entered",

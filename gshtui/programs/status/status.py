@@ -80,6 +80,8 @@ class StatusFacts:
     """When it last showed words that are new; 0: whenever it moved."""
     titled: float = 0.0
     """When its title last changed."""
+    busied: float = 0.0
+    """When its title last said that it works."""
     reading: ScreenReading = NOTHING
     since: float = 0.0
     """When the screen and the title last changed."""
@@ -184,7 +186,7 @@ def _pressed(known: KnownStatus, facts: StatusFacts, now: float) -> KnownStatus 
     """That it is about to take up a text or an answer, by the Enter that was pressed for that; `None`: it is not."""
     asks = "waiting" in (facts.reading.status, facts.reading.contradicts)
     pressed = facts.pressed if asks or known.status != "waiting" else max(facts.pressed, facts.answered)
-    left = _READ_WITHIN[known.status] - (now - pressed)
+    left = _READ_WITHIN[known.status if asks else "idle"] - (now - pressed)  # off its screen, it has been read
     if left <= 0 or known.at > pressed:
         return None
     return KnownStatus("thinking", "screen", pressed, sure=False, again=left)
@@ -479,6 +481,8 @@ def _by_screen(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus 
         return known
     if not reading.status:
         return None
+    if titles.whole and facts.busied > facts.prompted:
+        return KnownStatus("idle", "title", facts.titled, reading.doing)
     if titles.idle and search(titles.idle, facts.title):
         return KnownStatus("idle", "title", facts.since, reading.doing)
     return _at_input(profile, facts, now)

@@ -1,0 +1,79 @@
+"""What real programs meet in a long life: windows that change, questions one after the other, helpers that ask, and
+commands of their own in between. The stage itself sees to it that none is called idle while its model is asked."""
+
+from typing import Any
+
+import pytest
+
+from tests.kit.prompt_driven_model import Calls, follow_prompts
+from tests.kit.record_questions import calls
+from tests.programs.stage import Stage
+from tests.programs.test_own_choices import answer, asked
+from tests.programs.test_with_hooks import at_rest
+
+ASKING = ("claude", "codex", "opencode", "gemini", "qwen")
+NARROW, WIDE = ((61, 24), (70, 24)), ((160, 45), (80, 24))
+SAYS = "echo 'idle · esc to interrupt (esc to cancel) ❯ 1. Yes' >made.txt"
+
+
+def follow(stage: Stage, wishes: Calls) -> None:
+    """Have its model do these as well."""
+    tool = stage.program.setup.tool
+    stage.provider.choose = follow_prompts(tool.name, tool.argument, wishes, **tool.more)
+
+
+def commands(stage: Stage, *lines: str) -> list[tuple[str, dict[str, Any]]]:
+    """Calls of its tool for commands."""
+    tool = stage.program.setup.tool
+    return [(tool.name, {tool.argument: line, **tool.more}) for line in lines]
+
+
+@pytest.mark.programs(*ASKING)
+async def test_a_question_stays_one_in_every_window(stage: Stage) -> None:
+    await stage.status("idle")
+    await stage.say("do:touch")
+    await asked(stage)
+    for size in (*NARROW, *WIDE):
+        await stage.server.resize(stage.row.pane, *size)
+        await stage.still()
+        assert stage.row.needs_you, await stage.account()
+    question = await asked(stage)
+    await answer(stage, question, question.choices[0].label)
+    await stage.status("idle")
+    assert (stage.folder / "made.txt").exists()
+
+
+@pytest.mark.programs(*ASKING)
+async def test_questions_that_follow_each_other_are_each_asked(stage: Stage) -> None:
+    follow(stage, {"twice": commands(stage, SAYS, "touch more.txt")})
+    await stage.status("idle")
+    await stage.say("do:twice")
+    for name, words in (("made.txt", "esc to interrupt"), ("more.txt", "touch more.txt")):
+        question = await asked(stage)
+        while words not in question.detail:  # the one before leaves the screen a moment later
+            question = await asked(stage)
+        assert not (stage.folder / name).exists()
+        await answer(stage, question, question.choices[0].label)
+    await stage.status("idle")
+    assert (stage.folder / "made.txt").exists() and (stage.folder / "more.txt").exists()
+
+
+@pytest.mark.size(120, 35)
+@pytest.mark.hooked
+@pytest.mark.alone
+@pytest.mark.programs("claude", "opencode")
+async def test_a_helper_that_ends_ends_no_turn_and_one_that_asks_asks_a_person(stage: Stage) -> None:
+    wishes = {
+        name: [(tool, dict(given)) for tool, given in each]
+        for name, each in calls(stage.program.name, stage.folder).items()
+    }
+    wishes["helper"] = [(tool, {**given, "prompt": "do:touch"}) for tool, given in wishes["agent"]]
+    follow(stage, wishes)
+    await at_rest(stage)
+    for wish in ("do:agent", "do:helper"):
+        await stage.say(wish)
+    question = await asked(stage)
+    assert "touch made.txt" in question.detail
+    await answer(stage, question, question.choices[0].label)
+    await stage.status("idle")
+    assert (stage.folder / "made.txt").exists()
