@@ -55,7 +55,7 @@ ROOMS = (
     "tmux",
 )
 """What commands load."""
-SDKS = ("anthropic._client", "openai.resources.responses", "gshtui.providers.adapters.anthropic")
+SDKS = ("openai.resources.responses", "gshtui.providers.adapters.anthropic")
 """What a request to most providers loads."""
 PRACTICE = (
     ("prompt", "--json", "hello"),

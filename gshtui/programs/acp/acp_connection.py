@@ -99,11 +99,6 @@ class AcpConnection:
         """Whether its process runs."""
         return self._process is not None and self._process.returncode is None
 
-    @property
-    def takes_images(self) -> bool:
-        """Whether prompts may contain images."""
-        return _mapping(self.capabilities.get("promptCapabilities")).get("image") is True
-
     async def start(self, within: float = STARTS_WITHIN) -> None:
         """Start the program and agree on the protocol. Raises `AcpError`: it cannot be started, ends at once, does not
         answer in time, or speaks another version.

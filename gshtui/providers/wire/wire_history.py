@@ -225,16 +225,6 @@ def _others(opaque: dict[str, Any], provider: str) -> dict[str, Any]:
     return {name: value for name, value in opaque.items() if name != provider}
 
 
-def has_opaque(request: Request, provider: str) -> bool:
-    """Whether anything in the request was signed by this provider."""
-    return any(
-        provider in block.opaque
-        for message in request.messages
-        for block in message.blocks
-        if isinstance(block, Text | Thinking | ToolCall)
-    )
-
-
 def tool_names(request: Request) -> ToolNames:
     """The names of all tools, those offered first, so that they keep their names when history has odd ones."""
     return ToolNames([*(tool.name for tool in request.tools), *_called(request.messages)])
