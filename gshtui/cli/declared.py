@@ -180,11 +180,12 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
                 return code
         except HubSilent as keeper:
             silent = keeper.pid
-            _tell_silent(silent)
+            tell_silent(silent)
     return _run_here(form, found, as_json=given["as_json"], yes=yes, lines=lines, flags=flags, silent=silent)
 
 
-def _tell_silent(keeper: int) -> None:
+def tell_silent(keeper: int) -> None:
+    """Say that the hub, this process, does not answer."""
     from gshtui.headless import streams
 
     streams.complain(f"the hub (pid {keeper}) does not answer, so this is done without it.", _STOP)

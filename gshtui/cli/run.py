@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gshtui.cli.declared import tell_silent
 from gshtui.cli.options import json_option, set_option, yes_option
 
 
@@ -37,6 +38,17 @@ def run(
       gsh-tui run 'glob *.md | write path=list.txt'
       gsh-tui run --as main 'bash make test'
     """
+    if line and not (agent or timeout):
+        from gshtui.client.hub_greeting import HubSilent
+        from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
+
+        words = " ".join(line)
+        call = KeeperCall("run", "", {}, json=as_json, yes=yes, waiting="Working", flags=flags, line=words)
+        try:
+            if (code := run_by_keeper(call)) is not None:
+                return code
+        except HubSilent as keeper:
+            tell_silent(keeper.pid)
     from gshtui.headless.commands.command_lines import LineOptions, run_line
 
     return run_line(

@@ -140,6 +140,24 @@ FOLDER_LINES = (
     ("session", "resume", "latest", "--json"),
     ("session", "resume", "nothing", "--json"),
     ("logs", "-n", "3"),
+    ("run", "grep moss"),
+    ("run", "--json", "grep moss"),
+    ("run", "read path=sub/a.py"),
+    ("run", "read nothing.py"),
+    ("run", "glob **/*.py | echo"),
+    ("run", "echo a; echo b"),
+    ("run", "echo moss | write path=sub/b.txt"),
+    ("run", "bash 'umask; ulimit -n; pwd; echo $AGENT_NOTE; exit 3'"),
+    ("run", "nosuch"),
+    ("run", "read path="),
+    ("run", "echo $("),
+    ("run", "session rm nothing"),
+    ("run", "help"),
+    ("run", "mail ls"),
+    ("run", "vim sub/a.py"),
+    ("run", "exec 'echo moss'"),
+    ("run", "talk nobody"),
+    ("run", "/usage"),
 )
 """Commands about a folder, its record and its settings."""
 
@@ -258,6 +276,7 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
 async def test_a_folder_is_opened_with_what_its_caller_has(place: Place, warm: WarmProgram, tmp_path: Path) -> None:
     (place.project / "sub").mkdir()
     (place.project / "sub" / "a.py").write_text("def moss(): ...\n\n\nmoss()\n")
+    (place.project / "sub" / "b.txt").write_text("moss")
     (place.project / ".gsh").mkdir()
     (place.project / ".gsh" / "config.toml").write_text("[agent]\nmode = 'ask'\n")
     prompts = paths.config_file().parent / "prompts"

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import Denied, HubNeeds, on_hub
+from gshtui.headless.commands.terminal_program import run_in_terminal
 from gshtui.headless.outcomes import outcome_code, write_outcome
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.headless.streams import (
@@ -71,7 +70,7 @@ def run_line(options: LineOptions) -> int:
     """Run the line; returns the exit code."""
     views: list[ProgramView] = []
     code = run_command(lambda stop: until_stopped(_run(options, views), stop))
-    return _run_in_terminal(views[0]) if views else code
+    return run_in_terminal(views[0].command, views[0].needs_screen) if views else code
 
 
 async def _run(options: LineOptions, views: list[ProgramView]) -> int:
@@ -188,27 +187,6 @@ async def _talk(hub: Hub, view: TalkView, progress: Progress) -> None:
         progress.clear()
         data: Any = answered.data
         result(f"{name}> {data.get('answer') or answered.text}")
-
-
-def _run_in_terminal(view: ProgramView) -> int:
-    """Run a shell line on this terminal until it ends; returns its exit code, as a shell says it."""
-    if view.needs_screen and not (os.isatty(0) and os.isatty(1)):
-        complain("this needs a terminal.", f"In a terminal, run: {view.command}")
-        return exits.USAGE
-
-    def spare(_number: int, _frame: object) -> None:
-        """What ctrl+c sends is for the program. A handler, since what is ignored stays ignored in the program."""
-
-    before = {number: signal.signal(number, spare) for number in (signal.SIGINT, signal.SIGQUIT)}
-    try:
-        code = subprocess.run(["/bin/sh", "-c", view.command], check=False).returncode
-    except OSError as error:
-        complain(f"cannot start a shell: {error.strerror}.")
-        return exits.ERROR
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    return code if code >= 0 else 128 - code
 
 
 async def _as_agent(hub: Hub, options: LineOptions, line: str) -> Outcome:

@@ -29,7 +29,7 @@ SILENT_FOR = 3.0
 _QUIET_FOR = 1.0
 """Seconds in which there is no progress line, so that nothing is loaded for one."""
 _TICK = 0.1
-_ENDS = frozenset({"failed", "refused", "data", "text", "attach"})
+_ENDS = frozenset({"failed", "refused", "data", "text", "attach", "program", "parts"})
 """The fields of which an outcome has one."""
 _TOLD = frozenset({"complain", "wait_for", "started", "queued"})
 """What it says while it works, see `gshtui.hub.faces.command_watch.CommandFace`."""
@@ -39,7 +39,7 @@ _CHUNK = 64 * 1024
 class KeeperCall:
     """A command and the values given on the command line."""
 
-    __slots__ = ("declared", "flags", "json", "name", "values", "waiting", "yes")
+    __slots__ = ("declared", "flags", "json", "line", "name", "values", "waiting", "yes")
 
     def __init__(
         self,
@@ -51,11 +51,12 @@ class KeeperCall:
         yes: bool,
         waiting: str,
         flags: dict[str, str],
+        line: str = "",
     ) -> None:
         """
         Args:
             name: the words that call it.
-            declared: the class of its parameters, `module:name`.
+            declared: the class of its parameters, `module:name`; empty: it is `line`, of the command language.
             values: by field name; omitted fields are left out.
             json: print its data.
             yes: do not ask.
@@ -69,13 +70,14 @@ class KeeperCall:
         self.yes = yes
         self.waiting = waiting
         self.flags = flags
+        self.line = line
 
 
 class _Ended(Exception):
     """It answered, and then hung up or said nothing more."""
 
 
-def run_by_keeper(call: KeeperCall, open_session: Callable[[str], int]) -> int | None:
+def run_by_keeper(call: KeeperCall, open_session: Callable[[str], int] = lambda _: exits.DONE) -> int | None:
     """Have it run by the keeper; returns its exit code, or `None` where it has to be done here. `open_session` opens
     the window with a conversation. Raises `HubSilent`: a keeper runs and does not answer; nothing was done.
     """
@@ -92,6 +94,8 @@ def run_by_keeper(call: KeeperCall, open_session: Callable[[str], int]) -> int |
                 continue  # it is the keeper of another record
             try:
                 return conversation.run(call, open_session)
+            except _Alone:
+                return None
             except (OSError, _Ended):
                 if reads and not conversation.printed:
                     return None
@@ -101,6 +105,10 @@ def run_by_keeper(call: KeeperCall, open_session: Callable[[str], int]) -> int |
                 )
                 return exits.ERROR
     return None
+
+
+class _Alone(Exception):
+    """It has done nothing, and what follows needs this process."""
 
 
 class _Conversation:
@@ -133,6 +141,8 @@ class _Conversation:
             asks=asks,
             terminal=all(map(os.isatty, (0, 1, 2))),
             flags=call.flags,
+            line=call.line,
+            plain=streams.is_terminal(streams.STDOUT),
             **surroundings(cwd),
         )
         while (said := self._next(until)).keys() & {"works", *_TOLD}:
@@ -159,6 +169,8 @@ class _Conversation:
                     code = _print(said["piece"], call)
                 elif "over" in said:
                     return code
+                elif "alone" in said:
+                    raise _Alone
                 elif "resume" in said:
                     waiting.clear()
                     return self._resume(said, open_session)
@@ -266,14 +278,29 @@ def _print(said: dict[str, Any], call: KeeperCall) -> int:
             streams.complain(said["failed"], streams.ANYWAY)
             return exits.DENIED
         streams.complain(said["failed"])
+        if "position" in said:
+            streams.point_at(*said["position"])
+        if said["unreachable"]:
+            return exits.UNREACHABLE
         return exits.USAGE if said["usage"] else exits.ERROR
     if said.get("refused"):
         return exits.DENIED
+    if "program" in said:
+        from gshtui.headless.commands.terminal_program import run_in_terminal
+
+        for part in said["before"]:
+            _print(part, call)
+        return run_in_terminal(*said["program"])
     if "attach" in said:
         from gshtui.headless.commands.declared_command import attach
 
         return attach(tuple(said["attach"]))
-    if said.get("lines"):
+    if "parts" in said:
+        for part in said["parts"]:
+            _print(part, call)
+    elif "words" in said:
+        streams.write_all(streams.STDOUT, streams.shown(said["words"], streams.STDOUT))
+    elif said.get("lines"):
         for each in said["data"]:
             streams.result_json(each)
     elif "data" in said:

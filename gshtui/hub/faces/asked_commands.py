@@ -36,8 +36,10 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Parameters,
+    ProgramView,
     Question,
     Returns,
+    TalkView,
     Unconfirmed,
     UsageError,
 )
@@ -72,13 +74,16 @@ class CommandRequest(msgspec.Struct, frozen=True):
 
     run: str
     """The words that call it, such as `agent ls`."""
-    declared: str
-    """The class of its parameters, `module:name`."""
-    values: dict[str, Any]
-    """Values by field name; omitted fields are left out."""
     cwd: str
     environ: dict[str, str]
     """All of its variables; kept in memory only, while its folder is open."""
+    declared: str = ""
+    """The class of its parameters, `module:name`; empty: it is a line of the command language."""
+    values: dict[str, Any] = {}
+    """Values by field name; omitted fields are left out."""
+    line: str = ""
+    plain: bool = False
+    """The line's outcome as people read it; else as agents do."""
     json: bool = False
     yes: bool = False
     asks: bool = False
@@ -161,22 +166,21 @@ class AskedCommands(FaceHost):
         _send(connection, answer)
 
     async def _answer(self, connection: HubConnection, request: CommandRequest) -> dict[str, Any]:
-        declared = await asyncio.to_thread(_declared, request.declared)
+        declared = await asyncio.to_thread(_declared, request.declared) if request.declared else _LINE
         agents = "only a person agrees or answers" if declared.form.for_person else ""
         if why := await self.stranger(connection, agents):
             raise Declined(why)
         if declared.form.needs_terminal and not (request.json or request.terminal):
-            return {"failed": declared.form.needs_terminal, "usage": True}
+            return _failed(UsageError(declared.form.needs_terminal))
         if declared.form.own_hub and (request.umask, request.limits) != (self._umask, process_limits.limits()):
             raise Declined("it has another umask or other limits")
         loaded = await asyncio.to_thread(self._settings_there, request)
         with working_for(loaded.environ):
             try:
-                ended = await self._run(connection, request, declared, loaded)
-            except Unconfirmed as error:
-                ended = {"failed": error.message, "usage": False, "unconfirmed": True}
+                run = self._run if request.declared else self._run_line
+                ended = await run(connection, request, declared, loaded)
             except CommandError as error:
-                ended = {"failed": str(error), "usage": isinstance(error, UsageError), "unconfirmed": False}
+                ended = _failed(error)
         self.last_at = time.monotonic()
         problems = () if declared.form.quiet else loaded.problems
         return {"problems": [[problem.level, str(problem)] for problem in problems]} | ended
@@ -186,12 +190,7 @@ class AskedCommands(FaceHost):
     ) -> dict[str, Any]:
         async with self._place(connection, request, declared, loaded) as (registry, invocation):
             value = declared.value(registry, request)
-            reads = _effect(registry, value) is Effect.READ
-            self._runs[connection].acts = not reads
-            _send(connection, {"reads": reads})
-            self.last_at = time.monotonic()
-            if not await self._said(connection):
-                raise Declined("it was not told to go on")
+            await self._begin(connection, reads=_effect(registry, value) is Effect.READ)
             invocation = replace(invocation, leaves=True)
 
             async def ask(question: Question) -> bool:
@@ -216,6 +215,45 @@ class AskedCommands(FaceHost):
                 return {"resume": [session.id, session.cwd]}
         return {"refused": True} if outcome is None else declared.printed(outcome, request)
 
+    async def _begin(self, connection: HubConnection, *, reads: bool) -> None:
+        """Say what it does, and wait to be told to go on. Raises `Declined`: it was not."""
+        self._runs[connection].acts = not reads
+        _send(connection, {"reads": reads})
+        self.last_at = time.monotonic()
+        if not await self._said(connection):
+            raise Declined("it was not told to go on")
+
+    async def _run_line(
+        self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
+    ) -> dict[str, Any]:
+        async with self._once(connection, request, declared, loaded) as hub:
+            await self._begin(connection, reads=False)
+            outcome = await hub.run(request.line)
+            if isinstance(outcome.view, TalkView) and request.asks and not request.json:
+                return {"alone": True}
+            if isinstance(outcome.view, ProgramView) and not request.json:
+                before = [_line_printed(part, request) for part in outcome.parts[:-1]]
+                return {"program": [outcome.view.command, outcome.view.needs_screen], "before": before}
+            return _line_printed(outcome, request)
+
+    @asynccontextmanager
+    async def _once(
+        self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
+    ) -> AsyncGenerator[Hub]:
+        """A hub for this command, whose faults and agents its process is told of. Raises `Declined`."""
+
+        def watch(hub: Hub) -> None:
+            face = _Face(connection)
+            CommandWatch(hub, face, shows_agents=declared.form.prints_agents and not request.json)
+            hub.bus.subscribe(face.say_faults, FaultReported, name="faults")
+
+        try:
+            async with self._workspaces.use_once(loaded, declared.form.parts, watch) as hub:
+                yield hub
+                await hub.bus.drained()
+        except WorkspaceError as error:
+            raise Declined(error.message) from error
+
     @asynccontextmanager
     async def _place(
         self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
@@ -225,19 +263,8 @@ class AskedCommands(FaceHost):
         """
         parts = declared.form.parts
         if declared.form.own_hub:
-
-            def watch(hub: Hub) -> None:
-                shows_agents = declared.form.prints_agents and not request.json
-                face = _Face(connection)
-                CommandWatch(hub, face, shows_agents=shows_agents)
-                hub.bus.subscribe(face.say_faults, FaultReported, name="faults")
-
-            try:
-                async with self._workspaces.use_once(loaded, parts, watch) as hub:
-                    yield hub.registry, hub.invocation(Caller())
-                    await hub.bus.drained()
-            except WorkspaceError as error:
-                raise Declined(error.message) from error
+            async with self._once(connection, request, declared, loaded) as hub:
+                yield hub.registry, hub.invocation(Caller())
         elif "fleet" in parts or declared.module == "gshtui.fleet.keeper.keeper_commands":
             yield self.host.registry, Invocation(Caller(), loaded.cwd, loaded.project)
         elif not parts:
@@ -293,6 +320,10 @@ class _Declared:
         if name not in registry:
             raise Declined(f"nothing here does {name}")
         return execution.bound_parameters(registry.get(name), given)
+
+
+_LINE = _Declared(Parameters, ShellForm(own_hub=True, rights=True))
+"""A line of the command language may name any command."""
 
 
 def _effect(registry: Registry, value: Returns[Any]) -> Effect:
@@ -353,9 +384,34 @@ def _send(connection: HubConnection, fields: Mapping[str, Any]) -> None:
     connection.send(json.dumps(fields, default=str).encode() + b"\n")
 
 
+def _failed(error: CommandError) -> dict[str, Any]:
+    """Why it failed, and how its process ends."""
+    unconfirmed, unreachable = isinstance(error, Unconfirmed), error.data == {"kind": "unreachable"}
+    failed: dict[str, Any] = {"failed": error.message if unconfirmed else str(error), "unconfirmed": unconfirmed}
+    failed |= {"usage": isinstance(error, UsageError), "unreachable": unreachable}
+    if error.position is not None:
+        failed["position"] = [str(error.position), error.position.picture]
+    return failed
+
+
+def _line_printed(outcome: Outcome, request: CommandRequest) -> dict[str, Any]:
+    """The same as `_printed`, of a line, which may have several parts."""
+    if outcome.parts and not request.json:
+        parts = [_line_printed(part, request) for part in outcome.parts if not part.shown]
+        return _ended(outcome) | {"parts": parts}
+    shown = outcome if request.plain else replace(outcome, plain="")
+    return _printed(shown, as_json=request.json, lines=False) | {"own": False}
+
+
+def _ended(outcome: Outcome) -> dict[str, Any]:
+    return {"is_error": outcome.is_error, "timed_out": outcome.timed_out, "denied": outcome.is_denied}
+
+
 def _printed(outcome: Outcome, *, as_json: bool, lines: bool) -> dict[str, Any]:
     """What the other side prints, and how it ends. `lines`: each item of the data is printed as a line."""
-    end = {"is_error": outcome.is_error, "timed_out": outcome.timed_out, "denied": outcome.is_denied}
+    end = _ended(outcome)
+    if outcome.is_piece and not as_json:
+        return end | {"words": outcome.plain}
     if as_json and lines:
         return end | {"data": list(outcome.data), "lines": True}
     if as_json:
