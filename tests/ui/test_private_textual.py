@@ -32,7 +32,7 @@ from gshtui.ui.kit.textual.driver import (
 from gshtui.ui.kit.textual.edit_history import join_undo_steps, undo_steps
 from gshtui.ui.kit.textual.kept_lines import FastScrollBar, fast_scroll_bar
 from gshtui.ui.kit.textual.key_bindings import bound_actions, character_key, keymap_of
-from gshtui.ui.kit.textual.painting import always_draws_cursor, focused_waits, hides_cursor, paint_now
+from gshtui.ui.kit.textual.painting import always_draws_cursor, focused_waits, paint_now
 
 
 class Above(Static):
@@ -163,26 +163,6 @@ async def test_always_draws_cursor() -> None:
         assert not plain.has_focus and not drawn.has_focus
         assert drawn.render_line(0).text == plain.render_line(0).text
         assert list(drawn.render_line(0)) != list(plain.render_line(0))
-
-
-async def test_hides_cursor() -> None:
-    @hides_cursor
-    class Hidden(TextArea):
-        pass
-
-    class Areas(App[None]):
-        def compose(self) -> ComposeResult:
-            yield Hidden("words")
-
-    app = Areas()
-    async with app.run_test():
-        area = app.query_one(Hidden)
-        assert area.has_focus
-        drawn = list(area.render_line(0))
-        area.show_cursor = False
-        assert list(area.render_line(0)) != drawn
-        area.show_cursor = True
-        assert list(area.render_line(0)) == drawn
 
 
 class Recording(HeadlessDriver):

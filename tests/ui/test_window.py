@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 from textual import events as textual_events
+from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -33,6 +34,7 @@ from gshtui.ui.conversation.session_picker import SessionsScreen
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.prompt.prompt_input import PromptInput
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
@@ -270,12 +272,26 @@ async def test_the_last_conversation_is_offered_and_continued_by_key() -> None:
         hub = await settled(pilot)
         offer = app.bench.query_one(SessionOffer)
         assert offer.display and app.focused is app.bench.input
-        assert f"“Second {NASTY}”" in str(offer.visual) and "2 h" in str(offer.visual)
+        assert f"“Second {NASTY}"[:25] in str(offer.visual) and "2 h" in str(offer.visual)
         await pilot.press("alt+c")
         await settled(pilot)
         assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s2"]
         app.feed(SessionOpened(session="s2", agent="main", resumed=True))
         assert not offer.display
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
+async def test_the_offer_is_one_row(width: int) -> None:
+    long = conversation("s2", "Make the parser take empty lines, and say so in the changelog", messages=14, updated=NOW)
+    app = Window(answers={"session ls": conversations(long)})
+    async with app.run_test(size=(width, 24)) as pilot:
+        await settled(pilot)
+        offer = app.bench.query_one(SessionOffer)
+        assert offer.display and offer.size.height == 1
+        shown = str(offer.visual)
+        assert cell_len(shown) <= offer.content_size.width
+        assert shown.startswith("alt+c continues “Make the parser") and shown.endswith(" · f3 lists all")
+        assert ("14 messages" in shown) == (width >= 80 and width != 100), "at 100 the agents are beside it"
 
 
 async def test_neither_an_agents_conversation_nor_an_open_one_is_offered() -> None:
@@ -628,6 +644,27 @@ async def test_the_sheet_of_keys_names_them_as_they_were_remapped() -> None:
         await pilot.press("question_mark")
         await settled(pilot)
         assert "f10" in str(app.bench.query_one("#quick-keys", Static).render())
+
+
+@pytest.mark.parametrize("theme", ["gsh-dark", "gsh-light"])
+async def test_a_dialog_in_front_has_the_only_cursor(theme: str) -> None:
+    app = Window(theme=theme)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        prompt = app.bench.input
+        assert isinstance(prompt, PromptInput)
+
+        def backgrounds() -> set[object]:
+            first, *_ = prompt.render_lines(Region(2, 1, 7, 1))
+            return {segment.style.bgcolor for segment in first if segment.style is not None and segment.text.strip()}
+
+        assert len(backgrounds()) == 2, "the cursor is on the first letter of the placeholder"
+        await pilot.press("ctrl+p")
+        await settled(pilot)
+        assert app.screen is not app.bench and len(backgrounds()) == 1
+        await pilot.press("escape")
+        await settled(pilot)
+        assert len(backgrounds()) == 2
 
 
 async def test_the_palette_finds_actions_themes_and_conversations() -> None:

@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.fleet.core import agent_tables
+from gshtui.fleet.core.agent_states import AgentState
 from gshtui.fleet.core.fleet_context import AgentRows
 from gshtui.store.record.store import Store
 
@@ -107,3 +108,12 @@ async def test_what_another_process_wrote_is_seen(store: Store, tmp_path: Path) 
 def test_who_says_a_status_is_named_unless_the_agent_does_itself(source: str, words: str) -> None:
     row = AgentRow(id="0001", name="x", kind="native", status="idle", status_source=source)
     assert agent_tables.status_words(row) == words
+
+
+@pytest.mark.parametrize(("kind", "cost"), [("native", "$0.02"), ("cli", "$1.50")])
+def test_what_info_says_of_the_cost_stands_once(kind: Literal["native", "cli"], cost: str) -> None:
+    """One of ours has it counted with its context; another vendor's program knows its own."""
+    row = AgentRow(id="0001", name="fix", kind=kind, status="idle", status_source="event", tokens=900, cost=1.5)
+    told = agent_tables.agent_details(AgentState(row), in_context=[("context", "9k of 200k"), ("cost", "$0.02")])
+    assert [line for line in told.splitlines() if "$" in line] == [line for line in told.splitlines() if cost in line]
+    assert told.count("$") == 1 and told.count("of 200k") == 1

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from gshtui.hub.hub import Hub
 
 WELCOME = """\
-Type a prompt, /help for commands, !line for your shell, or /quit. Press enter on an empty line to hear what agents \
-are doing."""
+Type a prompt, /help for commands, !line for your shell, or /quit.
+Press enter on an empty line to hear what agents are doing."""
 HELP = """\
 Here:
 /questions: what waits for you, with its choices. /agent answer NAME NUMBER answers.

@@ -35,6 +35,11 @@ def duration(record: ShellRecord, now: float) -> str:
     return units.duration(record.duration) if record.duration is not None else ""
 
 
+def notable(record: ShellRecord, now: float) -> str:
+    """The same where there is little room: empty for less than a second."""
+    return "" if record.state == "done" and (record.duration or 0.0) < 1 else duration(record, now)
+
+
 def sign(record: ShellRecord) -> str:
     """`✓`, `✗`, `●` while it runs, `?` if the result is unknown."""
     if record.state != "done":

@@ -63,8 +63,6 @@ def _without_background(style: Style, text: Style) -> Style:
     )
 
 
-_NOTABLE = 1.0
-"""Seconds from which on a narrow row says how long a command took."""
 WIDE, MIDDLE = 96, 60
 """Widths from which a row shows all columns, and from which it shows time and folder."""
 _NOTES = {"note": "#", "folder": "→", "file": "~"}
@@ -153,8 +151,7 @@ def _wide_end(record: ShellRecord, look: RowColours, place: RowContext, size: Co
 def _short_end(record: ShellRecord, look: RowColours, place: RowContext) -> list[Segment]:
     """How it ended, and how long it took if that is notable."""
     ended = "" if record.state == "done" and not record.exit else words.ended(record).removeprefix("exit ")
-    brief = record.state == "done" and (record.duration or 0.0) < _NOTABLE
-    took = "" if brief else words.duration(record, place.now)
+    took = words.notable(record, place.now)
     who = escape_lines(record.agent)[:8] if record.agent else ""
     parts = [(who, look.palette.marker), (ended, _style(record, look)), (took, look.palette.faint)]
     made: list[Segment] = []

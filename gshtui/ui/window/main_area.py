@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
+from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -27,6 +28,7 @@ from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.fitted_text import fit
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll
 from gshtui.ui.prompt.addressee import Addressee
@@ -101,6 +103,10 @@ class MainArea(msgspec.Struct, frozen=True):
     """Called once the hub is up: connects the input's completion and history."""
 
 
+_TITLE = 24
+"""Cells of the offered conversation's title that come before facts about it."""
+
+
 class SessionOffer(Static):
     """Hidden until there is something to offer. `agent`: the one in front; its first prompt ends the offer for good."""
 
@@ -121,6 +127,7 @@ class SessionOffer(Static):
         self._agent = agent
         self.display = False
         self.session = ""
+        self._title, self._facts = "", list[str]()
         self._listing = (0, 0)
         self._begun = False
         """The person has sent a prompt, or continued a conversation."""
@@ -130,15 +137,29 @@ class SessionOffer(Static):
         if self._begun:
             return
         self.session = session
-        first = Content.assemble(
-            (f"{key_of(self, 'session.continue')} ", "bold $primary"), "continues ", (f"“{title}”", "bold")
-        )
-        about = Content.styled(f"{detail} · ", "$foreground-muted")
-        listing = Content.assemble((f"{key_of(self, 'app.sessions')} ", "bold $primary"), "lists all")
-        self._listing = (1 + about.cell_length, 1 + about.cell_length + listing.cell_length)  # behind the padding
-        second = Content.assemble(about, listing, (" · or just start typing", "$foreground-muted"))
-        self.update(Content("\n").join([first, second]))
+        self._title, self._facts = title, detail.split(" · ")
         self.display = True
+        self.call_after_refresh(self._draw)
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        """One row: what continues, as many facts about it as there is room for, and where the others are."""
+        if not self.session:
+            return
+        key = Content.styled(f"{key_of(self, 'session.continue')} ", "bold $primary")
+        listing = Content.assemble((f"{key_of(self, 'app.sessions')} ", "bold $primary"), "lists all")
+        room = (self.content_size.width or self.screen.size.width - 2) - key.cell_length - len("continues “” · ")
+        room -= listing.cell_length
+        facts = self._facts
+        while facts and cell_len(" · ".join(facts)) + 3 > room - min(_TITLE, cell_len(self._title)):
+            facts = facts[:-1]
+        about = Content.styled("".join(f" · {fact}" for fact in facts) + " · ", "$foreground-muted")
+        title = fit(self._title, max(1, room + 3 - about.cell_length))
+        first = Content.assemble(key, "continues ", (f"“{title}”", "bold"), about)
+        self._listing = (1 + first.cell_length, 1 + first.cell_length + listing.cell_length)  # behind the padding
+        self.update(Content.assemble(first, listing))
 
     def withdraw(self) -> None:
         """Withdraw the offer."""
@@ -157,7 +178,7 @@ class SessionOffer(Static):
 
     def on_click(self, event: events.Click) -> None:
         start, end = self._listing
-        if event.y == 1 and start <= event.x < end:
+        if start <= event.x < end:
             self.post_message(self.Listed())
         elif self.session:
             self.post_message(self.Taken(self.session))

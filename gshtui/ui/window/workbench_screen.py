@@ -14,7 +14,6 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import TextArea
 
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.context.context_pane import ContextPane
@@ -141,8 +140,7 @@ class WorkbenchScreen(Screen[None]):
         self._show_cursor(True)
 
     def _show_cursor(self, show: bool) -> None:
-        if isinstance(self.input, TextArea):
-            self.input.show_cursor = show
+        self.input.set_class(not show, "-covered")
 
     def on_idle(self, event: events.Idle) -> None:
         # Typed text is shown at once; everything else waits for Textual's next frame.

@@ -110,9 +110,3 @@ def always_draws_cursor(area: AreaClass) -> AreaClass:
     """Have a class of text areas draw its cursor also while something else has the focus (a decorator)."""
     area._draw_cursor = property(lambda _area: True)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
     return area
-
-
-def hides_cursor(area: AreaClass) -> AreaClass:
-    """Have a class of text areas draw no cursor without `show_cursor`, also while it is written in (a decorator)."""
-    area._draw_cursor = property(lambda area: area.has_focus and area.show_cursor)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
-    return area

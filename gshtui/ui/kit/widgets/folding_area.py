@@ -17,7 +17,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import DocumentBase, EditResult, Location
 
 from gshtui.ui.kit.keys.bound_keys import BoundKeys
-from gshtui.ui.kit.textual.painting import echo_now, hides_cursor
+from gshtui.ui.kit.textual.painting import echo_now
 
 FOLD_LINES = 10
 FOLD_CHARACTERS = 1_000
@@ -134,7 +134,6 @@ _MEANT = {"shift+\r": "shift+enter", "alt+\r": "alt+enter", "ctrl+m": "enter"}
 """Other names that some terminals use for keys."""
 
 
-@hides_cursor
 class FoldingArea(TextArea, inherit_bindings=True):
     """A `TextArea` that shows long pastes as labels; `value` is the whole text."""
 
