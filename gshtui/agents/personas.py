@@ -69,7 +69,7 @@ BUILT_IN: dict[str, Persona] = {
     for persona in (
         Persona(
             "explore",
-            "Looks around and answers a question; changes nothing",
+            "Answers a question; changes nothing",
             "You explore: find out what was asked, and report it with the locations (path:line). You can "
             "only read. Say what you looked at and what you did not find. You may suggest changes, but leave "
             "them to others.",
@@ -77,14 +77,14 @@ BUILT_IN: dict[str, Persona] = {
         ),
         Persona(
             "test",
-            "Runs tests and checks, and says what fails and why; changes no file",
+            "Runs tests, says what fails and why; edits nothing",
             "You test: run the project's own tests and checks, no more of them than the question needs, and "
             "report what failed, with the message and the likely cause (path:line). You fix nothing.",
             tools=("read", "glob", "grep", "bash"),
         ),
         Persona(
             "build",
-            "Makes a change with all that belongs to it, and sees it work",
+            "Makes a change with its tests, and checks it",
             "You build: make the requested change, with its tests, in the style of the surrounding code. Run "
             "the project's checks before you report; say what you ran and what the result was.",
         ),

@@ -1,5 +1,6 @@
 """Lists that are filtered by typing: what is listed, which row is chosen, and what is tried out on the way."""
 
+import pytest
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.pilot import Pilot
@@ -135,3 +136,25 @@ def test_rows_have_four_aligned_columns_at_every_width() -> None:
             assert lines[2].endswith("f3") and lines[3].endswith("ctrl+p")
             starts = {line.index(word) for line, word in zip(lines[:3], ("Replace", "Review", "Continue"), strict=True)}
             assert len(starts) == 1, "descriptions start below each other"
+
+
+@pytest.mark.parametrize("count", [3, 14, 40])
+@pytest.mark.parametrize("title", ["", "Models"])
+async def test_no_row_of_a_dialog_is_empty_or_cut_at_any_size(count: int, title: str) -> None:
+    hint = "{list.choose} to use it from the next request, or to paste its key · {list.close} to close"
+    choices = [PickerChoice(str(number), f"model {number}", "what it is for") for number in range(count)]
+    app = PickerHost(Picker(title, choices, empty="", hint=hint))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        for size in ((80, 24), (61, 20), (120, 35), (200, 50), (100, 30), (61, 20), (250, 60)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot)
+            dialog = app.picker.query_one(".dialog")
+            *_, listed, last = dialog.children
+            assert last.region.bottom == dialog.content_region.bottom, (size, dialog.region, last.region)
+            assert listed.region.height == min(count, listed.region.height) and dialog.region.height <= size[1]
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    for _ in range(4):  # the layout, what fits in it, and the layout with that
+        await pilot.pause()

@@ -180,13 +180,13 @@ class SpawnList(Picker):
     BINDINGS = [bind("spawn.form", "form")]
 
     def __init__(self, offers: SpawnOptions) -> None:
-        own = [PickerChoice(NATIVE, "Built-in agent", "with the model of this window's settings", group="Ours")]
+        own = [PickerChoice(NATIVE, "Built-in agent", "this window's model", group="Ours")]
         own += [PickerChoice(f"{NATIVE} {name}", name, summary, group="Ours") for name, summary in offers.personas]
         programs = [
             PickerChoice(
                 name,
                 title,
-                "any command line" if name == ANY else f"`{offers.programs[name]}` in a terminal of its own",
+                "any command line" if name == ANY else f"`{offers.programs[name]}` in its own terminal",
                 state="not installed" if name in offers.missing else "",
                 group="Programs",
             )

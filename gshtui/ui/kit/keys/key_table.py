@@ -67,21 +67,21 @@ KEYS: dict[str, Key] = {
     "app.suspend": Key(
         "ctrl+z",
         "Suspend",
-        "Suspend the workbench (in the input: undo); `fg` resumes it",
+        "Suspend; `fg` resumes (in the input: undo)",
         ANYWHERE,
         action="Suspend workbench",
     ),
     "app.models": Key("f2", "Change model", "Choose another model", ANYWHERE),
-    "model.effort": Key("alt+t", "Change effort", "Change how hard the model thinks: low, medium, high, default", TURN),
+    "model.effort": Key("alt+t", "Change effort", "Change how hard the model thinks", TURN),
     "app.sessions": Key("f3", "Open conversation", "Continue another conversation", ANYWHERE),
     "sessions.folders": Key("tab", "All folders", "List the conversations of all folders, or of this one", LISTS),
     "spawn.form": Key("tab", "Options", "Set the new agent's task, worktree, mode and more", LISTS),
     "sessions.branch": Key("shift+tab", "Next branch", "List the conversations of the next branch only", LISTS),
-    "app.calls": Key("alt+k", "Open call", "Join a call: a room that you share with agents and people", ANYWHERE),
+    "app.calls": Key("alt+k", "Open call", "Join a call, a room shared with agents and people", ANYWHERE),
     "app.servers": Key(
         "alt+m",
         "MCP servers",
-        "Show the servers of tools, with their state and tools",
+        "Show MCP servers, with their state and tools",
         ANYWHERE,
         action="Show MCP servers",
     ),
@@ -100,7 +100,7 @@ KEYS: dict[str, Key] = {
         priority=True,
         action="Show waiting agent",
     ),
-    "diff.open": Key("f5", "Show changes", "Show what has changed since the last commit or the base", ANYWHERE),
+    "diff.open": Key("f5", "Show changes", "Show changes since the last commit or the base", ANYWHERE),
     "context.inspect": Key(
         "f7", "Inspect context", "Show exactly what is sent to the model, in a tab", ANYWHERE, priority=True
     ),
@@ -222,7 +222,7 @@ KEYS: dict[str, Key] = {
     "shell.folder": Key(
         "d",
         "Only this folder",
-        "Show only commands from this folder or below, or all again",
+        "Show only this folder's commands, or all again",
         SHELL,
         action="Show folder's commands",
     ),
@@ -566,7 +566,7 @@ KEYS: dict[str, Key] = {
         action="Fork conversation",
     ),
     "transcript.receipt": Key(
-        "r", "Receipt", "Show what was cut here: of the context, or of an output", TRANSCRIPT, action="Show receipt"
+        "r", "Receipt", "Show what was cut from the context or an output", TRANSCRIPT, action="Show receipt"
     ),
     "transcript.search": Key(
         "slash", "Search", "Search the conversation", TRANSCRIPT, show=True, action="Search conversation"

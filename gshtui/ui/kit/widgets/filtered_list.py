@@ -22,6 +22,11 @@ from gshtui.ui.kit.widgets.line_field import LineField
 _R = TypeVar("_R")
 
 
+_SHARE = 80
+"""Of a window's rows, how many a dialog has at most, in percent; as in `styles/screens.tcss`."""
+_LEAST = 3
+
+
 class FilteredList(ModalScreen[_R]):
     """Ends with what was chosen, or with nothing.
 
@@ -89,6 +94,14 @@ class FilteredList(ModalScreen[_R]):
 
     def on_resize(self) -> None:
         self.fill()
+        if not self._look:
+            self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Give the list all rows that the dialog may have and nothing else needs: Textual counts what overflows."""
+        others = [child for child in self.query_one(".dialog").children if child is not self.choices]
+        taken = sum(child.outer_size.height + child.styles.margin.height for child in others)
+        self.choices.styles.max_height = max(_LEAST, self.size.height * _SHARE // 100 - 2 - taken)
 
     @on(Input.Changed, "#filter")
     def _typed(self, event: Input.Changed) -> None:
