@@ -9,7 +9,7 @@ import asyncio
 import shlex
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -33,7 +33,14 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line, plain
-from gshtui.workflows.definition import Parameter, Workflow, WorkflowError
+from gshtui.workflows.definition import (
+    Parameter,
+    RunEnd,
+    Workflow,
+    WorkflowError,
+    stopped_sentence,
+    unknown_steps,
+)
 from gshtui.workflows.parameters import option
 from gshtui.workflows.workflow_calls import (
     GROUP,
@@ -47,8 +54,10 @@ from gshtui.workflows.workflow_calls import (
     WorkflowRuns,
 )
 from gshtui.workflows.workflow_library import WorkflowLibrary
-from gshtui.workflows.workflow_run import RunEnd, WorkflowRun
-from gshtui.workflows.workflow_service import WorkflowService, stopped_sentence, unknown_steps
+
+if TYPE_CHECKING:
+    from gshtui.workflows.workflow_run import WorkflowRun
+    from gshtui.workflows.workflow_service import WorkflowService
 
 _SIGNS = {"done": "✓", "skipped": "–", "running": "▸", "waiting": "·"}
 

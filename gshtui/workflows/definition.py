@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from gshtui.bus.workflow_data import WorkflowSource
+from gshtui.bus.workflow_data import RunState, StepResult, WorkflowRunRow, WorkflowSource
 from gshtui.system.expected_error import ExpectedError
 
 ParameterType = Literal["string", "bool", "int", "float", "enum"]
 OnFailure = Literal["exit", "continue", "ask", "retry"]
 Value = str | bool | int | float | None
+
+
+MOST_BYTES = 128 * 1024
+"""Of one file: what is read within a second."""
 
 
 class WorkflowError(ExpectedError):
@@ -162,3 +166,33 @@ def templates_in(value: object) -> Iterator[Template]:
     elif isinstance(value, list | tuple):
         for each in value:  # pyright: ignore[reportUnknownVariableType]
             yield from templates_in(each)  # pyright: ignore[reportUnknownArgumentType]
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended. `step`: the one that decided it."""
+
+    run: str
+    state: RunState
+    exit_code: int
+    error: str = ""
+    step: WorkflowStep | None = None
+    results: Mapping[int, StepResult] = field(default_factory=dict[int, StepResult])
+
+
+def unknown_steps(row: WorkflowRunRow, steps: Mapping[int, StepResult]) -> list[str]:
+    """The names of steps that had begun and of which nobody knows how far they got."""
+    return [head.name for head in row.steps if (one := steps.get(head.number)) and one.state == "interrupted"]
+
+
+def stopped_sentence(row: WorkflowRunRow, steps: Mapping[int, StepResult]) -> str:
+    """Where a run stopped, for people; empty: it did not."""
+    if begun := unknown_steps(row, steps):
+        return f"The run stopped in {' and '.join(begun)}, which had begun: how far it got is not known."
+    for head in row.steps:
+        result = steps.get(head.number)
+        if row.state != "done" and (result is None or not result.is_over):
+            if result is None:
+                return f"The run stopped before step {head.number} ({head.name})."
+            return f"The run stopped in step {head.number} ({head.name}), with exit code {result.exit_code}."
+    return ""

@@ -18,8 +18,7 @@ from gshtui.settings.definition_folder import definition_entries
 from gshtui.settings.toml_file import TomlFile, read_bytes, read_toml
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import similar_names
-from gshtui.workflows.definition import Workflow, WorkflowError
-from gshtui.workflows.workflow_parser import MOST_BYTES, read_table, read_workflows
+from gshtui.workflows.definition import MOST_BYTES, Workflow, WorkflowError
 
 PROJECT_FOLDER = ".gsh/workflows"
 MOST_FILES = 100
@@ -72,6 +71,8 @@ def read_library(cwd: Path) -> WorkflowLibrary:
 
 def _read_folder(library: WorkflowLibrary, folder: Path, source: WorkflowSource, root: Path | None = None) -> None:
     """Add the workflows of a folder. `root`: of the project that must be trusted with each file."""
+    from gshtui.workflows.workflow_parser import read_workflows
+
     for file in definition_entries(folder, lambda file: file.suffix in (".yml", ".yaml"), MOST_FILES, library.problems):
         try:
             _add(library, file, read_workflows(file, _content(file, root), source))
@@ -81,6 +82,8 @@ def _read_folder(library: WorkflowLibrary, folder: Path, source: WorkflowSource,
 
 def _read_settings(library: WorkflowLibrary, file: TomlFile, source: WorkflowSource) -> None:
     """Add the workflows of a configuration's `[workflows.NAME]` tables."""
+    from gshtui.workflows.workflow_parser import read_table
+
     tables: object = file.data.get("workflows", {})
     if not isinstance(tables, dict):
         library.problems.append(f"{file.path}: `workflows` must be tables, such as [workflows.release-notes].")

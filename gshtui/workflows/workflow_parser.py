@@ -19,6 +19,7 @@ from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import similar_names
 from gshtui.workflows import templates
 from gshtui.workflows.definition import (
+    MOST_BYTES,
     Action,
     LlmAction,
     OnFailure,
@@ -37,8 +38,6 @@ from gshtui.workflows.definition import (
 from gshtui.workflows.parameters import parameter_value
 from gshtui.workflows.templates import TemplateError
 
-MOST_BYTES = 128 * 1024
-"""Of one file: what is read within a second."""
 MOST_STEPS = 200
 _DEEPEST = 12
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

@@ -13,7 +13,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -45,6 +45,7 @@ from gshtui.workflows.agent_step import AgentRequest, StepAgents
 from gshtui.workflows.definition import (
     LlmAction,
     PythonAction,
+    RunEnd,
     ShellAction,
     ToolAction,
     Value,
@@ -95,18 +96,6 @@ class RunParts:
     """The agent in front of which it runs."""
     redact: Callable[[str], str] = str
     """Takes secrets out of what steps print."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunEnd:
-    """How a run ended. `step`: the one that decided it."""
-
-    run: str
-    state: RunState
-    exit_code: int
-    error: str = ""
-    step: WorkflowStep | None = None
-    results: Mapping[int, StepResult] = field(default_factory=dict[int, StepResult])
 
 
 class WorkflowRun:

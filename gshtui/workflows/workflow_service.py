@@ -14,12 +14,12 @@ from gshtui.system.ids import new_id
 from gshtui.system.processes.process_identity import Process, is_alive
 from gshtui.system.processes.processes import end_call_processes
 from gshtui.system.tasks import cancel_and_wait
-from gshtui.workflows.definition import Value, WorkflowError
+from gshtui.workflows.definition import RunEnd, Value, WorkflowError, stopped_sentence, unknown_steps
 from gshtui.workflows.parameters import given_words, values_of
 from gshtui.workflows.step_process import LendTerminal, step_mark
 from gshtui.workflows.workflow_library import WorkflowLibrary, read_library
 from gshtui.workflows.workflow_parser import read_workflows
-from gshtui.workflows.workflow_run import RunEnd, RunParts, RunRecord, WorkflowRun
+from gshtui.workflows.workflow_run import RunParts, RunRecord, WorkflowRun
 
 _ENDS_WITHIN = 5.0
 """Seconds."""
@@ -178,21 +178,3 @@ def _as_it_is(row: WorkflowRunRow) -> WorkflowRunRow:
 
 def _as_left(result: StepResult) -> StepResult:
     return msgspec.structs.replace(result, state="interrupted") if result.state == "running" else result
-
-
-def unknown_steps(row: WorkflowRunRow, steps: Mapping[int, StepResult]) -> list[str]:
-    """The names of steps that had begun and of which nobody knows how far they got."""
-    return [head.name for head in row.steps if (one := steps.get(head.number)) and one.state == "interrupted"]
-
-
-def stopped_sentence(row: WorkflowRunRow, steps: Mapping[int, StepResult]) -> str:
-    """Where a run stopped, for people; empty: it did not."""
-    if begun := unknown_steps(row, steps):
-        return f"The run stopped in {' and '.join(begun)}, which had begun: how far it got is not known."
-    for head in row.steps:
-        result = steps.get(head.number)
-        if row.state != "done" and (result is None or not result.is_over):
-            if result is None:
-                return f"The run stopped before step {head.number} ({head.name})."
-            return f"The run stopped in step {head.number} ({head.name}), with exit code {result.exit_code}."
-    return ""

@@ -22,7 +22,7 @@ from gshtui.system.network.peer import peer_of
 if TYPE_CHECKING:
     from gshtui.headless.progress import Progress
 
-ANSWER_WITHIN = 1.0
+ANSWER_WITHIN = 3.0
 """Seconds for the keeper to say that it is ready."""
 SILENT_FOR = 3.0
 """Seconds without a sign of life from it while it works."""
@@ -326,7 +326,11 @@ def _print_problems(said: dict[str, Any]) -> None:
 def _agreed(question: str, needs: str) -> bool:
     """Whether the person agrees. `needs`: what is said where nobody is there to ask."""
     if _somebody_is_here():
-        return streams.ask_yes_no(question)
+        try:
+            return streams.ask_yes_no(question)
+        except KeyboardInterrupt:  # a no, as where no hub runs
+            streams.write_all(streams.STDERR, streams.own("\n"))
+            return False
     streams.show_question(question)
     streams.complain(needs)
     return False

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.hub.hub import Hub
     from gshtui.tools.shell.shell_process import Start
-    from gshtui.workflows.workflow_run import RunEnd, WorkflowRun
+    from gshtui.workflows.definition import RunEnd
+    from gshtui.workflows.workflow_run import WorkflowRun
     from gshtui.workflows.workflow_service import WorkflowService
 
 _WIND_DOWN = 30.0
@@ -139,7 +140,7 @@ async def _begun(
     service: WorkflowService, options: WorkflowOptions, writer: Writer
 ) -> tuple[WorkflowRun, asyncio.Task[RunEnd]]:
     """Begin the run, or go on with one. Raises `WorkflowError`, `StoreError`."""
-    from gshtui.workflows.workflow_service import stopped_sentence, unknown_steps
+    from gshtui.workflows.definition import stopped_sentence, unknown_steps
 
     lend = _Lent(writer).run if options.attended and os.isatty(1) else None
     if not options.resume:
