@@ -251,7 +251,7 @@ class Stage:
         facts = f"status {row.status} by {row.status_source}: {row.doing!r}; statuses {self.statuses}"
         hooks = spool_path(paths.data_dir(), self.id)
         told = hooks.read_text().splitlines() if hooks.exists() else []
-        explained = await self.command("agent", action="explain", target=self.id)
+        explained = await self.command("agent explain", agent=self.id)
         return "\n".join(
             [facts, explained.text, *told[-8:], *asked[-8:], "┌" + "─" * 78, await self.screen(), "└" + "─" * 78]
         )

@@ -27,7 +27,7 @@ async def test_an_answer_is_the_text_of_its_turn_alone(stage: Stage) -> None:
         turns.append(("do:long", LONG * 60 + END))
     for text, answer in turns:
         await stage.still()  # Gemini takes no Enter for a moment after its turn
-        sent = await stage.command("agent", action="send", target=stage.id, text=text, wait=True, timeout=90)
+        sent = await stage.command("agent send", agent=stage.id, text=text, wait=True, timeout=90)
         assert not sent.timed_out, f"{text}: {sent.text}\n{await stage.account()}"
         assert (sent.data["answer"].strip(), sent.data["source"]) == (answer, by(stage)), await stage.account()
         assert "from its screen" not in sent.text
@@ -70,7 +70,7 @@ async def test_where_no_transcript_tells_it_the_screen_does_and_that_is_said(sta
     """Two in one folder write into one file, and not who wrote what."""
     await stage.status("idle")
     await (await stage.beside()).status("idle")
-    sent = await stage.command("agent", action="send", target=stage.id, text="Good day to you", wait=True, timeout=90)
+    sent = await stage.command("agent send", agent=stage.id, text="Good day to you", wait=True, timeout=90)
     assert sent.data["source"] == "screen"
     assert "Hello. I am here." in sent.data["answer"]
     assert "from its screen" in sent.text

@@ -53,7 +53,7 @@ def app_server(stage: Stage) -> psutil.Process:
 async def test_a_day_without_a_key(stage: Stage, typed: list[str]) -> None:
     made = stage.folder / "made.txt"
     await stage.until(stage.look, lambda row: row.status == "idle" and by_protocol(row))
-    sent = await stage.command("agent", action="send", target=stage.id, text="Good day", wait=True, timeout=90)
+    sent = await stage.command("agent send", agent=stage.id, text="Good day", wait=True, timeout=90)
     assert (sent.data["answer"], sent.data["source"]) == ("Hello. I am here.", "report"), await stage.account()
     await stage.say("do:touch")
     question = await asked(stage)

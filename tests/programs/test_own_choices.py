@@ -56,8 +56,8 @@ async def test_one_key_answers_the_question_that_was_seen(stage: Stage) -> None:
     assert "touch made.txt" in question.detail
     assert not question.partial
     with pytest.raises(CommandError, match="none of its choices"):
-        await stage.command("agent", action="answer", target=stage.id, text="9")
-    shown = (await stage.command("agent", action="answer", target=stage.id)).data["question"]
+        await stage.command("agent answer", agent=stage.id, choice="9")
+    shown = (await stage.command("agent answer", agent=stage.id)).data["question"]
     assert [one["label"] for one in shown["choices"]] == [one.label for one in question.choices]
     refusal = [one.label for one in question.choices if one.label.startswith(("No", "Reject", "Deny"))][-1]
     await answer(stage, question, refusal)
@@ -71,7 +71,7 @@ async def test_one_key_answers_the_question_that_was_seen(stage: Stage) -> None:
     assert made.exists()
     assert stage.row.question is None
     with pytest.raises(CommandError, match="is not asking anything"):
-        await stage.command("agent", action="answer", target=stage.id, text="1")
+        await stage.command("agent answer", agent=stage.id, choice="1")
 
 
 @pytest.mark.size(120, 35)

@@ -22,7 +22,7 @@ HELLO = "Hello. I am here."
 async def test_a_day_with_hooks(stage: Stage) -> None:
     heard = EventLog(stage.hub.bus)
     await at_rest(stage)
-    sent = await stage.command("agent", action="send", target=stage.id, text="Good day to you", wait=True, timeout=90)
+    sent = await stage.command("agent send", agent=stage.id, text="Good day to you", wait=True, timeout=90)
     assert not sent.timed_out, await stage.account()
     assert sent.data["answer"].strip() == HELLO
     by = "protocol" if heard.of(AgentStatusChanged, agent=stage.id, source="protocol") else "hook"

@@ -370,6 +370,8 @@ def test_a_title_that_tells_of_whole_turns_tells_of_their_end() -> None:
         assert statuses.decide(qwen, told, works, NOW).status == "thinking"
         known = statuses.decide(qwen, told, over, NOW)
         assert (known.status, known.source, known.sure, known.at) == ("idle", "title", True, NOW - 0.5)
+        assert decide(qwen, hook("thinking", 3), over, NOW).rests, "no hook tells of an interrupt"
+        assert not decide(qwen, hook("thinking", 0.1), over, NOW).rests
         again = replace(over, prompted=NOW - 0.2)
         assert statuses.decide(qwen, told, again, NOW).status != "idle", "of the turn before"
 

@@ -371,8 +371,10 @@ def _against_work(
         # A question is the costliest to miss; the end of a turn counts only where the source may have missed it.
         over = seen.status == "idle" and seen.sure and told.rank <= Rank.HOOK and seen.at > told.at
         counts = seen.status == "waiting" or over
+        # A title that tells of whole turns is the program's own word, and no picture that is painted late.
+        veto = 0.0 if over and seen.source == "title" and profile.titles.whole else profile.timing.veto
         if counts:
-            return seen if lasted >= profile.timing.veto else _said(told, again=profile.timing.veto - lasted)
+            return seen if lasted >= veto else _said(told, again=veto - lasted)
     if told.rank > Rank.HOOK:
         return _said(told)
     still = now - max(told.at, facts.moved)
