@@ -10,7 +10,7 @@ MODULES = {
     "prompt": "gshtui.cli.prompt",
     # Tells a question from a command before there is either.
     "gsh": "gshtui.cli.at_prompt",
-    # The command language itself: one line, with anyone's rights.
+    # The command language itself: one line, or lines from standard input, with anyone's rights.
     "run": "gshtui.cli.run",
     # The shells' side: their files and plugins, even where no hub and no settings work.
     "shell": "gshtui.cli.shell",

@@ -120,6 +120,7 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
         conversation=options.conversation,
         respondent="policy" if options.yes else "nobody",
         timeout=options.timeout,
+        leaves_keeper=options.person is None and not options.flags,
     )
     outcome = await on_hub(needs, work)
     if isinstance(outcome, int):
