@@ -144,6 +144,13 @@ def test_eleven_agents_take_a_row_each_and_names_are_whole(width: int) -> None:
     assert all(one.name in lines[owners.index(one.id)].plain for one in rows)
 
 
+@pytest.mark.parametrize("width", range(18, 40))
+def test_no_state_is_cut_to_say_since_when(width: int) -> None:
+    gone = row("0009", "claude", status="failed", exit_status=1, status_at=NOW - 700)
+    line = draw_agents(list_agents(after(*changed(gone))), width, NOW)[0][0].plain
+    assert line.startswith("✗ claude failed") and ("12 min" in line) == (width >= 22)
+
+
 def test_a_killed_one_says_how_long_it_can_come_back() -> None:
     state = after(*changed(SHELL), AgentKilled(agent="0007", until=NOW + 42))
     assert "killed · u · 42 s" in words(draw_agents(list_agents(state), 40, NOW)[0])[0]

@@ -17,7 +17,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
 )
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
-from gshtui.ui.prompt.prompt_status import StatusState, doing, reduce_status, waits
+from gshtui.ui.prompt.prompt_status import FAILED, StatusState, doing, reduce_status, waits
 
 START = TurnStarted(at=100.0, agent="main", session="s", turn="t", prompt="p")
 
@@ -55,7 +55,7 @@ def test_an_answer_that_streams_says_how_fast() -> None:
     ("event", "says"),
     [
         (TurnFinished(agent="main", session="s", turn="t", stop="interrupted"), ""),
-        (TurnFinished(agent="main", session="s", turn="t", stop="error", error="No key."), "No key."),
+        (TurnFinished(agent="main", session="s", turn="t", stop="error", error="No key."), FAILED),
     ],
 )
 def test_how_it_ended_badly(event: Event, says: str) -> None:

@@ -370,7 +370,7 @@ class Gemini:
 
 def _blocked(origin: ErrorOrigin, reason: str) -> ProviderError:
     message = f"{origin.who} refused the prompt ({reason.lower()})"
-    return ProviderError("refusal", message, hint="Rephrase the prompt, or switch to another model with `model`.")
+    return ProviderError("refusal", message, hint="Rephrase the prompt, or switch to another model with `/model`.")
 
 
 def _malformed(origin: ErrorOrigin, reason: str) -> ProviderError:

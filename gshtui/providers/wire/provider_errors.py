@@ -181,15 +181,15 @@ def _hint(kind: ErrorKind, origin: ErrorOrigin, wait: float | None) -> str:
         case "context":
             return "Start a new conversation, or switch to a model with a larger window (`model list`)."
         case "quota":
-            return "Check the account's plan and billing, or switch to another provider with `model`."
+            return "Check the account's plan and billing, or switch to another provider with `/model`."
         case "auth":
             return f"Check the {key}, then start again."
         case "unknown_model":
             return origin.unknown_model_hint
         case "rate_limit" | "overloaded" | "server":
-            return again + " Or switch to another model with `model`."
+            return again + " Or switch to another model with `/model`."
         case _:
-            return "Switching to another model with `model` may help."
+            return "Switching to another model with `/model` may help."
 
 
 STATUS_OF_CODE = {
@@ -330,7 +330,7 @@ def may_be_too_long(error: ProviderError) -> bool:
 def endless(origin: ErrorOrigin) -> ProviderError:
     """The answer goes on after everything that a model can mean."""
     message = f"{origin.who} did not stop: the answer is longer than any that the model can give, so it was ended"
-    return ProviderError("garbage", message, hint="Send the prompt again, or switch to another model with `model`.")
+    return ProviderError("garbage", message, hint="Send the prompt again, or switch to another model with `/model`.")
 
 
 def garbled(origin: ErrorOrigin, why: str = "") -> ProviderError:
@@ -346,7 +346,7 @@ def silent(origin: ErrorOrigin, stop: str) -> ProviderError | None:
     """The error for an empty answer that ended like this; `None` if an empty answer is fine."""
     match stop:
         case "refusal":
-            message, hint = f"{origin.who} declined to answer", "Rephrase the prompt, or switch models with `model`."
+            message, hint = f"{origin.who} declined to answer", "Rephrase the prompt, or switch models with `/model`."
             return ProviderError("refusal", message, hint=hint)
         case "max_tokens":
             message = f"{origin.who} reached the answer's token limit before it said anything"
@@ -363,5 +363,5 @@ def no_key(label: str, variable: str) -> ProviderError:
     return ProviderError(
         "missing",
         f"{label} needs an API key, and {variable} is not set",
-        hint=f"Run `export {variable}=…` and start again, or switch to another provider with `model`.",
+        hint=f"Run `export {variable}=…` and start again, or switch to another provider with `/model`.",
     )

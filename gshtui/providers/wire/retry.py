@@ -104,7 +104,7 @@ def _asks_too_long(error: ProviderError) -> ProviderError:
     return ProviderError(
         error.kind,
         error.message,
-        hint=f"The provider asks you to wait: try again in {duration(wait)}, or switch to another model with `model`.",
+        hint=f"The provider asks you to wait: try again in {duration(wait)}, or switch to another model with `/model`.",
         retryable=True,
         retry_after=wait,
     )

@@ -277,12 +277,18 @@ def _first_words(report: str) -> str:
 
 
 def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, task: str) -> Content:
-    """The one line of a narrow list: the name whole, the age, and as much of the rest as there is room for."""
+    """The one line of a narrow list: the name whole, how it is, the age, and what else there is room for."""
     sign, colour = STATUS_SIGNS[agent.status]
     tail = Content.styled(age, _MUTED)
     name = Content.styled(_clean(agent.row.name), "bold underline" if chosen else "bold")
     name = name.truncate(max(4, width - 3 - tail.cell_length), ellipsis=True)
     room = width - 4 - name.cell_length - tail.cell_length
+    whole = room + tail.cell_length + 1
+    state = said.plain.partition(" · ")[0]
+    if room < cell_len(state) <= whole:  # rather how it is than since when
+        tail, room = Content(""), whole
+    if cell_len(state) <= room < min(said.cell_length, cell_len(state) + 4):
+        said = said[: len(state)]
     if task and room >= said.cell_length + _TASK:
         said = Content.assemble(said, (f" · {task}", _MUTED))
     if said.cell_length and room > _ROOM:

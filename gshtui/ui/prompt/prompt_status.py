@@ -115,6 +115,9 @@ class StatusState(msgspec.Struct, frozen=True):
         return self.changed if self.status in ("tool", "waiting") else self.since
 
 
+FAILED = "failed · up brings the prompt back"
+
+
 def reduce_status(state: StatusState, event: Event) -> StatusState:
     """The state after the event; the same object when nothing changed."""
     match event:
@@ -131,7 +134,7 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
             )
         case TurnFinished() if event.agent == state.agent:
             ended = {"max_iterations": "stopped at its iteration limit"}.get(event.stop, "")
-            ended = event.error or ended
+            ended = FAILED if event.error else ended  # why is in the conversation
             return replace(state, status="idle", doing="", since=0.0, retry="", ended=ended, answer=None)
         case AgentStatusChanged() if event.agent == state.agent:
             over = event.status in (*ENDED_STATUSES, "starting")  # a process that was ended finishes no turn
@@ -370,7 +373,7 @@ class PromptStatus(Static):
             return self._named(hints, width, Content.styled(title, "$warning"))
         waiting = waits(self.state)
         line = Content()
-        if self.state.ended:  # in full in the conversation
+        if self.state.ended:
             line = Content.styled(f"✗ {fit(self.state.ended, max(20, width // 2))}", "$error")
         elif waiting:
             line = Content.styled(waiting.pop(0), "$foreground-muted")
