@@ -60,13 +60,11 @@ class ServerConnection:
         definition: ServerDefinition,
         options: ConnectionOptions,
         *,
-        legacy: bool = False,
         on_state: Callable[[ServerConnection], None] | None = None,
         on_offer: Callable[[ServerConnection, ServerPins], Awaitable[None]] | None = None,
     ) -> None:
         """
         Args:
-            legacy: it is known to need the handshake of earlier versions of MCP.
             on_state: called after each change of `state`.
             on_offer: called with all that it offers after each start, and after its tools changed.
         """
@@ -78,7 +76,8 @@ class ServerConnection:
         self.started_in = 0.0
         """Seconds that its last start took."""
         self.starts = 0
-        self.legacy = legacy
+        self.legacy = False
+        """It is known to need the handshake of earlier versions of MCP."""
         self.outside = ""
         """Why its program is outside the sandbox, as the end of a sentence; empty: it is inside, or there is none."""
         self._options = options

@@ -121,8 +121,7 @@ async def _read_messages(
 class LineSplitter:
     """Splits bytes into lines. Of a line that is too long only both ends are kept, as an `OversizedLine`."""
 
-    def __init__(self, longest: int = LONGEST) -> None:
-        self._longest = longest
+    def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -140,12 +139,12 @@ class LineSplitter:
     def _add(self, part: bytes) -> None:
         self._size += len(part)
         self._parts.append(part)
-        if self._size > self._longest:
+        if self._size > LONGEST:
             whole = b"".join(self._parts)
             self._parts = [whole[:_HEAD], whole[-_HEAD:]]
 
     def _line(self) -> bytes | OversizedLine:
-        if self._size > self._longest:
+        if self._size > LONGEST:
             whole = b"".join(self._parts)
             return OversizedLine(whole[:_HEAD], whole[-_HEAD:], self._size)
         return b"".join(self._parts)

@@ -30,13 +30,12 @@ class CallMail:
         outbox: MailOutbox,
         local: Local,
         room: MailService | None = None,
-        programs: Programs | None = None,
     ) -> None:
         self._store = store
         self._outbox = outbox
         self._local = local
         self._room = room
-        self._programs = programs or (room.programs if room is not None else Programs())
+        self._programs = room.programs if room is not None else Programs()
 
     async def find(self, wanted: str, sender: str, *, starts: bool) -> Recipient:
         """The agent of this id or name. Raises `CommandError`, also for a shell or an interpreter."""

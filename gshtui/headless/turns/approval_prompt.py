@@ -72,19 +72,16 @@ class KeyReader:
         request: ApprovalRequested,
         say: Callable[[str], None],
         edit: Callable[[str], str] | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
         Args:
             say: echoes a reason as it is typed, and shows a rule.
             edit: lets the person change a rule in their editor; raises `EditorError`.
-            clock: the clock of `feed`.
         """
         self._request = request
         self._offers = offers(request)
         self._rule = request.rule
         self._edit = edit
-        self._clock = clock
         self._pressed = 0.0
         self._keys = AnswerKeys()
         self._keys.expect_question()
@@ -154,7 +151,7 @@ class KeyReader:
                 self._say(f"\n{rule_text(self._rule)}")
             except EditorError as error:
                 self._say(f"\n{visible(str(error))}\n{_RULE_KEYS}")
-            self._keys.show_rule(self._clock())
+            self._keys.show_rule(time.monotonic())
         return None
 
     def _reason_key(self, typed: str, at: float) -> tuple[Outcome | None, str]:

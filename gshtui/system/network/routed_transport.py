@@ -7,7 +7,6 @@ cannot be used, and `httpx2` errors, which name the proxy that the request went 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
 import httpx2
 
@@ -18,9 +17,8 @@ from gshtui.system.network.proxy_routes import ProxyRoute, certificates_named, c
 class RoutedTransport(httpx2.AsyncBaseTransport):
     """Connections, made when an address first needs them: a fault in a variable costs those that depend on it."""
 
-    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
-        """`environ`: instead of this process's own environment."""
-        self._environ = caller_environ() if environ is None else environ
+    def __init__(self) -> None:
+        self._environ = caller_environ()
         self._made: dict[tuple[bool, str], httpx2.AsyncHTTPTransport] = {}
 
     def prepare(self, url: str) -> None:

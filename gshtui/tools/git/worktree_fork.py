@@ -18,7 +18,6 @@ from pathlib import Path
 from gshtui.commands.declaration import CommandError
 from gshtui.tools.git.git import git
 from gshtui.tools.git.worktree import (
-    LIMIT,
     Worktree,
     copied_index,
     count,
@@ -41,13 +40,13 @@ _UNDER_WAY = {
 }
 
 
-async def free_branch(folder: Path, wished: str, limit: float = LIMIT) -> str:
+async def free_branch(folder: Path, wished: str) -> str:
     """The wished name, or the first of `wished-2`, `wished-3` … that no branch has. Raises `CommandError`: the folder
     is not in a repository, or the name is invalid.
     """
     if not is_branch_name(wished):
         raise CommandError(f"{wished[:80]!r} is not a valid branch name.", hint="Use letters, digits and - _ . / only.")
-    listed = await git(folder, "for-each-ref", "--format=%(refname)", "refs/heads", timeout=limit)
+    listed = await git(folder, "for-each-ref", "--format=%(refname)", "refs/heads")
     require_success(listed, "git cannot list the branches")
     taken = {name.removeprefix("refs/heads/") for name in listed.out.split("\n")}
 
@@ -64,49 +63,46 @@ async def free_branch(folder: Path, wished: str, limit: float = LIMIT) -> str:
     return name
 
 
-async def fork_worktree(source: Path, branch: str, *, inside: bool = False, limit: float = LIMIT) -> Worktree:
+async def fork_worktree(source: Path, branch: str, *, inside: bool = False) -> Worktree:
     """A new worktree on a new branch, equal to the one that contains `source`; what it lacks is in its `notes`.
 
     Args:
         inside: under `.gsh/worktrees` of the repository, instead of beside it.
-        limit: seconds for one git call.
 
     Raises `CommandError`: it cannot be made; nothing of it is left behind.
     """
-    tree = await find_worktree(source, limit=limit)
+    tree = await find_worktree(source)
     top = Path(tree.path)
-    head = await git(top, "rev-parse", "--verify", "--quiet", "HEAD", timeout=limit)
+    head = await git(top, "rev-parse", "--verify", "--quiet", "HEAD")
     if head.code:
         raise CommandError(f"{tree.shown} has no commit yet, so it cannot be forked.", hint="Commit something first.")
     commit = head.out.strip()
-    if await free_branch(top, branch, limit) != branch:
+    if await free_branch(top, branch) != branch:
         raise CommandError(f"There is already a branch {branch}.", hint="Choose another name.")
     place = await asyncio.to_thread(place_for, top, branch, inside=inside)
-    main = Path((await list_worktrees(top, limit))[0].path)
+    main = Path((await list_worktrees(top))[0].path)
     if inside:
         await asyncio.to_thread(ignore_inside, main)
     try:
-        added = await git(
-            top, "worktree", "add", "--no-checkout", "-b", branch, "--", str(place), commit, timeout=limit
-        )
+        added = await git(top, "worktree", "add", "--no-checkout", "-b", branch, "--", str(place), commit)
         require_success(added, "git cannot create the worktree")
-        notes = await _fill(top, place, limit)
-        await set_base(top, branch, tree.branch or commit, limit)
-        made = await find_worktree(top, path=place, limit=limit)
+        notes = await _fill(top, place)
+        await set_base(top, branch, tree.branch or commit)
+        made = await find_worktree(top, path=place)
     except OSError as error:
-        await asyncio.shield(discard_worktree(main, place, branch, commit, limit))
+        await asyncio.shield(discard_worktree(main, place, branch, commit))
         raise CommandError(f"Cannot copy the files of {tree.shown}: {error.strerror or error}.") from error
     except BaseException:
-        await asyncio.shield(discard_worktree(main, place, branch, commit, limit))
+        await asyncio.shield(discard_worktree(main, place, branch, commit))
         raise
     return replace(made, path=str(place), new_branch=True, notes=tuple(notes))
 
 
-async def _fill(top: Path, place: Path, limit: float) -> list[str]:
+async def _fill(top: Path, place: Path) -> list[str]:
     """Give the new worktree the index and the files of the original. Returns notes."""
-    await _copy_index(top, place, limit)
-    staged = await git(top, "ls-files", "-z", "--stage", timeout=limit)
-    new = await git(top, "ls-files", "-z", "--others", "--exclude-standard", timeout=limit)
+    await _copy_index(top, place)
+    staged = await git(top, "ls-files", "-z", "--stage")
+    new = await git(top, "ls-files", "-z", "--others", "--exclude-standard")
     for answer in (staged, new):
         require_success(answer, "git cannot list the files")
         if answer.cut:
@@ -125,8 +121,8 @@ async def _fill(top: Path, place: Path, limit: float) -> list[str]:
         await asyncio.wait([copying])  # what it would still write could not be taken back
         raise
     # The copies have other inode numbers; git compares their contents now instead of at every later look.
-    await git(place, "update-index", "-q", "--really-refresh", timeout=limit)
-    notes = (await copy_included(top, place, limit)).notes
+    await git(place, "update-index", "-q", "--really-refresh")
+    notes = (await copy_included(top, place)).notes
     if modules:
         notes.append(f"{count(len(modules), 'submodule')} left empty; `git submodule update --init` fills them.")
     if inner:
@@ -134,21 +130,21 @@ async def _fill(top: Path, place: Path, limit: float) -> list[str]:
             f"{count(len(inner), 'repository', 'repositories')} within it not copied ({', '.join(inner[:3])})."
         )
     for name, what in _UNDER_WAY.items():
-        where = await git(top, "rev-parse", "--path-format=absolute", "--git-path", name, timeout=limit)
+        where = await git(top, "rev-parse", "--path-format=absolute", "--git-path", name)
         if not where.code and os.path.lexists(where.out.removesuffix("\n")):
             notes.append(f"The {what} that is under way in the original is not under way in the fork.")
             break
     return notes
 
 
-async def _copy_index(top: Path, place: Path, limit: float) -> None:
-    theirs = await index_of(place, limit)
-    async with copied_index(top, limit) as index:
+async def _copy_index(top: Path, place: Path) -> None:
+    theirs = await index_of(place)
+    async with copied_index(top) as index:
         if not await asyncio.to_thread(index.exists):
             return
         # A split index refers to a file beside the original; caches refer to the original's folder.
         whole = ("--no-split-index", "--no-untracked-cache", "--no-fsmonitor")
-        require_success(await git(top, "update-index", *whole, timeout=limit, index=index), "git cannot copy the index")
+        require_success(await git(top, "update-index", *whole, index=index), "git cannot copy the index")
         await asyncio.to_thread(shutil.copyfile, index, theirs)
 
 
