@@ -53,8 +53,6 @@ class Registry:
         """The order of the names: each is a command's, or an offer's that creates some."""
         self._commands: dict[str, AnyCommand] = {}
         self._names: dict[str, str | _Offer] = {}
-        self._words: dict[str, AnyCommand] = {}
-        """The commands of groups, such as `agent kill`."""
         self._actions: dict[type[Any], AnyAction] = {}
         """By the type of their parameters."""
         self._groups: dict[str, tuple[str, ...]] = {}
@@ -121,7 +119,7 @@ class Registry:
         return iter([place for place in self._places.values() if not isinstance(place, _Offer)])
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names or name in self._words
+        return name in self._names or self._of_group(name) is not None
 
     @property
     def offered_names(self) -> tuple[str, ...]:
@@ -148,7 +146,6 @@ class Registry:
             for place in action.where:
                 self._where.setdefault(place.key, []).append(place)
         self._commands[command.name] = command
-        self._words.update((one.name, one) for one in command.words.values())
 
     def _make_all(self) -> None:
         for offer in [place for place in self._places.values() if isinstance(place, _Offer)]:
@@ -176,10 +173,8 @@ class Registry:
 
     def get(self, name: str) -> AnyCommand:
         """The command of this name or alias. Raises `UnknownCommand`: there is none; the text names the nearest."""
-        if " " in name and name.split(" ")[0] in self._names:
-            self.get(name.split(" ")[0])
-        if (word := self._words.get(name)) is not None:
-            return word
+        if (found := self._of_group(name)) is not None:
+            return found
         owner = self._names.get(name)
         if isinstance(owner, _Offer):
             self._make(owner)
@@ -189,6 +184,11 @@ class Registry:
         near = self._doing(name) or similar_names(name, self._names, most=3)
         hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
         raise UnknownCommand(f"There is no command {name!r}.", hint=hint)
+
+    def _of_group(self, name: object) -> AnyCommand | None:
+        """The command of a group's word, such as `agent kill`; `None`: it is the name of none."""
+        group, _, word = str(name).partition(" ")
+        return self.get(group).words.get(word) if word and group in self._names else None
 
     def action(self, parameters: Returns[R]) -> Action[Any, R]:
         """The action that these parameters call. Raises `UnknownCommand`."""
