@@ -467,12 +467,15 @@ class Turns:
         if self.is_turn(asked) and not self.is_helpers(asked):
             if isinstance(last, Say) and "<proposed_plan>" not in last.text:
                 last = Say(f"{last.text}\n\nend-{next(self._numbers)}.")
-            elif isinstance(last, Call) and last.name in self.mode.asks:
+            elif isinstance(last, Call):
+                # Of a helper that is asked about, its person allows the start.
+                self.helpers += (
+                    _HELPER[self.program.name] in (last.name, last.namespace) and self.program.name in _BESIDE
+                )
+            if isinstance(last, Call) and last.name in self.mode.asks:
                 # Its question stands as soon as it is on the screen, whatever else is still sent.
                 self.key, self.asking = _KEYS.get(self.program.name, {}).get(last.name, "Enter"), last.name
                 self.shown.put_nowait(("waiting", _ASKING[self.program.name][last.name]))
-            elif isinstance(last, Call) and _HELPER[self.program.name] in (last.name, last.namespace):
-                self.helpers += self.program.name in _BESIDE
         return [*before, last]
 
     def finished(self, asked: Asked, answer: Answer) -> None:

@@ -77,3 +77,17 @@ async def test_a_helper_that_ends_ends_no_turn_and_one_that_asks_asks_a_person(s
     await answer(stage, question, question.choices[0].label)
     await stage.status("idle")
     assert (stage.folder / "made.txt").exists()
+
+
+@pytest.mark.hooked
+@pytest.mark.alone
+@pytest.mark.programs("claude", "codex", "qwen")
+async def test_a_conversation_that_is_compacted_and_cleared_goes_on(stage: Stage) -> None:
+    await at_rest(stage)
+    for before in ("", "/compress" if stage.program.name == "qwen" else "/compact", "/clear"):
+        if before:
+            await stage.person(text=before)
+            await stage.status("idle")
+        await stage.say(f"Good day after {before or 'nothing'}")
+        await stage.hears(f"Good day after {before or 'nothing'}")
+        await stage.status("idle")

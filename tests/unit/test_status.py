@@ -126,6 +126,8 @@ def test_what_goes_on_beside_its_turns_is_work_whoever_tells_of_the_end_of_one(r
         told = (Evidence(rank, "told", "idle", NOW - 0.1, final=True),)
         known = statuses.decide(profile, told, replace(facts(), reading=reading, since=NOW - 0.1), NOW)
         assert known.status == "thinking", name
+    works = ["  ⠏ Poking the bear... (3s · esc to cancel)", "─" * 60, "> a draft", "─" * 60, "  ⏸ Ask · 1 local agent"]
+    assert read_screen(LOADED.get("qwen"), works).beside, "that is known before its turn ends"
     lines = [
         "─" * 60,
         "> a draft",

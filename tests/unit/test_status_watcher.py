@@ -506,6 +506,23 @@ async def test_the_end_of_a_turn_that_is_told_early_is_seen_as_soon_as_the_scree
         await status.stop()
 
 
+async def test_what_it_asks_at_its_start_belongs_to_no_turn() -> None:
+    """Such as whether hooks may run: behind that, its input is rest."""
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time(), status="starting")
+    row = structs.replace(row, status_source="spawn")
+    server = SilentServer()
+    status = CliStatus(server, row, profiles.load(Path("/nonexistent")).get("claude"), lambda _: None)
+    server.looks, server.shown = 9, QUESTION
+    await status.start()
+    try:
+        await eventually(lambda: status_of(status), until=lambda status: status == "waiting")
+        server.show(IDLE, 2, 14)
+        status.check_now()
+        await eventually(lambda: status_of(status), until=lambda status: status == "idle")
+    finally:
+        await status.stop()
+
+
 @pytest.mark.parametrize(("shown", "said"), [("● Fetched (5s)", "idle"), ("● Fetched (6s)", "thinking")])
 async def test_a_time_that_stood_while_it_worked_does_not_pass(shown: str, said: str) -> None:
     """It is the row of something that is over; one that has just come may be a clock."""

@@ -181,7 +181,9 @@ def _by_rules(
             ended, echo = ("", "") if place is None else _last_turn(profile, text, undimmed(lines), place)
             return dataclasses.replace(_unless_contradicted(found, profile, text, place), ended=ended, echo=echo)
         if rule.status != "waiting":
-            return ScreenReading(rule.status, doing, draft, place is not None, rule=number, row=row, beside=rule.beside)
+            others = (each for each in profile.rules if each.beside)
+            beside = rule.beside or any(match_rule(profile, each, text, place, title, cursor).fits for each in others)
+            return ScreenReading(rule.status, doing, draft, place is not None, rule=number, row=row, beside=beside)
         asked = asked_of(text, cursor if rule.zone == "last" else None)
         read = _question_of(profile, text, lines, asked, doing, cursor, width, dialog=rule.dialog)
         if rule.dialog and read.question.choices:

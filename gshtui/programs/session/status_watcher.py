@@ -698,7 +698,8 @@ class CliStatus:
         if known.sure and (known.status in WORKING or asks):
             # What is seen may have begun before; it rests after that only by newer evidence.
             began = known.at if known.source in _BY_ITSELF else known.at - self._profile.timing.veto
-            self._facts = dataclasses.replace(facts, worked=max(facts.worked, began), fresh=False)
+            if not (asks and facts.fresh and not facts.prompted):  # what it asks at its start belongs to no turn
+                self._facts = dataclasses.replace(facts, worked=max(facts.worked, began), fresh=False)
         elif known.rests:
             self._facts = dataclasses.replace(
                 facts, rested=max(facts.rested, known.at, facts.prompted + 0.001, facts.worked + 0.001)

@@ -292,7 +292,7 @@ def _against_rest(
         return _behind_something(profile, _rest_of_this_turn(told, facts, now), facts, now)
     if seen is None or seen.status in ("idle", QUIET):
         return _rest_of_this_turn(told, facts, now)
-    if seen.source == "screen" and facts.reading.beside:
+    if seen.status in WORKING and facts.reading.beside:
         return seen
     if seen.source == "title" and facts.reading.status == "idle" and facts.titled <= told.at:
         return _rest_of_this_turn(told, facts, now)  # the title was left behind
