@@ -373,7 +373,7 @@ async def test_a_hub_killed_in_mid_turn_is_followed_by_another_in_the_same_conve
             app.publish(PromptSubmitted(prompt="p", agent="main", text="the first question"))
             await eventually(lambda: screen(app), until=lambda text: "half" in text)
             os.kill(keeper_pid(), signal.SIGKILL)
-            await eventually(lambda: screen(app), until=lambda text: "The hub has ended" in text)
+            await eventually(lambda: screen(app), until=lambda text: "The hub stopped" in text)
             assert isinstance(await app.bridge.running(), WindowHub)
             assert "esc to interrupt" not in await screen(app)
             await say(app, "the second question")
