@@ -602,6 +602,12 @@ class HubSettings(SettingsTable):
         description="A turn in progress when its window is closed: stop: it is interrupted. finish: it goes on in the"
         " background, and gsh-tui in its folder shows it again.",
     )
+    memory: int = Field(
+        default=1024,
+        ge=0,
+        le=1_048_576,
+        description="MB in memory from which on the hub begins anew while no turn goes on; 0: never.",
+    )
 
     @property
     def serves_windows(self) -> bool:

@@ -57,6 +57,11 @@ class AskedDoors(FaceHost):
         """Whether there are doors."""
         return bool(self._doors)
 
+    @property
+    def works(self) -> bool:
+        """Whether somebody is inside."""
+        return any(door.inside for door in self._doors.values())
+
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Open a door, or close it."""
         if (door := self._doors.get(connection)) is not None:

@@ -66,6 +66,11 @@ class AskedPrograms(FaceHost):
         """Whether an editor has a session here, or another program waits for an answer."""
         return any(program.waiting or program.is_editor for program in self._programs.values())
 
+    @property
+    def works(self) -> bool:
+        """Whether one waits for an answer."""
+        return any(program.waiting for program in self._programs.values())
+
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Open it, or take what it says."""
         if (program := self._programs.get(connection)) is not None:

@@ -55,6 +55,12 @@ IDLE_FOR = 600.0
 """Seconds without anything to look after until it ends."""
 _SETTLED = 1.0
 """Seconds without a change of the settings until it starts anew: who writes them may write them again."""
+SETTLES_AFTER = 300.0
+"""Seconds after which it has loaded what it needs."""
+GROWN = 1.5
+"""Times its size then, from which on beginning anew frees something."""
+_SOON_RESTS = 1.0
+"""Seconds between two looks whether nothing is done any more."""
 _ANEW = -1
 """In the place of an exit code: start anew."""
 
@@ -121,13 +127,14 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str], selector: Watch
                 watch.on_change(lambda: None if claim.is_in_place() else stop.asked.set())
                 await leaving
                 claim.say_ready()
+                weight = _Weight(loaded.settings.hub.memory)
                 try:
-                    await _until_idle(hub, asked, stop, terms, claim)
+                    fat = await _until_idle(hub, asked, stop, terms, claim, weight)
                 finally:
                     draining.cancel()
                     watchdog.stop()
                     watch.close()
-                changed = settings.changed and not stop.signalled
+                changed = (settings.changed or fat) and not stop.signalled
     finally:
         if changed:
             again += claim.pass_on()
@@ -153,6 +160,12 @@ class _Asked:
         """Whether there is a face that it is kept for, or a turn."""
         faces = self.windows.open or self.agents.open or self.programs.busy or self.doors.open
         return faces or self.turns.busy
+
+    @property
+    def works(self) -> bool:
+        """Whether anything is done that must not be cut."""
+        faces = (self.commands, self.turns, self.programs, self.doors, self.windows, self.agents)
+        return any(face.works for face in faces)
 
     async def finish(self) -> None:
         """Wait until nothing that must not be cut is done."""
@@ -371,8 +384,34 @@ def _when_asked(asked: _Asked, stop: Stop) -> asyncio.Task[None]:
     return start_job(drain(), "the drain of the hub")
 
 
-async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms, claim: KeeperClaim) -> None:
-    """Until it is asked to stop, or nothing has been going on for so many seconds."""
+class _Weight:
+    """What this process has in memory, against what it had once it had loaded what it needs.
+
+    Args:
+        most: MB; 0: as much as there is.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most << 20
+        self._began = time.monotonic()
+        self._settled = 0
+
+    def is_too_much(self) -> bool:
+        """Whether beginning anew would free some of it."""
+        import psutil
+
+        size = psutil.Process().memory_info().rss
+        if not self._settled and time.monotonic() - self._began >= SETTLES_AFTER:
+            self._settled = size
+        return bool(self._most and self._settled) and size > max(self._most, GROWN * self._settled)
+
+
+async def _until_idle(
+    hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms, claim: KeeperClaim, weight: _Weight
+) -> bool:
+    """Until it is asked to stop, or nothing has been going on for so many seconds; true: or until it has too
+    much in memory, and nothing is done.
+    """
     busy_at = time.monotonic()
     idle = terms.idle if terms.at_first is None else terms.at_first
     while not stop.asked.is_set():
@@ -380,11 +419,19 @@ async def _until_idle(hub: Hub, asked: _Asked, stop: Stop, terms: KeeperTerms, c
             busy_at, idle = time.monotonic(), terms.idle
         elif idle and not asked.commands.busy and time.monotonic() - max(busy_at, asked.commands.last_at) >= idle:
             if idle == terms.idle or not await asyncio.to_thread(claim.is_wanted_longer):
-                return
+                return False
             idle = terms.idle
+        fat = weight.is_too_much()
+        if fat and not asked.works:
+            await asked.place.shut()
+            await asked.finish()
+            asked.agents.comes_again = True
+            return True
+        next_look = _SOON_RESTS if fat else min(until_calm_look(), idle / 4 if idle else until_calm_look())
         with contextlib.suppress(TimeoutError):
-            async with time_limit(min(until_calm_look(), idle / 4) if idle else None):
+            async with time_limit(next_look):
                 await stop.asked.wait()
+    return False
 
 
 async def _goes_on(hub: Hub) -> bool:

@@ -63,6 +63,11 @@ class AskedAgents(FaceHost):
         """Whether there are agents."""
         return bool(self._serving)
 
+    @property
+    def works(self) -> bool:
+        """Whether a turn is in progress."""
+        return any(pane.run is not None and pane.run.working for pane in self._panes.values())
+
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Start an agent, or handle what its pane says."""
         pane = self._panes.get(connection)

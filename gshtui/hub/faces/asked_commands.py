@@ -127,6 +127,11 @@ class AskedCommands(FaceHost):
         """Whether a command is in progress."""
         return any(not run.task.done() for run in self._runs.values())
 
+    @property
+    def works(self) -> bool:
+        """Whether a command acts."""
+        return any(run.acts and not run.task.done() for run in self._runs.values())
+
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Take the request, or the answer to a question."""
         run = self._runs.get(connection)

@@ -44,6 +44,11 @@ class AskedTurns(FaceHost):
         """Whether a turn is in progress."""
         return bool(self._turns)
 
+    @property
+    def works(self) -> bool:
+        """The same."""
+        return self.busy
+
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Take a turn, the answer to one of its questions, or its interruption."""
         turn = self._turns.get(connection)

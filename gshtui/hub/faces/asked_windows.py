@@ -70,6 +70,11 @@ class AskedWindows(FaceHost):
         """Whether there are windows, or turns that they have left behind."""
         return bool(self._windows)
 
+    @property
+    def works(self) -> bool:
+        """Whether a turn is in progress."""
+        return any(window.working for window in self._windows)
+
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
         """Open a window, or handle what an open one says."""
         face = self._faces.get(connection)

@@ -22,7 +22,7 @@ from gshtui.bus.events.session_events import SessionClosed, SessionOpened
 from gshtui.bus.shell_data import Ran
 from gshtui.bus.shell_rows import Filter, Span
 from gshtui.bus.subscription import Batch, fold_events
-from gshtui.client.window_protocol import NotReady
+from gshtui.client.window_protocol import HubLost, NotReady
 from gshtui.system.faults import Breaker, Fault
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import report_unexpected, start_job
@@ -78,6 +78,8 @@ STREAMED = 15
 STOP_WITHIN = 10.0
 """Seconds the hub has for an orderly stop."""
 QUEUE = 5_000
+_TRIES = 3
+"""Hubs that may end while this window starts in them."""
 
 
 _FOLLOWED = (SessionOpened, TurnStarted, TurnFinished, ApprovalRequested, ApprovalSettled)
@@ -117,22 +119,31 @@ class Bridge:
     async def start(self) -> None:
         """Build and start the hub. Never raises if the hub fails: `failed` says why, and the window keeps running."""
         try:
-            hub = await self._make_hub(self.opening)
-            self._subscription = hub.bus.subscribe(self._deliver, name="window", limit=QUEUE, when_full=WhenFull.MERGE)
-            self.hub = hub
-            hub.bus.subscribe(lambda _: hub.cease(), QuitRequested, name="leaving")  # not a frame later
-            hub.bus.subscribe(self._follow, *_FOLLOWED, name="what goes on")
-            await hub.start()
-            self._replacing = start_job(self._replace(hub), "the end of the hub")
-            waiting, self._waiting = self._waiting, []
-            for event in waiting:
-                hub.bus.publish(event)
+            for again in range(_TRIES - 1, -1, -1):
+                try:
+                    await self._start()
+                    break
+                except HubLost:  # it began anew, or made way for another program's
+                    if not again:
+                        raise
         except Exception as error:
             report_unexpected("the start of the hub", error)
             self.failed = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         finally:
             self._up.set()
             self._garbage.begin()
+
+    async def _start(self) -> None:
+        hub = await self._make_hub(self.opening)
+        self._subscription = hub.bus.subscribe(self._deliver, name="window", limit=QUEUE, when_full=WhenFull.MERGE)
+        self.hub = hub
+        hub.bus.subscribe(lambda _: hub.cease(), QuitRequested, name="leaving")  # not a frame later
+        hub.bus.subscribe(self._follow, *_FOLLOWED, name="what goes on")
+        await hub.start()
+        self._replacing = start_job(self._replace(hub), "the end of the hub")
+        waiting, self._waiting = self._waiting, []
+        for event in waiting:
+            hub.bus.publish(event)
 
     async def renew(self) -> None:
         """Go on with another hub, which has the settings and variables as they are now, in the same conversation."""
@@ -159,8 +170,10 @@ class Bridge:
             await self.start()
             return
         text = "The hub stopped; this window reconnected to a new one."
-        hint = "Work in progress was interrupted."
-        self._waiting.insert(0, Noticed(level="warning", text=text, hint=hint, about=self.opening.agent))
+        noticed = Noticed(level="info", text=text, about=self.opening.agent)
+        if ends:
+            noticed = msgspec.structs.replace(noticed, level="warning", hint="Work in progress was interrupted.")
+        self._waiting.insert(0, noticed)
         await self.start()
 
     def _follow(self, batch: Sequence[Event]) -> None:

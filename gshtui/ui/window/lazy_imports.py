@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from gshtui.client.window_protocol import WindowOpening
     from gshtui.fleet.core.agent_terminals import AgentTerminals
     from gshtui.settings.loader import Loaded
+    from gshtui.system.processes.process_identity import Process
     from gshtui.tmux.server import TmuxServer
 
 
@@ -91,10 +93,18 @@ async def _connected_to_new(asked: WindowOpening, loaded: Loaded) -> socket | No
         state = await wait_for_keeper(data)
         if state is None:
             return None
-        connected = await asyncio.to_thread(dial, asked)
+        connected = await asyncio.to_thread(dial, asked, partial(_is_coming, state.process))
         if connected is not None or not await ends(state.process, _ENDS_WITHIN):
             return connected
     return None
+
+
+def _is_coming(process: Process) -> bool:
+    """Whether a hub that runs does not listen yet, as while it begins anew."""
+    from gshtui.settings import paths
+    from gshtui.system.processes.process_identity import is_alive
+
+    return is_alive(process) and not any(path.exists() for path in paths.keeper_sockets())
 
 
 class _Terminals:
