@@ -7,7 +7,6 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 from textual import events as textual_events
-from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -34,7 +33,6 @@ from gshtui.ui.conversation.session_picker import SessionsScreen
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.prompt.prompt_input import PromptInput
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
@@ -644,27 +642,6 @@ async def test_the_sheet_of_keys_names_them_as_they_were_remapped() -> None:
         await pilot.press("question_mark")
         await settled(pilot)
         assert "f10" in str(app.bench.query_one("#quick-keys", Static).render())
-
-
-@pytest.mark.parametrize("theme", ["gsh-dark", "gsh-light"])
-async def test_a_dialog_in_front_has_the_only_cursor(theme: str) -> None:
-    app = Window(theme=theme)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        prompt = app.bench.input
-        assert isinstance(prompt, PromptInput)
-
-        def backgrounds() -> set[object]:
-            first, *_ = prompt.render_lines(Region(2, 1, 7, 1))
-            return {segment.style.bgcolor for segment in first if segment.style is not None and segment.text.strip()}
-
-        assert len(backgrounds()) == 2, "the cursor is on the first letter of the placeholder"
-        await pilot.press("ctrl+p")
-        await settled(pilot)
-        assert app.screen is not app.bench and len(backgrounds()) == 1
-        await pilot.press("escape")
-        await settled(pilot)
-        assert len(backgrounds()) == 2
 
 
 async def test_the_palette_finds_actions_themes_and_conversations() -> None:

@@ -284,9 +284,9 @@ def test_the_header_names_it_at_80_columns(mode: GuardMode) -> None:
     state = HeaderState("a-project-with-a-long-name", "feature/a-long-branch-name")
     state = reduce(state, AgentModeChanged(agent="main", mode=mode))
     usual = mode == "ask"  # the frame of the input says it
-    assert (f" {mode} " in draw_header(state, 80).plain) is not usual
+    assert (f" {mode} " in draw_header(state, 80, model=True).plain) is not usual
     assert isinstance(state.agent, AgentView) and state.agent.mode == mode
-    assert (f" {mode} " in draw_header(state, 50).plain) is not usual
+    assert (f" {mode} " in draw_header(state, 50, model=True).plain) is not usual
 
 
 def test_the_header_says_cost_and_effort_shorter_before_it_leaves_the_model_out() -> None:
@@ -300,8 +300,11 @@ def test_the_header_says_cost_and_effort_shorter_before_it_leaves_the_model_out(
         agent="main", session="s", turn="t", iteration=1, provider="p", model="m", usage=Usage(input=10), cost=0.0057
     )
     state = reduce(state, usage)
-    assert "Claude Sonnet 5.5 low" in draw_header(state, 120).plain and "$0.0057" in draw_header(state, 120).plain
-    narrow = draw_header(state, 64).plain
+    wide = draw_header(state, 120, model=True).plain
+    assert "Claude Sonnet 5.5 low" in wide and "$0.0057" in wide
+    framed = draw_header(state, 120, model=False).plain
+    assert "Claude" not in framed and "$0.0057" in framed, "the input's frame names it"
+    narrow = draw_header(state, 64, model=True).plain
     assert len(narrow) == 64 and "Claude Sonnet 5.5 " in narrow and " low" not in narrow and "<$0.01" in narrow
 
 

@@ -26,6 +26,7 @@ from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.drawing import figures as context_meter
 from gshtui.ui.kit.widget_messages import ForContext, ShowQuestion
+from gshtui.ui.window.main_area import FRAMED
 
 CONSUMED: tuple[type[Event], ...] = (
     *agents_state.CONSUMED,
@@ -125,6 +126,8 @@ class HeaderBar(Widget):
         self.state = HeaderState(project, branch, front)
         self.changed: Callable[[], None] | None = None
         """Called after each change of the state."""
+        self.elsewhere = False
+        """The input's frame names another agent, with that one's model."""
         self._waits = (0, 0)
         """The columns of the badge."""
 
@@ -165,18 +168,20 @@ class HeaderBar(Widget):
         self.refresh()
 
     def render(self) -> RenderResult:
-        drawn = draw_header(self.state, self.size.width)
+        drawn = draw_header(self.state, self.size.width, model=self.elsewhere or self.screen.size.height < FRAMED)
         start = drawn.plain.find("◆") - 1
         self._waits = (start, start + 13) if self.state.waiting else (0, 0)
         return drawn
 
 
-def draw_header(state: HeaderState, width: int) -> Content:
-    """The line, exactly `width` cells."""
+def draw_header(state: HeaderState, width: int, *, model: bool) -> Content:
+    """The line, exactly `width` cells. `model`: it names the model, since the input's frame does not."""
     left = [Content.styled(" gsh ", "bold reverse $primary"), Content.assemble(" ", (state.project, "bold"))]
     if state.branch:
         left.append(Content.styled(f" ({state.branch})", "$foreground-muted"))  # no agent's name
     right = _right(state)
+    if not model:
+        right.pop("model", None)
     # Without room a cost below a cent and the model without its effort are said shorter; then are dropped, in this
     # order: model, branch, cost, meter, hub, mode; who waits and the project stay.
     for name in ("", "shorter", "model", "branch", "cost", "meter", "hub", "mode", "waits"):

@@ -201,6 +201,10 @@ class WorkbenchScreen(Screen[None]):
             commands=view.row.commands if view is not None else (),
         )
         self.centre.address(self.addressee)
+        elsewhere = self.addressee.mail or bool(self.addressee.call)
+        if elsewhere != self.header.elsewhere:
+            self.header.elsewhere = elsewhere
+            self.header.refresh()
 
     @on(Deck.Turned)
     def _turned(self) -> None:
