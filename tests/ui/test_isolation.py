@@ -664,7 +664,7 @@ def test_an_app_that_is_not_ours_is_not_touched() -> None:
 def test_a_notice_has_the_words() -> None:
     text = isolation.in_words(Fault("the shell pane", "on a key", "ValueError: no", "/l/crash.log"))
     assert text == (
-        "The shell pane failed on a key: ValueError: no. You can go on: try again, or close this part and open it "
-        "again. The details are in /l/crash.log."
+        "The shell pane failed on a key: ValueError: no. Try again, or close and reopen "
+        "this part. The details are in /l/crash.log."
     )
     assert Noticed(text=text).text == text

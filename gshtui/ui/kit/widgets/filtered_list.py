@@ -101,7 +101,11 @@ class FilteredList(ModalScreen[_R]):
         """Give the list all rows that the dialog may have and nothing else needs: Textual counts what overflows."""
         others = [child for child in self.query_one(".dialog").children if child is not self.choices]
         taken = sum(child.outer_size.height + child.styles.margin.height for child in others)
-        self.choices.styles.max_height = max(_LEAST, self.size.height * _SHARE // 100 - 2 - taken)
+        most = max(_LEAST, self.size.height * _SHARE // 100 - 2 - taken)
+        before = self.choices.styles.max_height
+        if before is None or before.value != most:
+            self.choices.styles.max_height = most
+            self.call_after_refresh(self.fill)  # its rows are wider without a scroll bar
 
     @on(Input.Changed, "#filter")
     def _typed(self, event: Input.Changed) -> None:
