@@ -122,7 +122,7 @@ async def test_a_turn_from_the_prompt_to_its_end() -> None:
         assert [row for row in screen_rows(app.pane.transcript) if row] == [
             "▌❯ hello",
             "wor0 wor1 wor2 wor3 wor4",
-            "· 2.0s",
+            "· 2.0 s",
         ]
 
 
