@@ -376,6 +376,8 @@ def test_a_title_that_tells_of_whole_turns_tells_of_their_end() -> None:
         assert not decide(qwen, hook("thinking", 0.1), over, NOW).rests
         again = replace(over, prompted=NOW - 0.2)
         assert statuses.decide(qwen, told, again, NOW).status != "idle", "of the turn before"
+    still = decide(qwen, None, works, NOW + 30)
+    assert (still.status, still.sure) == ("quiet", False), "it says that it works, and shows nothing of that"
 
 
 @pytest.mark.parametrize("rank", LIVE)

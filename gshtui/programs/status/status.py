@@ -483,7 +483,7 @@ def _by_screen(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus 
         return known
     if not reading.status:
         return None
-    if titles.whole and facts.busied > facts.prompted:
+    if titles.whole and facts.busied > facts.prompted and said != "thinking":
         return KnownStatus("idle", "title", facts.titled, reading.doing)
     if titles.idle and search(titles.idle, facts.title):
         return KnownStatus("idle", "title", facts.since, reading.doing)
