@@ -442,7 +442,7 @@ async def test_a_question_that_is_gone_is_not_told_of_the_next_one(tmux: TmuxSer
             file.write(asked(time.time()) + "\n")
         await taken.until(lambda known: (known.status, known.doing) == ("waiting", "Write w.txt"))
         taken.forget()
-        await taken.until(lambda known: (known.status, known.sure) == ("waiting", False))
+        await taken.until(lambda known: (known.status, known.source) == ("idle", "screen"))
         taken.forget()
         await CliSession(tmux, row, PATIENT).send("do:ask", even_busy=True)
         known = await taken.until(lambda known: known.source == "screen" and known.status == "waiting")

@@ -47,7 +47,7 @@ def test_what_was_typed_before_the_answers_were_shown_is_none(asked: PtyChild, p
     until(asked, b"touch x")
     asked.write(b"".join(chance.choice((b"1", b"2", b"y", b"5", b"1\r")) for _ in range(3)))
     until(asked, ANSWERS)
-    assert b"allowed" not in asked.output
+    assert b"allowed" not in asked.output.rpartition(ANSWERS)[2]
     asked.write(b"5try 1 another way\r")
     assert asked.wait() == 4
     assert b"denied" in asked.output and b"try 1 another way" in asked.output

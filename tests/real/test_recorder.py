@@ -21,6 +21,7 @@ from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow, UsageSum
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
+from gshtui.ui.window.pane_layout import PaneLayout, arrange
 from tests.kit.record import open_record
 
 NOON = 1_795_262_400.0  # 2026-11-21 12:00 UTC
@@ -162,7 +163,7 @@ async def test_the_table_says_what_it_leaves_out(store: Store) -> None:
     assert table([], "day") == "No usage was recorded."
 
 
-def test_a_usual_table_fits_beside_the_panes_of_120_columns() -> None:
+def test_a_usual_table_fits_beside_the_agents_of_120_columns() -> None:
     today = datetime.now().astimezone().date()
     used = Usage(input=9_000, cache_read=120_000, output=12_300)
     days = [today.replace(day=1).isoformat(), today.replace(day=28, year=today.year - 1).isoformat()]
@@ -170,7 +171,7 @@ def test_a_usual_table_fits_beside_the_panes_of_120_columns() -> None:
     lines = table(sums, "day").splitlines()
     assert lines[0].split() == ["day", "share", "requests", "in", "cache", "out", "est.", "±", "cost", "time"]
     assert lines[1].split()[:3] == ["1", f"{today:%b}", "█████"]
-    assert max(map(len, lines)) <= 66
+    assert max(map(len, lines)) <= 120 - arrange(PaneLayout(), 120, 35).left - 5
     older = UsageSum(days[1], 1, used, 1, 1, 1.0, 0, 1.0, 0.0)
     assert days[1] in table([older], "day"), "another year is named"
 

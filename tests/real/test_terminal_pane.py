@@ -86,7 +86,7 @@ async def test_every_byte_of_keys_pastes_and_mouse_arrives(tmux: TmuxServer, tmp
         await wait_for_text(pilot, view, "^[<64;5;3M")
         await pilot.press("q")
         await wait_until(pilot, lambda: view.picture.info is not None and view.picture.info.dead)
-        await wait_until(pilot, lambda: "exited with status 3" in words(view), lambda: words(view))
+        await wait_until(pilot, lambda: "Exited with status 3" in words(view), lambda: words(view))
         assert not view.typing
 
 
@@ -173,7 +173,7 @@ async def test_the_shared_shell_by_its_key(tmux: TmuxServer, tmp_path: Path) -> 
         await wait_until(pilot, lambda: app.screen.focused is view)
         assert len(app.screen.query(TerminalPane)) == 1
         await pilot.press("enter", *"exit 4", "enter")
-        await wait_until(pilot, lambda: "exited with status 4" in words(view), lambda: words(view))
+        await wait_until(pilot, lambda: "Exited with status 4" in words(view), lambda: words(view))
 
 
 async def test_a_large_paste_arrives_whole(tmux: TmuxServer, tmp_path: Path) -> None:

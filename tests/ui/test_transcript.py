@@ -195,8 +195,20 @@ async def test_a_call_shows_its_change_and_a_failed_one_all_of_its_error() -> No
         first, *change, second, why, more = [row for row in screen_rows(app.transcript) if row]
         assert first.startswith("✓ edit x.py") and first.endswith("+1 -1 0.4 s ▸")
         assert change == ["  │ 1   same", "  │ 2 - old", "  │ 2 + new"]
-        assert second.startswith("✗ bash make") and second.endswith("failed 2.0s ▸")
+        assert second.startswith("✗ bash make") and second.endswith("failed 2.0 s ▸")
         assert (why, more) == ("  │ no rule", "  │ more")
+
+
+@pytest.mark.parametrize(("arguments", "shown"), [({"command": "make"}, range(4, 14)), ({"query": "x"}, range(1, 11))])
+async def test_a_long_error_shows_the_end_of_a_command_and_the_start_of_another_call(
+    arguments: dict[str, str], shown: range
+) -> None:
+    app = TranscriptHost([ToolEntry("t", "call", "x", arguments, "error", printed(13))])
+    async with app.run_test(size=(50, 20)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        first, *rows = [row for row in screen_rows(app.transcript) if row]
+        assert "13 lines" in first
+        assert rows == [f"  │ line {number}" for number in shown]
 
 
 def printed(count: int) -> str:
@@ -354,7 +366,7 @@ async def test_thoughts_are_folded_and_open() -> None:
     async with app.run_test(size=(60, 12)) as pilot:
         view = app.transcript
         await wait_until_drawn(pilot, view)
-        assert screen_rows(view)[0].startswith("✻ Thought for 4.0s  First line of it.")
+        assert screen_rows(view)[0].startswith("✻ Thought for 4.0 s  First line of it.")
         assert not any("Second part" in row for row in screen_rows(view))
         await pilot.press("enter")
         assert any("Second part" in row for row in screen_rows(view))

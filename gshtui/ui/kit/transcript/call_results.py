@@ -87,17 +87,17 @@ def result_lines(tool: ToolEntry, page: Page, *, brief: bool = False) -> list[St
     look = palette.warning if tool.status == "denied" else palette.error if failed else palette.muted
     bar = Segment("  │ ", palette.rule)
     if tool.by_person:
-        lines = _tail(tool, most, palette.text, inner, wraps="cells")
+        lines = _piece(tool, most, palette.text, inner, wraps="cells")
     elif brief:
         return [line.behind(bar) for line in _row(_last_word(tool), look, inner)] if failed and tool.output else []
     elif failed:
-        lines = _tail(tool, most, look, inner, wraps="words")
+        lines = _piece(tool, most, look, inner, wraps="words")
     elif not most or tool.status == "asked":
         return []
     elif tool.diff:
         lines = [*_change(tool.diff, 2 * most, inner), *_remarks(tool, 2 * most, inner)]
     else:
-        lines = _tail(tool, most, palette.faint if tool.live else palette.muted, inner)
+        lines = _piece(tool, most, palette.faint if tool.live else palette.muted, inner)
     if tool.cut and not tool.live and not tool.diff and lines:
         lines = [cut_line(tool, inner), *lines]
     return [line.behind(bar) for line in lines]
@@ -136,9 +136,11 @@ def _remarks(tool: ToolEntry, most: int, page: Page) -> list[StyledLine]:
     return lines
 
 
-def _tail(tool: ToolEntry, most: int, look: Style, page: Page, *, wraps: Wrapping = "") -> list[StyledLine]:
-    """The last rows of the output."""
-    rows = printed_rows(tool)[-output_rows(tool, most) :]
+def _piece(tool: ToolEntry, most: int, look: Style, page: Page, *, wraps: Wrapping = "") -> list[StyledLine]:
+    """The rows of the output that are shown: its last ones; the first of an error that no command printed."""
+    count = output_rows(tool, most)
+    begins = tool.status in FAILED and not tool.by_person and "command" not in tool.arguments
+    rows = printed_rows(tool)[:count] if begins else printed_rows(tool)[-count:]
     return [line for row in rows for line in _row(row, look, page, wraps=wraps)] if any(map(str.strip, rows)) else []
 
 
