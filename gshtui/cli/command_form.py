@@ -10,6 +10,7 @@ class FormValue:
     """One field of a command's parameters: an option, or an argument if its name has no dashes."""
 
     __slots__ = (
+        "alone",
         "choices",
         "default",
         "each",
@@ -48,6 +49,7 @@ class FormValue:
         piped: bool = False,
         file: str = "",
         lines: bool = False,
+        alone: bool = False,
         whole: bool = False,
     ) -> None:
         """One field.
@@ -69,6 +71,7 @@ class FormValue:
             piped: a lone `-` means all of standard input.
             file: the option that names a file with the text instead; empty: there is none.
             lines: a lone `-` means that each line of standard input is a question of its own.
+            alone: with it, the keeper is not asked.
             whole: a comma in a value does not separate two.
         """
         self.field = field
@@ -87,6 +90,7 @@ class FormValue:
         self.piped = piped
         self.file = file
         self.lines = lines
+        self.alone = alone
         self.whole = whole
 
     @property

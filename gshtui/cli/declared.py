@@ -168,7 +168,8 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
     found, yes, silent = values(form, given), bool(given.get("yes")), 0
     flags: dict[str, str] = given.get("flags") or {}
     lines = any(value.lines and given[value.name] == "-" for value in form.values)
-    if form.by_keeper and not lines:
+    waits = any(value.alone and given[value.field] for value in form.values)
+    if form.by_keeper and not (lines or waits):
         from gshtui.client.hub_greeting import HubSilent
         from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
 

@@ -102,6 +102,7 @@ def _value(name: str, field: FieldInfo, option: ShellOption, *, place: bool = Fa
         piped=option.piped,
         file=option.file,
         lines=option.lines,
+        alone=option.alone,
         whole=option.whole,
     )
 
@@ -191,6 +192,7 @@ def _value_source(value: FormValue) -> str:
         ("piped", value.piped),
         ("file", value.file),
         ("lines", value.lines),
+        ("alone", value.alone),
         ("whole", value.whole),
     )
     places = [repr(value.field), repr(value.name), *([repr(value.kind)] if value.kind != "text" else [])]

@@ -6,8 +6,8 @@ opening the window.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -59,7 +59,7 @@ class Root(click.Group):
         except click.UsageError as error:
             if not args or args[0].startswith("-"):
                 raise
-            if args[0] and Path(args[0]).is_dir():
+            if os.path.isdir(args[0]):  # noqa: PTH112  (`Path.is_dir` raises for a name that is too long)
                 return FOLDER, _folder, args
             said = f"There is no command or folder {args[0]!r}.{_meant(args[0])}"
             raise click.UsageError(said, ctx) from error

@@ -38,7 +38,7 @@ def run(
       gsh-tui run 'glob *.md | write path=list.txt'
       gsh-tui run --as main 'bash make test'
     """
-    if line and not (agent or timeout):
+    if line and not (agent or timeout or yes):
         from gshtui.client.hub_greeting import HubSilent
         from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
 

@@ -46,7 +46,7 @@ _FILE_NAME = re.compile(QUOTED)
 _BEFORE_NAME = ("", " ", "\t", "=", "/", "[", ",", "(")
 _BLANK = re.compile(r"[^\S\n]*")
 _NAME = re.compile(r"[^\s|;$'\"()\[\]<>=\\/][^\s|;$'\"()\[\]<>=\\]*")
-_WORD = re.compile(r"[^\S\n]+([\w-]+)")
+_WORD = re.compile(r"(?<![^\S\n])[^\S\n]+([\w-]+)")
 _KEY = re.compile(r"([^\W\d]\w*)=")
 _OPTION = re.compile(r"--([^\W\d][\w-]*)(=|\s+(?=\S)|(?=\s*$))")
 """A parameter as a shell's option has it: `--name=value`, `--name value`, and `--name` for one that is on or off."""

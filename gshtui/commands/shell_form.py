@@ -45,6 +45,8 @@ class ShellOption:
     """A switch that is always on in the shell, without an option."""
     with_json: bool = False
     """A switch that `--json` turns on."""
+    alone: bool = False
+    """With this switch the command waits long, so its own process does it, not the hub."""
     whole: bool = False
     """A repeated option whose values may contain commas, which separate several values otherwise."""
 

@@ -360,6 +360,23 @@ async def test_a_conversation_is_resumed_in_the_terminal_of_the_command(place: P
         await asyncio.to_thread(shown, "say moss")
 
 
+async def test_a_line_that_goes_on_in_its_terminal_is_run_once(place: Place) -> None:
+    await made(place)
+    with on_terminal(place.project, "run", "append path=log.txt content=once; talk cat") as (process, typed, shown):
+        await asyncio.to_thread(shown, "you> ")
+        typed("")
+        assert await asyncio.to_thread(process.wait, DEADLINE) == 0
+    assert (place.project / "log.txt").read_text() == "once"
+
+
+async def test_a_line_that_stops_the_hub_says_that_it_did(place: Place) -> None:
+    place.run("hub", "start")
+    await eventually(listening, until=bool)
+    assert "was stopped" in place.run("run", "hub stop")
+    assert "No hub runs" in place.run("run", "hub stop")
+    assert "No hub runs" in place.run("hub", "stop")
+
+
 _ASKS = """
 import json
 from gshtui.client.hub_greeting import greeted, line_from, surroundings

@@ -481,7 +481,8 @@ async def test_a_killed_server_with_ten_inside_loses_nothing_that_it_said_was_sa
 
 
 @pytest.mark.usefixtures("resident")
-async def test_the_hub_keeps_the_door_and_the_next_one_opens_it_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_the_hub_keeps_the_door_and_the_next_one_opens_it_again(tmp_path: Path, number: signal.Signals) -> None:
     first = running_keeper(paths.data_dir())
     assert first is not None
     async with door_for(tmp_path, amy="talk") as door:
@@ -496,10 +497,19 @@ async def test_the_hub_keeps_the_door_and_the_next_one_opens_it_again(tmp_path: 
         assert not [path for path in opened if "gsh.db" in path], "only the hub writes the record"
         async with visit(door, "amy") as amy:
             await amy.run("say 'before'")
-        os.kill(first.process.pid, signal.SIGKILL)
+        os.kill(first.process.pid, number)
         try:
             await eventually(opened_again)
             async with visit(door, "amy") as amy:
                 assert "before" in await amy.run("history")
         finally:
             assert run_gsh("hub", "stop", cwd=tmp_path).code == 0
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_door_that_cannot_be_kept_says_why(tmp_path: Path, home: Home) -> None:
+    with_key = paths.data_dir(create=True) / "ssh_host_key"
+    asyncssh.generate_private_key("ssh-ed25519").write_private_key(str(with_key))
+    ended = run_gsh("serve", "--ssh", "--port", "0", cwd=tmp_path)
+    assert ended.code == 1
+    assert "gsh-tui: " in ended.err and "Traceback" not in ended.err

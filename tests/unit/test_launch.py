@@ -183,7 +183,7 @@ async def test_hooks_are_given_to_the_start_and_nowhere_else(tmp_path: Path) -> 
     codex = await launch.first_launch(CODEX, ["codex"], agent="0002", data=data, environ={}, folder=own)
     overrides = [word for word, before in zip(codex.argv[1:], codex.argv, strict=False) if before == "-c"]
     parsed = tomllib.loads("\n".join(overrides))
-    assert set(parsed["hooks"]) == set(CODEX.hooks.events)
+    assert set(parsed["hooks"]) == {name.partition(".")[0] for name in CODEX.hooks.events}
     assert parsed["hooks"]["Stop"][0]["hooks"][0]["command"].endswith("report_hook.py codex")
     gemini = await launch.first_launch(GEMINI, ["gemini"], agent="0003", data=data, environ={}, folder=own)
     assert (gemini.argv[0], gemini.hooked) == ("gemini", True), "it finds its extension by itself"

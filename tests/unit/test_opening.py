@@ -79,6 +79,7 @@ def test_the_face_for_screen_readers(opened: Open) -> None:
         ["-"],
         [""],
         [".", "."],
+        ["what does this do? " * 20],
     ],
 )
 def test_not_the_window(arguments: list[str], opened: Open) -> None:

@@ -155,7 +155,7 @@ def test_what_was_answered_is_asked_no_more_though_its_source_tells_that_later(r
             desk.server.shown = shown
             await desk.status._look()  # pyright: ignore[reportPrivateUsage]
             assert (desk.status.known.status, desk.status.known.sure) == ("thinking", False)
-        desk.now += 5
+        desk.now += 7
         await desk.status._look()  # pyright: ignore[reportPrivateUsage]
         assert desk.status.known.status == "waiting", "its source knows better"
 

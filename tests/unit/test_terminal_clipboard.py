@@ -61,7 +61,7 @@ async def test_a_picture_is_given_in_pieces_and_nothing_is_typed() -> None:
     [
         ([say("EPERM")], "does not let programs read"),
         ([say("EIO")], "could not read its clipboard"),
-        ([say("OK"), "\x1b]5522;type=read:status=DATA;???\x1b\\"], "is damaged"),
+        ([say("OK"), "\x1b]5522;type=read:status=DATA;???\x1b\\"], "damaged clipboard data"),
         ([say("OK"), say("DATA", b"x" * 500), say("DATA", b"x" * 600)], "more than 1,000 bytes"),
         ([say("OK"), say("DATA", b"x")], "in time"),
         ([say("OK"), "\x1b]5522;" + "x" * 1_000_001 + "\x1b\\"], "in time"),

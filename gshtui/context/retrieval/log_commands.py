@@ -83,7 +83,7 @@ class ReadLog(Parameters, Returns[ReadRecords]):
         json_lines=True,
     )
     query: Annotated[str, ShellOption(words=-1)] = ""
-    follow: Annotated[bool, ShellOption("--follow -f")] = Field(
+    follow: Annotated[bool, ShellOption("--follow -f", alone=True)] = Field(
         default=False, description="Keep printing new records until interrupted."
     )
     type: RecordType | Literal[""] = Field(default="", description="Only records of this kind.")

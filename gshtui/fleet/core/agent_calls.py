@@ -244,8 +244,10 @@ class SendToAgent(_ForAgent, Returns[SentMessage]):
         default="", description="The text to send."
     )
     now: bool = Field(default=False, description="Deliver it even while the agent is busy, instead of when it is idle.")
-    wait: bool = Field(default=False, description="Wait for its answer, and print that.")
-    stream: bool = Field(
+    wait: Annotated[bool, ShellOption(alone=True)] = Field(
+        default=False, description="Wait for its answer, and print that."
+    )
+    stream: Annotated[bool, ShellOption(alone=True)] = Field(
         default=False, description="The same, but print its words as it writes them down. With --json, a line for each."
     )
     timeout: float = Field(

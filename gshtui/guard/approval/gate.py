@@ -403,11 +403,12 @@ def _elsewhere(assessment: Assessment) -> list[str]:
 
 
 def _explained(assessment: Assessment) -> list[str]:
-    """What a question says besides the call: why it asks, unless a warning says it, each part that needs approval with
-    its rule, and what the sandbox would do.
+    """What a question says besides the call: why it asks, unless it is our policy and a warning says it, each part that
+    needs approval with its rule, and what the sandbox would do.
     """
     lines: list[str] = []
-    if assessment.why and not assessment.warnings:
+    warned = assessment.why in assessment.warnings or (assessment.warnings and _RULE.search(assessment.why))
+    if assessment.why and not warned:
         lines.append(unmarked(f"Not allowed unasked: {_RULE.sub('', _line(assessment.why))}."))
     if len(assessment.parts) > 1:
         lines += (

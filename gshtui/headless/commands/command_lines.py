@@ -120,7 +120,7 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
         conversation=options.conversation,
         respondent="policy" if options.yes else "nobody",
         timeout=options.timeout,
-        leaves_keeper=options.person is None and not options.flags,
+        leaves_keeper=options.person is None and not options.flags and not any(_is_about_hub(line) for line in lines),
     )
     outcome = await on_hub(needs, work)
     if isinstance(outcome, int):
@@ -131,6 +131,10 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
         views.append(outcome.view)
         return exits.DONE
     return _write(outcome, options)
+
+
+def _is_about_hub(line: str) -> bool:
+    return line.lstrip("/ ").startswith("hub ")
 
 
 def _write(outcome: Outcome, options: LineOptions) -> int:

@@ -94,8 +94,6 @@ def run_by_keeper(call: KeeperCall, open_session: Callable[[str], int] = lambda 
                 continue  # it is the keeper of another record
             try:
                 return conversation.run(call, open_session)
-            except _Alone:
-                return None
             except (OSError, _Ended):
                 if reads and not conversation.printed:
                     return None
@@ -107,16 +105,14 @@ def run_by_keeper(call: KeeperCall, open_session: Callable[[str], int] = lambda 
     return None
 
 
-class _Alone(Exception):
-    """It has done nothing, and what follows needs this process."""
-
-
 class _Conversation:
     """Lines to and from the keeper."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
-        self._rest = b""
+        self._rest = bytearray()
+        self._searched = 0
+        """Bytes of it without the end of a line."""
         self._early: list[dict[str, Any]] = []
         """What it said before it began, as while it opens the folder."""
         self.printed = False
@@ -168,9 +164,8 @@ class _Conversation:
                     self.printed = True
                     code = _print(said["piece"], call)
                 elif "over" in said:
+                    _print_problems(said)
                     return code
-                elif "alone" in said:
-                    raise _Alone
                 elif "resume" in said:
                     waiting.clear()
                     return self._resume(said, open_session)
@@ -200,10 +195,13 @@ class _Conversation:
 
     def _next(self, until: float) -> dict[str, Any]:
         """The next line. Raises `TimeoutError`, `_Ended`."""
-        while b"\n" not in self._rest:
+        while (end := self._rest.find(b"\n", self._searched)) < 0:
+            self._searched = len(self._rest)
             self._socket.settimeout(max(until - time.monotonic(), 0.001))
             self._read()
-        line, _, self._rest = self._rest.partition(b"\n")
+        line = bytes(self._rest[:end])
+        del self._rest[: end + 1]
+        self._searched = 0
         try:
             said: object = json.loads(line)
         except ValueError as error:
@@ -220,7 +218,8 @@ class _Conversation:
             try:
                 said = self._next(time.monotonic() + _TICK)
             except TimeoutError:
-                waiting.tick()
+                if not self.printed:
+                    waiting.tick()
                 if time.monotonic() - heard > SILENT_FOR:
                     return
                 continue

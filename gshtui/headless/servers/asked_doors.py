@@ -94,8 +94,9 @@ class AskedDoors(FaceHost):
             await asyncio.wait(lines, timeout=_LINES_END_WITHIN)
 
     async def close(self) -> None:
-        """Close all."""
+        """Close all; their processes have the next hub open them again."""
         for door in self._doors.values():
+            door.goes_on = True
             door.closing.set()
         while self._serving:
             await asyncio.wait(self._serving)
@@ -107,11 +108,16 @@ class AskedDoors(FaceHost):
             if why := why or self.difference(opening, loaded):
                 door.connection.send_fields(declined=why)
                 return
-            closing = [task for task in self._closing if task is not asyncio.current_task()]
-            if closing:
-                await asyncio.wait(closing)  # it may be one at the same port
+            if door.closing.is_set():
+                return
+            if self._closing:
+                await asyncio.wait(self._closing)  # it may be one at the same port
             with working_for(opening.environ):
                 await door.serve(self.host, opening, loaded)
+        except Exception as error:
+            door.complain(f"the door cannot be kept: {type(error).__name__}: {error}.")
+            door.connection.send_fields(end=1)
+            raise
         finally:
             self._doors.pop(door.connection, None)
 
@@ -123,6 +129,8 @@ class _Door:
         self.connection = connection
         self.task: asyncio.Task[None] | None = None
         self.closing = asyncio.Event()
+        self.goes_on = False
+        """It closes with its hub alone."""
         self.inside: Mapping[asyncio.Task[Any], PersonShell] = {}
 
     def complain(self, text: str, hint: str = "") -> None:
@@ -142,6 +150,8 @@ class _Door:
         self.inside = door.inside
         self.connection.send_fields(begins=True, problems=[[each.level, str(each)] for each in loaded.problems])
         try:
-            self.connection.send_fields(end=await door.serve(self.closing))
+            code = await door.serve(self.closing)
+            if not self.goes_on:
+                self.connection.send_fields(end=code)
         finally:
             await end_all("the end of a door", hub.stop, hub.bus.close)

@@ -396,6 +396,10 @@ class _Weight:
         self._began = time.monotonic()
         self._settled = 0
 
+    def next_look(self) -> float | None:
+        """Seconds until it is worth a look; `None`: it never is."""
+        return until_calm_look() if self._most else None
+
     def is_too_much(self) -> bool:
         """Whether beginning anew would free some of it."""
         import psutil
@@ -424,10 +428,13 @@ async def _until_idle(
         fat = weight.is_too_much()
         if fat and not asked.works:
             await asked.place.shut()
-            await asked.finish()
-            asked.agents.comes_again = True
-            return True
-        next_look = _SOON_RESTS if fat else min(until_calm_look(), idle / 4 if idle else until_calm_look())
+            finishing, stopping = asyncio.ensure_future(asked.finish()), asyncio.ensure_future(stop.asked.wait())
+            await asyncio.wait({finishing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            rested = finishing.done()
+            await cancel_and_wait(finishing, stopping)
+            asked.agents.comes_again = rested
+            return rested
+        next_look = _SOON_RESTS if fat else min(until_calm_look(), idle / 4) if idle else weight.next_look()
         with contextlib.suppress(TimeoutError):
             async with time_limit(next_look):
                 await stop.asked.wait()

@@ -39,10 +39,10 @@ from gshtui.commands.declaration import (
     ProgramView,
     Question,
     Returns,
-    TalkView,
     Unconfirmed,
     UsageError,
 )
+from gshtui.commands.language import read_line
 from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
 from gshtui.fleet.core.agent_calls import AttachAgent
@@ -232,10 +232,10 @@ class AskedCommands(FaceHost):
         self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
     ) -> dict[str, Any]:
         async with self._once(connection, request, declared, loaded) as hub:
+            if why := _kept_alone(hub.registry, request):
+                raise Declined(why)
             await self._begin(connection, reads=False)
             outcome = await hub.run(request.line)
-            if isinstance(outcome.view, TalkView) and request.asks and not request.json:
-                return {"alone": True}
             if isinstance(outcome.view, ProgramView) and not request.json:
                 before = [_line_printed(part, request) for part in outcome.parts[:-1]]
                 return {"program": [outcome.view.command, outcome.view.needs_screen], "before": before}
@@ -329,6 +329,17 @@ class _Declared:
 
 _LINE = _Declared(Parameters, ShellForm(own_hub=True, rights=True))
 """A line of the command language may name any command."""
+
+
+def _kept_alone(registry: Registry, request: CommandRequest) -> str:
+    """Why a line is not for the hub; empty: it is. Raises `UsageError`."""
+    for stage in (stage for pipeline in read_line(registry, request.line).pipelines for stage in pipeline.stages):
+        form = registry.get(stage.name).parameters.SHELL if stage.name in registry else None
+        if isinstance(form, ShellForm) and form.alone:
+            return f"{stage.name} is not for the hub"
+        if stage.name == "talk" and request.asks:
+            return "a person goes on talking in their terminal"
+    return ""
 
 
 def _effect(registry: Registry, value: Returns[Any]) -> Effect:
