@@ -21,6 +21,7 @@ from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.text.sanitise import one_line
 
 LOGIN_WITHIN = 15.0
 """Seconds to log in."""
@@ -101,18 +102,17 @@ class SshDoor:
                 server_version="gsh-tui",
                 reuse_address=True,
             )
-        except OSError as error:
-            where = f"{self._options.host} port {self._options.port}"
-            raise DoorError(
-                f"Cannot listen on {where}: {error.strerror or error}.", "Choose another port with `--port`."
-            ) from error
+        except (OSError, UnicodeError) as error:
+            where = f"{one_line(self._options.host, 100)} port {self._options.port}"
+            why = getattr(error, "strerror", "") or "this is no address"
+            raise DoorError(f"Cannot listen on {where}: {why}.", "Choose another port with `--port`.") from error
         self._watch = keep_on(self._close_revoked, "people who may enter no more")
         return self._acceptor.get_port()
 
     @property
     def fingerprint(self) -> str:
         """Of the host key, as a client shows it at the first connection."""
-        return asyncssh.read_public_key(str(self._options.host_key) + ".pub").get_fingerprint()
+        return host_key(self._options.host_key).get_fingerprint()
 
     async def close(self) -> None:
         """Close every connection, and listen no longer."""

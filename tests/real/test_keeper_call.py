@@ -366,7 +366,7 @@ async def test_a_line_that_goes_on_in_its_terminal_is_run_once(place: Place) -> 
         await asyncio.to_thread(shown, "you> ")
         typed("")
         assert await asyncio.to_thread(process.wait, DEADLINE) == 0
-    assert (place.project / "log.txt").read_text() == "once"
+    assert (place.project / "log.txt").read_text() == "once\n"
 
 
 async def test_a_line_that_stops_the_hub_says_that_it_did(place: Place) -> None:
