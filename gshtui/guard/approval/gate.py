@@ -374,7 +374,7 @@ class Gate:
         self._bus.publish(Noticed(level="warning", text=text, about=request.agent))
 
 
-_RULE = re.compile(r" \(rule [\w-]+\)$")
+_BY_RULE = re.compile(r" \(rule [\w-]+\)$")
 """The name of the rule of our own policy that decided; `guard check` says it."""
 _VERDICTS = {"allow": "allowed", "ask": "needs approval", "deny": "denied"}
 
@@ -407,9 +407,9 @@ def _explained(assessment: Assessment) -> list[str]:
     needs approval with its rule, and what the sandbox would do.
     """
     lines: list[str] = []
-    warned = assessment.why in assessment.warnings or (assessment.warnings and _RULE.search(assessment.why))
+    warned = assessment.why in assessment.warnings or (assessment.warnings and _BY_RULE.search(assessment.why))
     if assessment.why and not warned:
-        lines.append(unmarked(f"Not allowed unasked: {_RULE.sub('', _line(assessment.why))}."))
+        lines.append(unmarked(f"Not allowed unasked: {_BY_RULE.sub('', _line(assessment.why))}."))
     if len(assessment.parts) > 1:
         lines += (
             f"{_VERDICTS[part.verdict]}: {_line(part.text)}" + (f" ({part.rule})" if part.verdict != "allow" else "")
