@@ -14,7 +14,7 @@ from gshtui.commands.line_formatter import quote
 from gshtui.commands.line_parser import LineParser, OpenStage
 from gshtui.commands.line_syntax import TextNode
 from gshtui.commands.line_values import VariableError, Variables, selected
-from gshtui.commands.registry import AnyCommand, Registry, words_of
+from gshtui.commands.registry import AnyCommand, Registry
 
 _VARIABLE = re.compile(r"\$(?:\{([^\W\d]\w*)\.([\w.]*)|(\{?)((?:[^\W\d]\w*)?))$")
 """A variable at the end of a text: `${name.field`, or `$name` and `${name`."""
@@ -60,14 +60,19 @@ async def complete(registry: Registry, invocation: Invocation, line: str, cursor
 def _commands(registry: Registry, invocation: Invocation, stage: OpenStage, cursor: int) -> list[Completion]:
     group, _, word = stage.name.partition(" ")
     if word:
-        known = words_of(registry.get(group))
-        return [Completion(one, cursor - len(word), cursor, "value") for one in known if one.startswith(word)]
-    fits = [command for command in registry.visible(invocation.caller) if command.name.startswith(stage.name)]
-    if stage.piped:
-        fits = [command for command in fits if piped_parameter(command)]
+        known = registry.get(group).words.items()
+        fits = [one for one, command in known if one.startswith(word) and _can_follow(stage, command)]
+        return [Completion(one, cursor - len(word), cursor, "value") for one in fits]
+    visible = registry.visible(invocation.caller)
+    fits = [one for one in visible if one.name.startswith(stage.name) and _can_follow(stage, one)]
     # A complete name comes before longer ones, and what a model uses as a tool after what people use.
     fits.sort(key=lambda command: (command.name != stage.name, command.tool))
     return [Completion(command.name, stage.start, cursor, "command", command.summary) for command in fits]
+
+
+def _can_follow(stage: OpenStage, command: AnyCommand) -> bool:
+    """Whether the command, or a word of the group, takes what a `|` in front of it gives."""
+    return not stage.piped or any(map(piped_parameter, (command, *command.words.values())))
 
 
 def _variables(found: re.Match[str], variables: Variables) -> Iterator[tuple[str, str]]:
@@ -117,7 +122,7 @@ async def _arguments(command: AnyCommand, invocation: Invocation, stage: OpenSta
         found += [
             Completion(word, start, cursor, "value", one.summary)
             for word, one in command.words.items()
-            if word.startswith(prefix) and one.name.endswith(f" {word}")
+            if word.startswith(prefix) and one.name.endswith(f" {word}") and _can_follow(stage, one)
         ]
     if places < len(free):
         for value in await _values(command, invocation, free[places], prefix):

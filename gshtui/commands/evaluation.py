@@ -22,7 +22,7 @@ from gshtui.commands.declaration import (
     Unconfirmed,
     UsageError,
 )
-from gshtui.commands.execution import bound_parameters, run_asked, run_parsed
+from gshtui.commands.execution import bound_parameters, has_value, run_asked, run_parsed
 from gshtui.commands.language import bind, check_stage, located, read_line
 from gshtui.commands.line_syntax import Pipeline, Script, SourceSpan, Stage, substitutions
 from gshtui.commands.line_values import LineValue
@@ -59,7 +59,7 @@ def asking(registry: Registry, ask: Ask, run: RunStage) -> RunStage:
     """Runs the commands of a line after asking a person what each of them asks. `run`: runs those that ask nothing."""
 
     async def run_stage(command: AnyCommand, parameters: Any, invocation: Invocation) -> Outcome:
-        if not command.actions:
+        if not has_value(command):
             return await run(command, parameters, invocation)
         outcome = await run_asked(registry, bound_parameters(command, parameters), invocation, ask)
         if outcome is None:

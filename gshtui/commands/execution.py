@@ -146,7 +146,12 @@ def bound(registry: Registry, line: str, variables: Variables | None = None) -> 
     if stage is None or not is_bound_at_once(script):
         return None
     parsed = bind(registry, stage, script.source, variables or Variables(), {})
-    return bound_parameters(parsed.command, parsed.parameters) if parsed.command.actions else None
+    return bound_parameters(parsed.command, parsed.parameters) if has_value(parsed.command) else None
+
+
+def has_value(command: AnyCommand) -> bool:
+    """Whether a line of it is a value that code would call: a group's name alone may be none."""
+    return bool(command.actions) and (command.bind is not None or issubclass(command.parameters, Returns))
 
 
 def bound_parameters(command: AnyCommand, parameters: Parameters) -> Returns[Any]:

@@ -11,7 +11,7 @@ import json
 import shlex
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -32,7 +32,7 @@ from gshtui.commands.declaration import (
     option_of,
     typed_fields,
 )
-from gshtui.commands.line_parser import Signature, Signatures, parse_line
+from gshtui.commands.line_parser import ACTION, Signature, Signatures, parse_line
 from gshtui.commands.line_syntax import (
     Argument,
     Array,
@@ -73,7 +73,10 @@ def signatures(registry: Registry) -> Signatures:
 def signature(command: AnyCommand) -> Signature:
     """What the parser knows of a command."""
     found = _signature(command.parameters, command.positions, bool(command.words) or " " in command.name)
-    return replace(found, words={word: one.name for word, one in command.words.items()}) if command.words else found
+    if not command.words:
+        return found
+    words = {word: one.name for word, one in command.words.items()}
+    return replace(found, words=words, names=found.names | {ACTION}, former={**found.former, ACTION: ACTION})
 
 
 @functools.lru_cache(maxsize=1024)
@@ -96,7 +99,9 @@ def _signature(parameters: type[Parameters], positions: tuple[str, ...], in_grou
     lists = frozenset(
         name for name, field in fields.items() if _LISTS & {typing.get_origin(a) for a in _bare(field.annotation)}
     )
-    return Signature(positions, names, verbatim, last if takes_several else "", former, switches, lists)
+    no_options = frozenset({verbatim} if verbatim and option_of(fields[verbatim]).absent else ())
+    tail = last if takes_several else ""
+    return Signature(positions, names, verbatim, tail, former, switches, lists, no_options=no_options)
 
 
 def _option_names(field: FieldInfo) -> list[str]:
@@ -120,20 +125,11 @@ def _as_meant(registry: Registry, stage: Stage) -> Stage:
     if stage.name not in registry:
         return stage
     command = registry.get(stage.name)
-    word = next((one.value.text for one in stage.arguments if _is_action(one) and isinstance(one.value, TextNode)), "")
     if command.bare and not stage.arguments:
         return replace(stage, name=command.bare)
-    if word in command.words:
-        rest = tuple(one for one in stage.arguments if not _is_action(one))
-        return replace(stage, name=command.words[word].name, arguments=rest)
     if not command.instead:
         return stage
     return replace(stage, name=registry.meant(stage.name, [one.name for one in stage.arguments]).name)
-
-
-def _is_action(argument: Argument) -> bool:
-    """Whether it gives the word of a group by name, `agent action=ls`, as lines once did."""
-    return argument.name == "action"
 
 
 def split_line(registry: Registry, line: str) -> list[str]:
@@ -229,25 +225,30 @@ def check_stage(registry: Registry, stage: Stage, source: str, caller: Caller, *
 
 def _refuse_elsewhere(command: AnyCommand, stage: Stage) -> None:
     """Say which command does what this one's first word asks for. Raises `UsageError`."""
-    first = stage.arguments[0] if stage.arguments else None
-    if first is not None and not first.name and isinstance(first.value, TextNode):
+    by_name = next((one for one in stage.arguments if one.name == ACTION), None) if command.words else None
+    first = by_name or (stage.arguments[0] if stage.arguments else None)
+    if first is not None and (first is by_name or not first.name) and isinstance(first.value, TextNode):
         word = first.value.text.split(maxsplit=1)[0] if first.value.text.strip() else ""
         if other := command.elsewhere.get(word):
             raise _MisplacedError(
                 f"In a line, `{command.name} {word}` is `{other}`.", first.span, hint=f"Write `{other} …`."
             )
-        if command.words and not command.positions:
+        if command.words and (by_name is not None or not command.positions):
+            if word in command.words:
+                message = f"`{word}` must be the first word after `{command.name}`."
+                raise _MisplacedError(message, first.span, hint=f"Write `{command.words[word].name} …`.")
             near = similar_names(word, command.words, most=2)
             hint = f"Did you mean {' or '.join(near)}?" if near else f"It has {', '.join(own_words(command))}."
             raise _MisplacedError(f"`{command.name}` has no action {word!r}.", first.span, hint=hint)
 
 
-def _refuse_option(signature: Signature, stage: Stage, argument: Argument) -> None:
+def _refuse_option(signature: Signature, stage: Stage, argument: Argument, found: Collection[str]) -> None:
     """Refuse `--name` without a value for a parameter of this name. Raises `UsageError`."""
     text = argument.value.text if isinstance(argument.value, TextNode) and not argument.value.quoted else ""
     word = text.strip()
     name = word.removeprefix("--").replace("-", "_")
-    if word.startswith("--") and name in signature.names and not argument.name:
+    takes = signature.left({*found, *signature.no_options})
+    if word.startswith("--") and name in takes and not argument.name:
         raise _MisplacedError(f"{stage.name}: {word} needs a value.", argument.span, hint=f"Use {name}=….")
 
 
@@ -287,7 +288,7 @@ def named(signature: Signature, stage: Stage, source: str) -> dict[str, Argument
     arguments = list(stage.arguments)
     while arguments:
         argument = arguments.pop(0)
-        _refuse_option(signature, stage, argument)
+        _refuse_option(signature, stage, argument, found)
         while free and free[0] in found:
             free.pop(0)
         takes_several = free == [signature.tail]
@@ -301,9 +302,8 @@ def named(signature: Signature, stage: Stage, source: str) -> dict[str, Argument
             if not free:
                 word = source[argument.span.start : argument.span.end]
                 shown = word if len(word) <= 60 else f"{word[:57]}…"
-                raise _MisplacedError(
-                    f"{stage.name}: unexpected {shown!r}.", argument.span, hint=_usage(stage.name, signature)
-                )
+                hint = f"Write `--{word}`." if word in signature.switches else _usage(stage.name, signature)
+                raise _MisplacedError(f"{stage.name}: unexpected {shown!r}.", argument.span, hint=hint)
             name = free.pop(0)
             if takes_several:
                 more = [argument]
@@ -630,7 +630,9 @@ def _wanted(detail: ErrorDetails) -> str:
 def usage(command: AnyCommand) -> str:
     """One line that shows how it is used."""
     if command.words:
-        return f"Usage: {command.name} {'|'.join(own_words(command))} …"
+        ways = [usage_words(command, command.positions)] if command.positions else []
+        ways.append(["|".join(own_words(command)), "…"])
+        return f"Usage: {' or '.join(' '.join([command.name, *way]) for way in ways)}"
     return f"Usage: {' '.join([command.name, *usage_words(command, typed_fields(command.parameters))])}"
 
 

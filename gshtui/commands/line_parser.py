@@ -46,7 +46,8 @@ _FILE_NAME = re.compile(QUOTED)
 _BEFORE_NAME = ("", " ", "\t", "=", "/", "[", ",", "(")
 _BLANK = re.compile(r"[^\S\n]*")
 _NAME = re.compile(r"[^\s|;$'\"()\[\]<>=\\/][^\s|;$'\"()\[\]<>=\\]*")
-_WORD = re.compile(r"(?<![^\S\n])[^\S\n]+([\w-]+)")
+_WORD = re.compile(r"(?<![^\S\n])[^\S\n]+(['\"]?)([\w-]+)\1")
+"""The second word of a group, which quotes leave a word."""
 _KEY = re.compile(r"([^\W\d]\w*)=")
 _OPTION = re.compile(r"--([^\W\d][\w-]*)(=|\s+(?=\S)|(?=\s*$))")
 """A parameter as a shell's option has it: `--name=value`, `--name value`, and `--name` for one that is on or off."""
@@ -86,10 +87,18 @@ class Signature:
     """The names of lists, which can be given item by item."""
     words: Mapping[str, str] = field(default_factory=dict[str, str])
     """The second words of a group, each with the name of the command that it is."""
+    no_options: frozenset[str] = frozenset()
+    """The names that only `name=value` gives: `--name` is an option of what the verbatim text is for."""
+
+    def left(self, placed: set[str]) -> frozenset[str]:
+        """The names of parameters, without those that a position gave already."""
+        return frozenset(name for name in self.names if self.former.get(name, name) not in placed)
 
 
 Signatures = Callable[[str], Signature | None]
 """A command's signature by its name; `None`: there is no such command."""
+ACTION = "action"
+"""The name by which a line gave the word of a group before it stood behind the group's: `agent action=ls`."""
 
 
 @dataclass(slots=True)
@@ -197,28 +206,30 @@ class LineParser:
         if self._at < self._end and not self._at_end_of_stage(closer) and not self._text[self._at].isspace():
             char = self._text[self._at]
             raise self._error(f"{char!r} cannot stand in the name of a command.", self._at, hint=_LIST)
-        arguments = self._arguments(name, opened, closer)
+        arguments = self._arguments(opened, closer)
         if self._at < self._end:
             self.open.pop()
         if _asks_for_help(arguments):
-            return Stage("help", (Argument("", TextNode(name, span=span), span),), span)
-        return Stage(name, tuple(arguments), span)
+            return Stage("help", (Argument("", TextNode(opened.name, span=span), span),), span)
+        return Stage(opened.name, tuple(arguments), span)
 
     def _group_word(self, name: str, closer: str) -> str:
         """The name of the command: of a group's, with the word behind the name, which is then read, too."""
         signature = self._signatures(name)
         found = _WORD.match(self._text, self._at) if signature is not None and signature.words else None
-        if signature is None or found is None or found[1] not in signature.words:
+        if signature is None or found is None or found[2] not in signature.words:
             return name
         before, self._at = self._at, found.end()
         if self._at < self._end and not self._text[self._at].isspace() and not self._at_end_of_stage(closer):
             self._at = before
             return name
-        return signature.words[found[1]]
+        return signature.words[found[2]]
 
-    def _arguments(self, name: str, opened: OpenStage, closer: str) -> list[Argument]:
-        signature = self._signatures(name) or Signature()
-        free = list(signature.positions)
+    def _arguments(self, opened: OpenStage, closer: str) -> list[Argument]:
+        """Read what follows the name. It is `opened.name` then, which `action=` can change."""
+        signature: Signature = self._signatures(opened.name) or Signature()
+        free: list[str] = list(signature.positions)
+        placed: set[str] = set()
         while True:
             opened.named = opened.named or self._at < self._end
             self._blank()
@@ -229,25 +240,37 @@ class LineParser:
             takes_rest = bool(signature.verbatim) and free == [signature.verbatim]
             key = _KEY.match(self._text, self._at)
             in_tail = bool(signature.tail) and signature.tail not in free and not signature.verbatim
-            if not in_tail and (option := self._option(signature, opened, closer)) is not None:
+            names = signature.left(placed) if takes_rest else signature.names
+            if not in_tail and (option := self._option(signature, names, opened, closer)) is not None:
                 argument = option
-            elif takes_rest and (key is None or key[1] not in signature.names):
-                argument = self._verbatim(signature, closer)
+            elif takes_rest and (key is None or key[1] not in names):
+                argument = self._verbatim(names, closer)
             else:
                 argument = self._argument(opened, closer)
+            word = argument.value.text if isinstance(argument.value, TextNode) else ""
+            if argument.name == ACTION and word in signature.words and not placed:
+                opened.name = signature.words[word]
+                signature = self._signatures(opened.name) or Signature()
+                given = {signature.former.get(one.name, one.name) for one in opened.given}
+                free = [name for name in signature.positions if name not in given]
+                if self._at >= self._end:
+                    return opened.given
+                continue
             taken = signature.former.get(argument.name, argument.name) or (free[0] if free else "")
             if taken in free:
                 free.remove(taken)
+            if not argument.name:
+                placed.update((taken, ACTION) if signature.words else (taken,))
             opened.given.append(argument)
             if self._at >= self._end:
                 return opened.given
 
-    def _option(self, signature: Signature, opened: OpenStage, closer: str) -> Argument | None:
+    def _option(self, signature: Signature, names: frozenset[str], opened: OpenStage, closer: str) -> Argument | None:
         """The parameter that is written as an option here; `None`: none is, or its value is missing."""
         start = self._at
         found = _OPTION.match(self._text, start, self._end)
         name = found[1].replace("-", "_") if found else ""
-        if found is None or name not in signature.names:
+        if found is None or name not in names or name in signature.no_options:
             return None
         if name in signature.switches and found[2] != "=":
             self._at = found.end(1)
@@ -280,7 +303,7 @@ class LineParser:
 
     # Verbatim
 
-    def _verbatim(self, signature: Signature, closer: str) -> Argument:
+    def _verbatim(self, names: frozenset[str], closer: str) -> Argument:
         """The rest of the text as it stands; or one word, if it is quoted and nothing but parameters follows."""
         start = self._at
         if self._text[start] in "'\"":
@@ -289,7 +312,7 @@ class LineParser:
             self._blank()
             key = _KEY.match(self._text, self._at)
             if text is not None and (
-                self._at >= self._end or self._at_end_of_stage(closer) or (key and key[1] in signature.names)
+                self._at >= self._end or self._at_end_of_stage(closer) or (key and key[1] in names)
             ):
                 self._at = end
                 span = SourceSpan(start, end)

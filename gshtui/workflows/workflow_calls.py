@@ -58,7 +58,9 @@ class RunWorkflow(Parameters, Returns[RunEnd]):
     COMMAND: ClassVar[str] = "workflow"
     WORD: ClassVar[str] = "run"
     name: str = Field(description="The workflow.")
-    args: Annotated[str, Mark.VERBATIM] = Field(default="", description="Its parameters: --amend, level=high …")
+    args: Annotated[str, Mark.VERBATIM, ShellOption(absent=True)] = Field(
+        default="", description="Its parameters: --amend, level=high …"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from gshtui.cli import form_projection
 from gshtui.cli.by_hand import MODULES
 from gshtui.commands.catalogue import Catalogue
 from gshtui.commands.completion import complete
-from gshtui.commands.declaration import Access, Caller, Invocation, Parameters, UsageError, typed_fields
+from gshtui.commands.declaration import Access, Caller, Invocation, Parameters, Question, UsageError, typed_fields
 from gshtui.commands.help_command import explain
 from gshtui.commands.language import parse, read_line, validate
 from gshtui.commands.line_formatter import format_line
@@ -223,6 +223,26 @@ async def test_no_word_takes_the_parameters_of_another(hub: Hub) -> None:
         ("workflow", "workflow ls"),
         ("workflow create-git-commit --amend x", "workflow run name=create-git-commit args='--amend x'"),
         ("workflow runs --all", "workflow runs everywhere=true"),
+        ('guard action=check command="rm -rf /"', "guard check rm -rf /"),
+        ('guard command="rm -rf /" action=check', "guard check rm -rf /"),
+        ("guard action=log since=today", "guard log since=today"),
+        ("guard --action log --since today git status", "guard log since=today query='git status'"),
+        ("workflow action=run fix --amend", "workflow run name=fix args=--amend"),
+        ("agent action=send 12 look at it", "agent send 12 'look at it'"),
+        ("agent target=12 action=show", "agent show 12"),
+        ('agent "kill" 12', "agent kill 12"),
+        ("agent option 12 model gpt 5", "agent option 12 option=model value='gpt 5'"),
+        ("workflow fix --name foo", "workflow run name=fix args='--name foo'"),
+        ("workflow run fix name=foo level=high", "workflow run name=fix args='name=foo level=high'"),
+        ("workflow fix --name", "workflow run name=fix args='--name'"),
+        ("workflow run fix --args x", "workflow run name=fix args='--args x'"),
+        ("workflow fix --args", "workflow run name=fix args='--args'"),
+        ("workflow fix action=runs", "workflow run name=fix args='action=runs'"),
+        ("agent send 3 agent=4 is stuck", "agent send 3 text='agent=4 is stuck'"),
+        ("agent send 3 'stuck' agent=4", """agent send 3 text="'stuck' agent=4\""""),
+        ("agent send 3 target=4 is stuck", "agent send 3 text='target=4 is stuck'"),
+        ("agent action=send --help", "help 'agent send'"),
+        ("agent rename 3 --agent x", "agent rename 3 name='--agent x'"),
     ],
 )
 async def test_what_a_group_was_told_by_name_it_is_told_by_its_word(hub: Hub, line: str, same: str) -> None:
@@ -238,6 +258,14 @@ async def test_what_a_group_was_told_by_name_it_is_told_by_its_word(hub: Hub, li
         ("agent kill", "agent kill: agent is missing"),
         ("agent kill 12 name=x", "agent kill: there is no parameter 'name'"),
         ("worktree", "`worktree` needs a word behind it"),
+        ("guard action=lgo since=today", "`guard` has no action 'lgo'. Did you mean log?"),
+        ("agent action=spawn claude", "In a line, `agent spawn` is `spawn`."),
+        ("agent 3 action=show", "`show` must be the first word after `agent`. Write `agent show …`."),
+        ("agent send agent=3 agent=4 is stuck", "agent send: agent is given twice"),
+        ("workflow runs all", "workflow runs: unexpected 'all'. Write `--all`."),
+        ("agent install X remove", "agent install: unexpected 'remove'. Write `--remove`."),
+        ("mode agent=3", "mode: mode is missing. Usage: mode <mode> [<agent>] or mode show|change …"),
+        ("workflow action=run args=x", "workflow run: name is missing. Usage: workflow run <name> [<args>]"),
         ("approvals keep 1 seen=x", "approvals keep: there is no parameter 'seen'"),
         ("mcp add kit --nothing uvx", "mcp add: there is no option --nothing"),
     ],
@@ -246,6 +274,28 @@ async def test_what_a_word_does_not_take_is_refused_in_a_sentence(hub: Hub, line
     with pytest.raises(UsageError) as caught:
         await hub.run(line)
     assert message in str(caught.value)
+
+
+async def test_a_group_without_a_word_is_refused_in_the_same_sentence_where_questions_are_asked(hub: Hub) -> None:
+    async def agree(_: Question) -> bool:
+        return True
+
+    assert hub.bound("worktree") is None and hub.bound("agent") is not None
+    for line in ("worktree", "echo x; worktree"):
+        with pytest.raises(UsageError, match="`worktree` needs a word behind it"):
+            await hub.run(line, ask=agree)
+
+
+async def test_a_group_is_offered_behind_a_pipe_if_one_of_its_words_takes_what_comes(hub: Hub) -> None:
+    async def offered(line: str) -> set[str]:
+        found = await complete(hub.registry, hub.invocation(PERSON), line, len(line))
+        return {one.value for one in found}
+
+    assert "agent" in await offered("read path=x | ag") and "worktree" not in await offered("read path=x | work")
+    for words in (await offered("read path=x | agent "), await offered("read path=x | agent send")):
+        assert "send" in words and "kill" not in words
+    assert await offered("read path=x | agent kill") == set()
+    assert "all=" not in await offered("agent action=send") and "now=" in await offered("agent action=send ")
 
 
 @pytest.mark.parametrize(

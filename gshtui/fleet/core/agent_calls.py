@@ -301,7 +301,9 @@ class SetAgentOption(_ForAgent, Returns[AgentOptions]):
     SHELL = _shell("option", "value")
 
     option: str = Field(default="", description="The option: mode, model, or another one. Without it, show them all.")
-    value: str = Field(default="", description="Its new value. Without it, show the option's values.")
+    value: Annotated[str, Mark.VERBATIM] = Field(
+        default="", description="Its new value. Without it, show the option's values."
+    )
 
 
 class WaitForAgent(_ForAgent, Returns[AwaitedStatus]):
