@@ -306,6 +306,17 @@ def says(rank: Rank, status: str, age: float) -> Evidence:
     return Evidence(rank, rank.name.lower(), status, NOW - age)
 
 
+@pytest.mark.parametrize("rank", [Rank.TRANSCRIPT, Rank.HOOK])
+def test_what_was_told_before_a_restart_is_no_status_of_a_program_that_comes_up(rank: Rank) -> None:
+    """Its screen is blank until then, and what it had told of its rest is on the disk."""
+    for program in (CLAUDE, LOADED.get("opencode")):
+        blank = StatusFacts(started=NOW - 0.2, moved=NOW - 0.2, grew=NOW - 0.2, since=NOW - 0.2)
+        assert statuses.decide(program, (says(rank, "idle", 30),), blank, NOW).status == "starting"
+        assert statuses.decide(program, (says(rank, "idle", 0.1),), blank, NOW).status == "idle"
+        up = replace(blank, ready=True, reading=ScreenReading("idle", "", "", True))
+        assert statuses.decide(program, (says(rank, "idle", 30),), up, NOW).rests
+
+
 @pytest.mark.parametrize("status", ["thinking", "tool", "waiting"])
 def test_work_and_questions_of_any_live_source_beat_rest(status: str) -> None:
     """Unless a higher one has said since that it rests."""

@@ -38,6 +38,7 @@ from gshtui.programs.profiles.profile import Profile, load
 from gshtui.programs.screen.screen_reading import ScreenReading, read_screen, without_styles
 from gshtui.programs.status.evidence import QUIET
 from gshtui.programs.status.status import TYPED
+from gshtui.programs.transcripts.conversation_binding import finds_conversation
 from gshtui.settings.loader import load as load_settings
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.tmux.server import TmuxServer
@@ -391,7 +392,10 @@ class ProgramCheck:
         if self._heard(_ONCE_MORE, _AFTER):
             return
         if self._heard(_ONCE_MORE, _TEXT):
-            raise _Fails(f"it went on with the conversation before {self._setup.clear}")
+            went_on = f"it went on with the conversation before {self._setup.clear}"
+            if not finds_conversation(self._profile.hooks.kind or self._profile.name):
+                raise _Partly(f"{went_on}: only hooks tell which one it is in")
+            raise _Fails(went_on)
         raise _Partly(f"its conversation did not go on: {how or 'started anew'}")
 
 

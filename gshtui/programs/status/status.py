@@ -238,7 +238,7 @@ def _weighed(
     facts: StatusFacts,
     now: float,
 ) -> KnownStatus:
-    told = [each for each in told if not _is_answered(each, seen, facts)]
+    told = [each for each in told if not _is_answered(each, seen, facts) and not _is_of_an_earlier_start(each, facts)]
     best = _best(told)
     if best is None:
         rests = seen is None or seen.status in ("idle", QUIET)
@@ -259,6 +259,11 @@ def _is_answered(told: Evidence, seen: KnownStatus | None, facts: StatusFacts) -
     """Whether a question was on the screen, and is gone, which no hook tells of."""
     gone = seen is not None and seen.status not in ("waiting", "starting")
     return gone and told.status == "waiting" and told.rank <= Rank.HOOK and facts.asked > told.at
+
+
+def _is_of_an_earlier_start(told: Evidence, facts: StatusFacts) -> bool:
+    """Whether it was written down before a restart, after which its program has yet to come up."""
+    return told.rank <= Rank.HOOK and told.at < facts.started and not facts.ready
 
 
 _WEIGHT = {"waiting": 2, "thinking": 1, "tool": 1, "starting": 1}
