@@ -82,11 +82,12 @@ class Answerer:
 
     @contextlib.asynccontextmanager
     async def _own(self, row: AgentRow) -> AsyncGenerator[tuple[OwnQuestions, AgentRow]]:
-        """The questions of our own agents: those asked here; in a command without a window, what the agent says now."""
-        if self._open_now is not None or not self._context.options.visiting:
+        """The questions of our own agents: those asked here, or what the agent says now, where no window is."""
+        options = self._context.options
+        if self._open_now is not None or not (options.visiting or options.everywhere):
             yield OwnQuestions(self._context.bus, self._open_now), row
             return
-        async with direct_line(self._context.options.data, row) as line:
+        async with direct_line(options.data, row) as line:
             now = msgspec.structs.replace(row, question=line.question)
             yield OwnQuestions(line.bus, lambda: line.approvals.state), now
 
