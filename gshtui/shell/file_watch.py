@@ -173,11 +173,15 @@ Watch = Callable[..., AsyncGenerator[set[tuple[Any, str]]]]
 """`watch_folders`."""
 
 
+HOME = "this is your home folder"
+"""Why a home folder is not watched; the window's first sentence there says so, with what to do."""
+
+
 def refusal(root: Path, home: Path) -> str:
     """Why a folder is not watched; empty: it is."""
     real, own = os.path.realpath(root), os.path.realpath(home)
     if real == own:
-        return "this is your home folder"
+        return HOME
     if own.startswith(real.rstrip("/") + "/") or real == "/":
         return "this folder contains your home folder" if real != "/" else "this is the root folder"
     return ""
@@ -214,8 +218,9 @@ class FileWatch:
     async def run(self) -> None:
         """Watch. Returns only if the system does not allow watching at all, after a notice."""
         refused = refusal(self._root, Path.home())
-        if refused:
+        if refused and refused != HOME:
             self._report_trouble(f"File changes are not shown: {refused}.", "Start gsh-tui in a project's folder.")
+        if refused:
             return
         known: WatchedFolders | None = None
         while self._most >= _FEWEST:

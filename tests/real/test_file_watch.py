@@ -187,7 +187,9 @@ async def test_a_home_folder_is_refused(home: Home) -> None:
     told = Told()
     async with asyncio.timeout(30):
         await FileWatch(home.path, told.tell, told.notice).run()
-    assert told.notices == ["File changes are not shown: this is your home folder."]
+        await FileWatch(home.path.parent, told.tell, told.notice).run()
+    assert told.notices == ["File changes are not shown: this folder contains your home folder."]
+    assert refusal(home.path, home.path)
     assert refusal(Path("/"), home.path)
     assert refusal(home.path.parent, home.path)
     assert refusal(home.path / "src", home.path) == ""

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from textual.app import ComposeResult
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from gshtui.bus.messages import Message, Text
 from gshtui.store.tables.message_table import StoredMessage
 from gshtui.store.tables.session_table import SessionInfo
-from gshtui.ui.conversation.session_picker import WIDE, SessionsScreen
+from gshtui.ui.conversation.session_picker import WIDE, Preview, SessionsScreen
 from gshtui.ui.kit.drawing.themes import ThemedApp
-from tests.kit.transcript_host import STYLES
+from tests.kit.transcript_host import STYLES, screen_rows
 
 NOW = 1_800_000_000.0
 BRANCHES = {"/src/aurora": "main", "/src/aurora-fix": "fix-parser", "/src/other": ""}
@@ -36,13 +36,14 @@ class Source:
 
     async def newest(self, session: str, limit: int) -> Sequence[StoredMessage]:
         asked = Message(f"{session}-1", "user", (Text(f"the question of {session}"),))
-        return [StoredMessage(1, asked), StoredMessage(2, Message(f"{session}-2", "assistant", (Text("[b]yes"),)))]
+        answer = Message(f"{session}-2", "assistant", (Text("[b]yes **of course**"),))
+        return [StoredMessage(1, asked), StoredMessage(2, answer)]
 
 
 class PickerHost(ThemedApp[None]):
     """Opens the screen, and keeps its answer."""
 
-    CSS_PATH = [STYLES / "screens.tcss"]
+    CSS_PATH = [STYLES / "screens.tcss", STYLES / "transcript.tcss"]
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +62,7 @@ class PickerHost(ThemedApp[None]):
         return [id for at in range(listed.option_count) if (id := listed.get_option_at_index(at).id)]
 
     def previewed(self) -> str:
-        return str(self.picker.query_one("#preview", Static).content)
+        return "\n".join(screen_rows(self.picker.query_one(Preview)))
 
 
 async def pressed(pilot: Pilot[None], *keys: str) -> None:
@@ -75,7 +76,8 @@ async def test_conversations_are_searched_filtered_and_previewed() -> None:
     async with app.run_test(size=(WIDE, 30)) as pilot:
         await pressed(pilot)
         assert app.titles() == ["new", "a1", "a2"]
-        assert app.picker.chosen == "a2" and "the question of a2" in app.previewed() and "[b]yes" in app.previewed()
+        assert app.picker.chosen == "a2" and "the question of a2" in app.previewed()
+        assert "[b]yes of course" in app.previewed(), "a page, and no marks of it"
         shown = app.export_screenshot().replace("&#160;", " ")
         assert all(words in shown for words in ("$1.25", "main", "10 m", "2 in this folder")), "cost, branch, age"
         await pressed(pilot, "up")

@@ -19,6 +19,7 @@ from gshtui.fleet.core.agent_calls import MarkAgentRead, SendToAgent
 from gshtui.ui.kit.textual import letter_echo
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
+from gshtui.ui.prompt.key_hints import pane_hints
 from gshtui.ui.terminal.terminal_pane import TerminalPane
 from gshtui.ui.terminal.terminal_view import TerminalView
 from tests.kit.cells import Cells
@@ -256,6 +257,7 @@ async def test_what_is_read_stays_while_the_program_goes_on() -> None:
 
 async def test_a_search_goes_back_through_all_of_the_past() -> None:
     async with opened(past=PAST) as (pilot, app, view):
+        assert not {"n", "N"} & {hint.key for hint in pane_hints(app.screen)}, "there is nothing to go through yet"
         sizes = list(app.terminal.sizes)
         await pilot.press("slash", *"LINE 1 ")
         await wait_until(pilot, lambda: "line 1 of the past" in view.seen())
@@ -265,7 +267,9 @@ async def test_a_search_goes_back_through_all_of_the_past() -> None:
         await pilot.press("slash", *"row")
         await wait_until(pilot, lambda: view.reader.search is not None and view.reader.search.here is not None)
         here = view.reader.search.here if view.reader.search is not None else None
-        await pilot.press("enter", "n")
+        await pilot.press("enter")
+        assert {"n", "N"} <= {hint.key for hint in pane_hints(app.screen)}
+        await pilot.press("n")
         assert view.reader.search is not None and here is not None and view.reader.search.here == here + 1
         await pilot.press("escape")
         assert view.reader.search is None and drawn(view)[0] == "row 0"

@@ -165,6 +165,9 @@ class InspectorPane(TabPane):
         """Start a new search."""
         self.search.begin()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self.search.under_way if action == "found" else super().check_action(action, parameters)
+
     def action_found(self, step: int) -> None:
         """Go to the next match, or the previous one."""
         self.search.go(step)

@@ -91,6 +91,11 @@ class InspectorSearch:
         self._opened: frozenset[str] | None = None
         """What was open before the search opened anything."""
 
+    @property
+    def under_way(self) -> bool:
+        """Whether there are words to go through."""
+        return bool(self._search.needle)
+
     def begin(self) -> None:
         """Start a new search; marks of the previous one are removed."""
         self._search = BlockSearch("")

@@ -20,7 +20,7 @@ def first_step(cwd: Path, environ: Mapping[str, str]) -> str:
     """A sentence that says what is special here, and one that says what to do; empty: nothing is special. Blocks."""
     home = environ.get("HOME", "")
     if home and os.path.realpath(cwd) == os.path.realpath(home):
-        return "This is your home folder. Start in a project: cd PROJECT, then gsh-tui."
+        return "File changes are not shown in your home folder. Start in a project: cd PROJECT, then gsh-tui."
     try:
         with os.scandir(cwd) as listed:
             is_empty = all(entry.name in _NOTHING for entry in listed)

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from gshtui.text import units
+from gshtui.ui.conversation.conversation_state import ConversationState, older_operations
 from gshtui.ui.kit.keys.bound_keys import with_keys
 from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 from gshtui.ui.kit.widgets.line_field import LineField
 
@@ -34,8 +36,6 @@ WIDE = 110
 _PREVIEWED = 12
 _SEARCHED = 3
 """Letters from which on the messages are searched."""
-_SAID = 600
-"""Characters of a message in the preview."""
 _HINT = "{list.choose} to open · {sessions.folders} all folders · {sessions.branch} next branch · {list.close} to close"
 
 
@@ -53,6 +53,10 @@ class SessionSource(Protocol):
     async def newest(self, session: str, limit: int) -> Sequence[Stored]:
         """The newest messages of one, in order."""
         ...
+
+
+class Preview(Transcript, can_focus=False):
+    """The newest messages of the marked conversation."""
 
 
 class SessionsScreen(Picker):
@@ -96,8 +100,8 @@ class SessionsScreen(Picker):
             yield LineField(self.words, placeholder="Search titles and messages", id="filter")
             with Horizontal(classes="session-body"):
                 yield OptionList(id="choices", markup=False, compact=True)
-                with VerticalScroll(classes="session-preview", can_focus=False):
-                    yield Static("", id="preview", markup=False)
+                with Vertical(classes="session-preview"):
+                    yield Preview(id="preview")
             yield Static(Content(with_keys(self, _HINT)), classes="dialog-hint", markup=False)
 
     def on_resize(self) -> None:
@@ -178,8 +182,9 @@ class SessionsScreen(Picker):
     async def _preview_of(self, session: str) -> None:
         stored = await self._source.newest(session, _PREVIEWED) if session not in ("", NEW) else ()
         if session == self._previewed and self.is_attached:
-            self.query_one("#preview", Static).update(preview(stored))
-            self.query_one(".session-preview", VerticalScroll).scroll_end(animate=False)
+            feed = self.query_one(Preview).feed
+            feed.clear()
+            feed.apply(older_operations(ConversationState(""), [one.message for one in stored]))
 
     def action_folders(self) -> None:
         """Show the conversations of all folders, or only this one's."""
@@ -204,24 +209,3 @@ class SessionsScreen(Picker):
 
 _COLUMNS = ("age", "msgs", "cost", "branch", "agent", "model")
 _NEW_ROW = PickerChoice(NEW, "New conversation", "this one is kept")
-
-
-def preview(stored: Sequence[Stored]) -> Content:
-    """The newest messages of a conversation, in short."""
-    from gshtui.text.sanitise import plain
-
-    lines: list[Content] = []
-    for one in stored:
-        message = one.message
-        words = plain(message.text.strip())
-        calls = ", ".join(call.name for call in message.calls)
-        if message.role == "tool" or not (words or calls):
-            continue
-        who = "You" if message.role == "user" else message.agent or "agent"
-        shown = words if len(words) <= _SAID else f"{words[:_SAID].rstrip()}…"
-        lines += [
-            Content.assemble((who, "bold $primary"), (f"  {calls}" if calls else "", "$foreground-muted")),
-            *([Content(shown)] if shown else []),
-            Content(""),
-        ]
-    return Content("\n").join(lines)

@@ -103,6 +103,8 @@ class TerminalView(KeptLines):
             return self.typing and action == "leave"
         if action == "type":
             return self.picture.runs
+        if action == "found":
+            return self.reader.search is not None
         return self.picture.past is not None if action == "back" else super().check_action(action, parameters)
 
     def watch_typing(self) -> None:

@@ -268,6 +268,9 @@ class Transcript(KeptLines, can_focus=True):
     def action_search(self) -> None:
         self.post_message(self.SearchRequested())
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self.finder.search is not None if action == "found" else super().check_action(action, parameters)
+
     def action_found(self, step: int) -> None:
         self.finder.find_more(step)
 
