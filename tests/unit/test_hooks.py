@@ -5,6 +5,7 @@ import json
 import shlex
 import stat
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,14 @@ def test_qwen_reports_unless_its_system_has_settings_of_its_own(
     assert not hooks.hook_setup(qwen, file, ("qwen",), {name: "/theirs.json"}).reports
     own.touch()
     assert not hooks.hook_setup(qwen, file, ("qwen",), {}).reports
+
+
+def test_a_turn_of_codex_does_not_wait_for_our_report_of_its_end(tmp_path: Path) -> None:
+    codex = LOADED.get("codex")
+    file = tmp_path / "codex.json"
+    file.write_text(hooks.hook_files(codex)[file.name], "utf-8")
+    given = tomllib.loads("\n".join(hooks.hook_setup(codex, file, ("codex",), {}).arguments[1::2]))["hooks"]
+    assert [event for event, (group,) in given.items() if group["hooks"][0].get("async")] == ["Stop"]
 
 
 def run_hook(path: str, given: bytes) -> subprocess.CompletedProcess[bytes]:

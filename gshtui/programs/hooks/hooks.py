@@ -134,6 +134,8 @@ def _hooks(profile: Profile) -> str:
     events = {event.partition(".")[0]: [group] for event in profile.hooks.events}
     if profile.hooks.answers:  # it waits for a person, beside the program's own box
         events["PermissionRequest"] = [group | {"hooks": [hook | {"timeout": WAITS + _SECONDS}]}]
+    if profile.hooks.kind == "codex":  # its turn would go on until that has ended (before 0.148 it leaves such out)
+        events["Stop"] = [{"hooks": [hook | {"async": True}]}]
     version = {"$version": 4} if profile.hooks.kind == "qwen" else {}  # which it adds to settings that have none
     return json.dumps({"hooks": events, **version}, indent=2) + "\n"
 
@@ -167,7 +169,8 @@ def _codex(file: Path) -> list[str]:
     overrides: list[str] = []
     for event, groups in data["hooks"].items():
         hooks = [
-            f'{{type="command",command={json.dumps(hook["command"])},timeout={int(hook["timeout"])}}}'
+            f'{{type="command",command={json.dumps(hook["command"])},timeout={int(hook["timeout"])}'
+            f"{',async=true' if hook.get('async') else ''}}}"
             for group in groups
             for hook in group["hooks"]
         ]
