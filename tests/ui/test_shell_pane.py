@@ -90,6 +90,13 @@ async def test_the_record_is_shown_and_what_comes_is_added_to_it() -> None:
         assert pane.chosen is not None and pane.chosen.cwd == "/src/aurora/docs"
 
 
+async def test_a_command_that_runs_has_no_duration_in_the_strip() -> None:
+    async with opened(FakeRecord()) as (pilot, app, pane):
+        app.feed(*recorded_shell.SHELLS)
+        await settled(pilot)
+        assert str(pane.summary(60)).endswith("● npm run watch"), "the rows and the status say how long"
+
+
 async def test_without_a_record_what_comes_is_shown_all_the_same() -> None:
     async with opened(None) as (pilot, app, pane):
         app.feed(*recorded_shell.SHELLS)

@@ -214,7 +214,7 @@ class ShellPane(Pane):
         mark = shell_format.sign(row)
         colour = {"✗": "$error", "●": "$primary", "?": "$foreground-muted"}.get(mark, "$success")
         tail = "" if row.state != "done" or not row.exit else f" · exit {row.exit}"
-        tail += f" · {took}" if (took := shell_format.notable(row, 0.0)) else ""
+        tail += f" · {took}" if row.state == "done" and (took := shell_format.notable(row, row.at)) else ""
         words = fit(one_line(row.command, 200), max(8, width - len("3 shell log x ") - len(tail)))
         return self._summed(Content.assemble((mark, colour), f" {words}", (tail, "$foreground-muted")))
 
