@@ -158,7 +158,6 @@ async def test_people_get_all_texts_in_order(registry: Registry, here: Invocatio
             "count: most must be a whole number, not 'many'.",
             7,
         ),
-        ("send bob to=carl", "send: to is given twice.", 10),
         ("names extra", "names: unexpected 'extra'.", 7),
         ("list <(names)", "list: path takes no `<(…)`.", 6),
         ("names | count items=$(names)", "count: items is given, and comes out of the pipe, too.", 9),
