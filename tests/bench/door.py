@@ -101,9 +101,10 @@ async def _connections(report: Report, door: Door) -> None:
 
     async def come(number: int) -> None:
         async with limit, door.connect("peer-0") as connection:
-            process = await connection.create_process(term_type="xterm" if number % 2 else None)
-            visitor = Visitor(process)
-            await visitor.until("lobby> ")
+            has_terminal = bool(number % 2)
+            process = await connection.create_process(term_type="xterm" if has_terminal else None)
+            if has_terminal:
+                await Visitor(process).until("lobby> ")
             if number % 4 == 0:
                 connection.abort()
                 return

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     IterationStarted,
@@ -21,52 +20,36 @@ from gshtui.bus.events.agent_events import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.hub_events import HubStarted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Message, Text
-from gshtui.commands.declaration import Outcome
-from gshtui.commands.registry import Registry
-from gshtui.settings.loader import load
 from gshtui.store.tables.message_table import StoredMessage
-from gshtui.ui.kit.hub_port import OpenRequest
+from gshtui.ui.kit.hub_port import HubPort, OpenRequest
 from gshtui.ui.window.app import Workbench
 from tests.bench.material import END, START, answer, turns
 from tests.bench.watch import Watch
+from tests.kit.fake_hub import FakeHub, door_of
 
 SESSION = "bench"
 
 
-class MadeUpHub:
+class MadeUpHub(FakeHub):
     """Answers every prompt with the same long answer."""
 
-    def __init__(self, cwd: Path) -> None:
-        self.bus = Bus()
-        self.settings: Any = load(cwd).settings
-        self.registry = Registry()
-        self.sent_prompts = None
-        self._cwd = cwd
-        self._log = [
+    async def start(self) -> None:
+        await super().start()
+        self._turn: asyncio.Task[None] | None = None
+        self.stored = [
             StoredMessage(seq=seq, message=Message(id=f"m{seq}", role=role, blocks=(Text(text),)))  # type: ignore[arg-type]
             for seq, (role, text) in enumerate(turns(int(os.environ.get("BENCH_MESSAGES", "0"))), 1)
         ]
-        self._turn: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
         self.bus.subscribe(self._prompted, PromptSubmitted, name="made-up agent")
-        self.bus.publish(HubStarted(cwd=str(self._cwd)))
-        self.bus.publish(SessionOpened(session=SESSION, agent="main", messages=len(self._log), cwd=str(self._cwd)))
+        cwd = str(self.opening.cwd)
+        self.bus.publish(SessionOpened(session=SESSION, agent="main", messages=len(self.stored), cwd=cwd))
 
     async def stop(self) -> None:
         if self._turn is not None:
             self._turn.cancel()
-        await self.bus.close(timeout=1)
-
-    async def run(self, line: str) -> Outcome:
-        return Outcome(data=[])
-
-    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> Sequence[StoredMessage]:
-        end = len(self._log) if before is None else before - 1
-        return self._log[max(0, end - limit) : end]
+        await super().stop()
 
     def _prompted(self, batch: Sequence[Event]) -> None:
         for event in batch:
@@ -99,8 +82,8 @@ class MadeUpHub:
             watch.write(Path(report))
 
 
-async def _make(opening: OpenRequest) -> Any:
-    return MadeUpHub(opening.cwd)
+async def _make(opening: OpenRequest) -> HubPort:
+    return door_of(MadeUpHub(opening))
 
 
 if __name__ == "__main__":
