@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 DEAD = "127.0.0.1:9"
 """An address of this machine where nothing listens (the discard port)."""
 
@@ -166,3 +168,13 @@ def _become(environ: dict[str, str]) -> None:
         if os.environ.get(name) != value:
             os.environ[name] = value
     time.tzset()
+
+
+def with_home(home: str) -> list[str]:
+    """The processes that have this home."""
+    found: list[str] = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get("HOME") == home:
+                found.append(f"{process.pid} {process.name()}")
+    return found

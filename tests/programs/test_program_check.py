@@ -1,29 +1,17 @@
 """The check of an installed program, run with each one that is here: its steps, and that it leaves nothing behind."""
 
-import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import psutil
 import pytest
 
 from gshtui.programs.check import check_run
 from gshtui.programs.check.check_results import STEPS, seen_here
 from gshtui.programs.check.check_run import check_program
 from gshtui.programs.profiles import profile as profiles
-from tests.kit.home import Home
+from tests.kit.home import Home, with_home
 from tests.kit.real_programs import FOLDER, Program
-
-
-def _left(home: str) -> list[str]:
-    """The processes that have this home."""
-    found: list[str] = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, OSError):
-            if process.environ().get("HOME") == home:
-                found.append(f"{process.pid} {process.name()}")
-    return found
 
 
 @pytest.mark.timeout(500)
@@ -49,7 +37,7 @@ async def test_an_installed_program_is_checked_and_nothing_is_left(
     assert all(step.reason or step.verdict == "W" for step in steps.values()), account
     assert sorted(home.path.rglob("*")) == before, "nothing of the person's home is touched"
     (own,) = homes
-    assert (_left(own), Path(own).exists()) == ([], False)
+    assert (with_home(own), Path(own).exists()) == ([], False)
     kept = seen_here(program.name, program.version)
     assert kept is not None and {step.step: step.verdict for step in kept.steps} == {
         name: step.verdict for name, step in steps.items()

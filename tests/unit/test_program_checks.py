@@ -15,10 +15,18 @@ from gshtui.programs.check.model_server import ModelRequest
 from gshtui.programs.check.prompt_driven_model import follow_prompts
 from gshtui.programs.profiles import profile as profiles
 from gshtui.settings.toml_file import load_toml
-from tests.kit.home import Home
+from tests.kit.command import start_gsh
+from tests.kit.home import Home, with_home
+from tests.kit.tmux import eventually
 
 SHIPPED = profiles.load(Path("/nonexistent"))
 NAMES = sorted(name for name in SHIPPED.profiles if read_setup(name) is not None)
+
+
+def made(program: Path, text: str) -> None:
+    """A program of a test's own."""
+    program.write_text(text, "utf-8")
+    program.chmod(0o755)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -62,8 +70,7 @@ def test_a_result_is_kept_by_version_and_the_oldest_go(home: Home) -> None:
 
 
 async def test_the_doctor_says_what_was_seen_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "claude").write_text("#!/bin/sh\n", "utf-8")
-    (tmp_path / "claude").chmod(0o755)
+    made(tmp_path / "claude", "#!/bin/sh\n")
     (tmp_path / ".version").write_text("9.9.9\n", "utf-8")
     monkeypatch.setenv("PATH", str(tmp_path))
     keep_result("claude", "9.9.9", CheckResult(tuple(CheckedStep(step, "W") for step in STEPS)))
@@ -87,14 +94,28 @@ async def test_a_program_that_cannot_be_checked_is_one_sentence(
 async def test_one_that_does_not_start_fails_in_every_step_and_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    broken = tmp_path / "codex"
-    broken.write_text("#!/bin/sh\necho 'no such library' >&2\nexit 3\n", "utf-8")
-    broken.chmod(0o755)
+    made(tmp_path / "codex", "#!/bin/sh\necho 'no such library' >&2\nexit 3\n")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     steps = [step async for step in check_program(SHIPPED.get("codex"), os.environ)]
     assert [step.step for step in steps] == list(STEPS)
     assert {step.verdict for step in steps} == {"N"}
     assert not list(Path("/tmp").glob("gsh-check-*/home/.codex"))
+
+
+async def test_one_whose_person_is_killed_ends_and_leaves_nothing(tmp_path: Path) -> None:
+    told = tmp_path / "home"
+    made(tmp_path / "codex", f'#!/bin/sh\n[ "$1" = --version ] || echo "$HOME" >{told}\nexec sleep 600\n')
+    with start_gsh("profiles", "check", "codex", env={"PATH": f"{tmp_path}:/usr/bin:/bin"}) as process:
+
+        async def started() -> str:
+            return told.read_text("utf-8").strip() if told.exists() else ""
+
+        async def gone() -> bool:
+            return not with_home(own) and not Path(own).parent.exists()
+
+        own = await eventually(started)
+        process.kill()
+        assert await eventually(gone)
 
 
 def test_the_model_does_what_the_prompt_asks_for() -> None:

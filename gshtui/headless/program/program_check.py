@@ -3,7 +3,8 @@
     python -m gshtui.headless.program.program_check NAME PROGRAM VERSION
 
 `programs/check/check_run.py` starts it in a throw-away home, with a tmux server of its own. Each step's result is a
-line of JSON on standard output. Every wait has its end; the program is ended with it, whatever has happened.
+line of JSON on standard output. Every wait has its end; the program is ended with it, whatever has happened. Standard
+input ends when whoever started it is gone: then it ends everything at once, and removes the home.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import asyncio
 import contextlib
 import os
 import re
+import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -28,6 +30,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.programs.check.anthropic_wire import AnthropicWire
 from gshtui.programs.check.chat_wire import ChatWire
 from gshtui.programs.check.check_results import STEPS, CheckedStep, Verdict
+from gshtui.programs.check.check_run import end_all
 from gshtui.programs.check.check_setup import CheckSetup, read_setup
 from gshtui.programs.check.gemini_wire import GeminiWire
 from gshtui.programs.check.model_server import ModelServer
@@ -399,10 +402,18 @@ class ProgramCheck:
         raise _Partly(f"its conversation did not go on: {how or 'started anew'}")
 
 
+def _end_abandoned(home: Path) -> None:
+    """End at once, with everything that has this home: nobody is left to do that."""
+    end_all(str(home))
+    shutil.rmtree(home.parent, ignore_errors=True)
+    os._exit(1)
+
+
 async def _check(name: str, program: str, version: str) -> None:
     setup, profile = read_setup(name), load().get(name)
     assert setup is not None and setup.api
     home = Path.home()
+    asyncio.get_running_loop().add_reader(sys.stdin, _end_abandoned, home)
     folder = home.parent / "project"
     folder.mkdir()
     (folder / "readme.txt").write_text("A project.\n", "utf-8")

@@ -75,7 +75,7 @@ async def _steps(
             *(sys.executable, "-P", "-m", _PROCESS, name, program, version),
             env=dict(environment),
             cwd=place,
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE,  # its end tells the check that this process is gone, killed maybe
             stdout=asyncio.subprocess.PIPE,
             stderr=errors,
             start_new_session=True,
@@ -91,7 +91,7 @@ async def _steps(
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await processes.kill_child(process)
-        await asyncio.to_thread(_end_all, environment["HOME"])
+        await asyncio.to_thread(end_all, environment["HOME"])
 
 
 def _made(place: Path, environ: Mapping[str, str]) -> dict[str, str]:
@@ -110,12 +110,12 @@ def _made(place: Path, environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _end_all(home: str) -> None:
-    """End every process that was started with this home, its tmux server among them. Blocks for a moment."""
+def end_all(home: str) -> None:
+    """End every other process that was started with this home, its tmux server among them. Blocks for a moment."""
     left: list[psutil.Process] = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if process.environ().get("HOME") == home:
+            if process.pid != os.getpid() and process.environ().get("HOME") == home:
                 process.kill()
                 left.append(process)
     psutil.wait_procs(left, timeout=5.0)
