@@ -1,8 +1,12 @@
-"""Writes a command's outcome to stdout, as text for people or data for scripts, and chooses its exit code."""
+"""Prints what `gshtui.commands.printed_outcome` makes of an outcome or an error, and chooses the exit code.
+
+Imports nothing of a command, so that a process which only prints stays small.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
 
@@ -10,57 +14,64 @@ if TYPE_CHECKING:
     from gshtui.commands.declaration import CommandError, Outcome
 
 
-def write_outcome(outcome: Outcome, *, as_json: bool, text: str = "", lines: bool = False, named: bool = False) -> int:
-    """Write the outcome; returns the exit code.
+def print_outcome(said: Mapping[str, Any], name: str = "") -> int:
+    """Print text for people or data for scripts on stdout, and what is wrong on stderr; returns the exit code.
 
     Args:
-        as_json: write its data, not its text.
-        text: replaces the outcome's own text.
-        lines: write each item of the data as a line.
-        named: commands that the outcome's own text names are written as they are typed at a shell.
+        name: the words that called the command; what it names of ours is then written as it is typed at a shell.
     """
-    from gshtui.text.truncation import shorten
-    from gshtui.text.verbatim import bare, outside_fences
-
-    if outcome.parts and not as_json:
-        for part in outcome.parts:
-            if not part.shown:
-                write_outcome(part, as_json=False, text=part.plain if text else "", named=named)
-        return outcome_code(outcome)
-    if as_json and lines:
-        for each in outcome.data:
+    if "failed" in said:
+        streams.complain(said["failed"], streams.ANYWAY if said["unconfirmed"] else "")
+        if "position" in said:
+            streams.point_at(*said["position"])
+    elif "parts" in said:
+        for part in said["parts"]:
+            print_outcome(part)
+    elif "words" in said:
+        streams.write_all(streams.STDOUT, streams.shown(said["words"], streams.STDOUT))
+    elif said.get("lines"):
+        for each in said["data"]:
             streams.result_json(each)
-    elif as_json:
-        streams.result_json(outcome.data if outcome.data is not None or not outcome.text else outcome.text)
-    elif outcome.is_piece:
-        streams.write_all(streams.STDOUT, streams.shown(text, streams.STDOUT))
-    elif text:
-        streams.result(text)
-        if outcome.aside:
-            streams.complain(outcome.aside)
-    elif outcome.aside:
-        streams.complain(outcome.aside)
+    elif "data" in said:
+        streams.result_json(said["data"])
     else:
-        said = bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text)
-        streams.result(outside_fences(streams.as_typed_here, said) if named and said == outcome.text else said)
-    return outcome_code(outcome)
+        streams.result(_as_typed_here(said["text"], name) if said["own"] else said["text"])
+        if said["aside"]:
+            streams.complain(said["aside"])
+    return _exit_code(said)
 
 
 def error_code(error: CommandError) -> int:
     """The exit code for this error."""
-    from gshtui.commands.declaration import Unconfirmed, UsageError
+    from gshtui.commands.printed_outcome import failed
 
-    if isinstance(error, Unconfirmed):
-        return exits.DENIED
-    if error.data == {"kind": "unreachable"}:
-        return exits.UNREACHABLE
-    return exits.USAGE if isinstance(error, UsageError) else exits.ERROR
+    return _exit_code(failed(error))
 
 
 def outcome_code(outcome: Outcome) -> int:
     """The exit code for this outcome."""
-    if outcome.timed_out:
+    from gshtui.commands.printed_outcome import ended
+
+    return _exit_code(ended(outcome))
+
+
+def _exit_code(said: Mapping[str, Any]) -> int:
+    if "failed" in said:
+        if said["unconfirmed"]:
+            return exits.DENIED
+        if said["unreachable"]:
+            return exits.UNREACHABLE
+        return exits.USAGE if said["usage"] else exits.ERROR
+    if said["timed_out"]:
         return exits.TIMED_OUT
-    if outcome.is_denied:
+    if said["denied"]:
         return exits.DENIED
-    return exits.ERROR if outcome.is_error else exits.DONE
+    return exits.ERROR if said["is_error"] else exits.DONE
+
+
+def _as_typed_here(text: str, name: str) -> str:
+    """Our own words to a person; what a tool tells is often somebody else's text."""
+    from gshtui.commands.known_tools import NO_TOOLS
+    from gshtui.text.verbatim import outside_fences
+
+    return outside_fences(streams.as_typed_here, text) if name.partition(" ")[0] in NO_TOOLS else text

@@ -530,7 +530,11 @@ def test_a_command_that_reads_goes_on_alone(answers: tuple[dict[str, Any] | str,
 def test_what_is_said_before_it_begins_is_no_refusal() -> None:
     """A folder takes a while to open, and its start may warn."""
     early = '{"works": true}\n{"complain": ["Careful.", "Look."]}\n{"works": true}\n{"reads": true}'
-    with stand_in(SERVES, early, {"text": "done there", "aside": "", "timed_out": False, "is_error": False}):
+    with stand_in(
+        SERVES,
+        early,
+        {"text": "done there", "aside": "", "own": False, "timed_out": False, "denied": False, "is_error": False},
+    ):
         ran = run_gsh("agent", "ls")
     assert (ran.code, ran.out, ran.err) == (0, "done there\n", "gsh-tui: Careful. Look.\n")
 

@@ -36,11 +36,12 @@ from gshtui.commands.declaration import (
     Where,
 )
 from gshtui.commands.help_command import explain
+from gshtui.commands.printed_outcome import line_printed
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import tool_schema
 from gshtui.commands.shell_form import ShellForm
 from gshtui.headless.commands.declared_command import DeclaredCall, run_on
-from gshtui.headless.outcomes import write_outcome
+from gshtui.headless.outcomes import print_outcome
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
@@ -228,7 +229,7 @@ async def in_the_shell(call: DeclaredCall, folder: Path) -> int:
     hub.registry.register(garden.command())
     async with started_hub(hub):
         ran = await run_on(hub, call, lambda: None)
-    return ran if isinstance(ran, int) else write_outcome(ran.outcome, as_json=call.json)
+    return ran if isinstance(ran, int) else print_outcome(line_printed(ran.outcome, as_json=call.json, plain=False))
 
 
 @pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 4)])

@@ -17,8 +17,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.loop_faults import in_words
 from gshtui.headless import exits
-from gshtui.headless.outcomes import error_code
-from gshtui.headless.streams import ANYWAY, STDERR, complain, is_terminal, point_at
+from gshtui.headless.outcomes import print_outcome
+from gshtui.headless.streams import STDERR, complain, is_terminal
 from gshtui.settings.paths import FolderError
 from gshtui.system.processes.time_limit import time_limit
 
@@ -143,26 +143,23 @@ async def _result_or_code(
         timeout: the most seconds that it may take; 0: no limit.
         before: called before anything is printed.
     """
-    from gshtui.commands.declaration import CommandError, Unconfirmed
+    from gshtui.commands.declaration import CommandError
+    from gshtui.commands.printed_outcome import failed
 
-    said, code, position = "timed out; the command was stopped.", exits.TIMED_OUT, None
     try:
-        async with time_limit(timeout or None):
-            return await work()
+        try:
+            async with time_limit(timeout or None):
+                return await work()
+        finally:
+            before()
     except TimeoutError:
-        pass
+        complain("timed out; the command was stopped.")
+        return exits.TIMED_OUT
     except Denied as denied:
-        said, code = str(denied), exits.DENIED
-    except Unconfirmed as error:
-        said, code = f"{error.message} {ANYWAY}", exits.DENIED
+        complain(str(denied))
+        return exits.DENIED
     except CommandError as error:
-        said, code, position = str(error), error_code(error), error.position
-    finally:
-        before()
-    complain(said)
-    if position is not None:
-        point_at(str(position), position.picture)
-    return code
+        return print_outcome(failed(error))
 
 
 def working_folder() -> Path:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import Denied, HubNeeds, on_hub
 from gshtui.headless.commands.terminal_program import run_in_terminal
-from gshtui.headless.outcomes import outcome_code, write_outcome
+from gshtui.headless.outcomes import outcome_code, print_outcome
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.headless.streams import (
     STDERR,
@@ -139,7 +139,9 @@ def _is_about_hub(line: str) -> bool:
 
 def _write(outcome: Outcome, options: LineOptions) -> int:
     """Write an outcome as the command's own shell form does, on a terminal; piped, the text that agents get as well."""
-    return write_outcome(outcome, as_json=options.json, text=outcome.plain if is_terminal(STDOUT) else "")
+    from gshtui.commands.printed_outcome import line_printed
+
+    return print_outcome(line_printed(outcome, as_json=options.json, plain=is_terminal(STDOUT)))
 
 
 async def _asking(hub: Hub, line: str, person: LinePerson, progress: Progress) -> Outcome:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gshtui.headless import exits, streams
 from gshtui.headless.commands.command_hub import HubNeeds, on_hub, on_settings, working_folder
-from gshtui.headless.outcomes import outcome_code, write_outcome
+from gshtui.headless.outcomes import outcome_code, print_outcome
 from gshtui.headless.runner import run_command, until_stopped
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
     shown: list[DeclaredRun] = []
 
     async def work() -> int:
-        from gshtui.commands.known_tools import NO_TOOLS
+        from gshtui.commands.printed_outcome import printed
 
         if form.parts:
             needs = HubNeeds(
@@ -125,14 +125,13 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
         if isinstance(ran, int):
             return ran
         if call.json:
-            return write_outcome(ran.outcome, as_json=True, lines=form.json_lines)
+            return print_outcome(printed(ran.outcome, as_json=True, lines=form.json_lines))
         if ran.attach or ran.session is not None:
             shown.append(ran)
             return exits.DONE
         if form.prints_agents:
             return outcome_code(ran.outcome)
-        ours = call.name.partition(" ")[0] in NO_TOOLS  # what tools tell is often somebody else's text
-        return write_outcome(ran.outcome, as_json=False, text=ran.outcome.plain, named=ours)
+        return print_outcome(printed(ran.outcome, as_json=False), call.name)
 
     code = run_command(lambda stop: until_stopped(work(), stop))
     if not shown:
@@ -155,6 +154,7 @@ async def run_on(
     from gshtui.bus.events.session_events import SessionChangeRequested
     from gshtui.commands import execution
     from gshtui.commands.declaration import AttachView, Caller
+    from gshtui.commands.printed_outcome import printed
     from gshtui.hub.faces.asked_commands import question_text
 
     invocation = host.invocation(Caller())
@@ -164,7 +164,7 @@ async def run_on(
         code = exits.DONE
         async for piece in pieces:
             before_asking()
-            code = write_outcome(piece, as_json=call.json, text=piece.plain, lines=call.form.json_lines)
+            code = print_outcome(printed(piece, as_json=call.json, lines=call.form.json_lines))
         return code
 
     async def ask(question: Question) -> bool:

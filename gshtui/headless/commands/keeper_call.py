@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.client.hub_greeting import HubSilent, greeted, surroundings
 from gshtui.headless import exits, streams
+from gshtui.headless.outcomes import print_outcome
 from gshtui.system.network.peer import peer_of
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class _Conversation:
                 elif "piece" in said:
                     waiting.clear()
                     self.printed = True
-                    code = _print(said["piece"], call)
+                    code = print_outcome(said["piece"])
                 elif "over" in said:
                     _print_problems(said)
                     return code
@@ -170,7 +171,7 @@ class _Conversation:
                     waiting.clear()
                     return self._resume(said, open_session)
                 elif not said.keys().isdisjoint(_ENDS):
-                    return _print(said, call)
+                    return _finish(said, call)
                 elif told := said.keys() & _TOLD:
                     name = told.pop()
                     getattr(waiting.line, name)(*said[name])
@@ -270,49 +271,21 @@ class _Waiting:
             self._line.clear()
 
 
-def _print(said: dict[str, Any], call: KeeperCall) -> int:
+def _finish(said: dict[str, Any], call: KeeperCall) -> int:
     _print_problems(said)
-    if "failed" in said:
-        if said.get("unconfirmed"):
-            streams.complain(said["failed"], streams.ANYWAY)
-            return exits.DENIED
-        streams.complain(said["failed"])
-        if "position" in said:
-            streams.point_at(*said["position"])
-        if said["unreachable"]:
-            return exits.UNREACHABLE
-        return exits.USAGE if said["usage"] else exits.ERROR
     if said.get("refused"):
         return exits.DENIED
     if "program" in said:
         from gshtui.headless.commands.terminal_program import run_in_terminal
 
         for part in said["before"]:
-            _print(part, call)
+            print_outcome(part)
         return run_in_terminal(*said["program"])
     if "attach" in said:
         from gshtui.headless.commands.declared_command import attach
 
         return attach(tuple(said["attach"]))
-    if "parts" in said:
-        for part in said["parts"]:
-            _print(part, call)
-    elif "words" in said:
-        streams.write_all(streams.STDOUT, streams.shown(said["words"], streams.STDOUT))
-    elif said.get("lines"):
-        for each in said["data"]:
-            streams.result_json(each)
-    elif "data" in said:
-        streams.result_json(said["data"])
-    else:
-        streams.result(_as_typed_here(said["text"], call) if said.get("own") else said["text"])
-        if said["aside"]:
-            streams.complain(said["aside"])
-    if said["timed_out"]:
-        return exits.TIMED_OUT
-    if said.get("denied"):
-        return exits.DENIED
-    return exits.ERROR if said["is_error"] else exits.DONE
+    return print_outcome(said, call.name)
 
 
 def _print_problems(said: dict[str, Any]) -> None:
@@ -333,14 +306,6 @@ def _agreed(question: str, needs: str) -> bool:
     streams.show_question(question)
     streams.complain(needs)
     return False
-
-
-def _as_typed_here(text: str, call: KeeperCall) -> str:
-    """Our own words to a person; what a tool tells is often somebody else's text."""
-    from gshtui.commands.known_tools import NO_TOOLS
-    from gshtui.text.verbatim import outside_fences
-
-    return outside_fences(streams.as_typed_here, text) if call.name.partition(" ")[0] in NO_TOOLS else text
 
 
 def _somebody_is_here() -> bool:

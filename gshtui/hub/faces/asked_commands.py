@@ -39,10 +39,10 @@ from gshtui.commands.declaration import (
     ProgramView,
     Question,
     Returns,
-    Unconfirmed,
     UsageError,
 )
 from gshtui.commands.language import read_line
+from gshtui.commands.printed_outcome import failed, line_printed, printed
 from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
 from gshtui.fleet.core.agent_calls import AttachAgent
@@ -58,7 +58,6 @@ from gshtui.store.sessions.session_calls import ResumeSession
 from gshtui.system.caller_environment import working_for
 from gshtui.system.processes import process_limits
 from gshtui.system.tasks import start_job
-from gshtui.text.truncation import shorten
 from gshtui.text.verbatim import bare
 
 ALIVE_EVERY = 0.5
@@ -176,7 +175,7 @@ class AskedCommands(FaceHost):
         if why := await self.stranger(connection, agents):
             raise Declined(why)
         if declared.form.needs_terminal and not (request.json or request.terminal):
-            return _failed(UsageError(declared.form.needs_terminal))
+            return failed(UsageError(declared.form.needs_terminal))
         if declared.form.own_hub and (request.umask, request.limits) != (self._umask, process_limits.limits()):
             raise Declined("it has another umask or other limits")
         loaded = await asyncio.to_thread(self._settings_there, request)
@@ -185,7 +184,7 @@ class AskedCommands(FaceHost):
                 run = self._run if request.declared else self._run_line
                 ended = await run(connection, request, declared, loaded)
             except CommandError as error:
-                ended = _failed(error)
+                ended = failed(error)
         self.last_at = time.monotonic()
         problems = () if declared.form.quiet else loaded.problems
         return {"problems": [[problem.level, str(problem)] for problem in problems]} | ended
@@ -237,9 +236,9 @@ class AskedCommands(FaceHost):
             await self._begin(connection, reads=False)
             outcome = await hub.run(request.line)
             if isinstance(outcome.view, ProgramView) and not request.json:
-                before = [_line_printed(part, request) for part in outcome.parts[:-1]]
+                before = [line_printed(part, as_json=False, plain=request.plain) for part in outcome.parts[:-1]]
                 return {"program": [outcome.view.command, outcome.view.needs_screen], "before": before}
-            return _line_printed(outcome, request)
+            return line_printed(outcome, as_json=request.json, plain=request.plain)
 
     @asynccontextmanager
     async def _once(
@@ -311,10 +310,10 @@ class _Declared:
 
     def printed(self, outcome: Outcome, request: CommandRequest) -> dict[str, Any]:
         """What the other side prints, and how it ends."""
-        printed = _printed(outcome, as_json=request.json, lines=self.form.json_lines)
+        payload = printed(outcome, as_json=request.json, lines=self.form.json_lines)
         if self.form.prints_agents and not request.json:
-            printed |= {"text": "", "aside": "", "own": False}
-        return printed
+            payload |= {"text": "", "aside": "", "own": False}
+        return payload
 
     def value(self, registry: Registry, request: CommandRequest) -> Returns[Any]:
         """What is called. Raises `UsageError`, `Declined`."""
@@ -398,44 +397,6 @@ async def _tell_alive(connection: HubConnection) -> None:
 def _send(connection: HubConnection, fields: Mapping[str, Any]) -> None:
     """Send whatever a command's data holds, as a terminal is shown it: pure ASCII."""
     connection.send(json.dumps(fields, default=str).encode() + b"\n")
-
-
-def _failed(error: CommandError) -> dict[str, Any]:
-    """Why it failed, and how its process ends."""
-    unconfirmed, unreachable = isinstance(error, Unconfirmed), error.data == {"kind": "unreachable"}
-    failed: dict[str, Any] = {"failed": error.message if unconfirmed else str(error), "unconfirmed": unconfirmed}
-    failed |= {"usage": isinstance(error, UsageError), "unreachable": unreachable}
-    if error.position is not None:
-        failed["position"] = [str(error.position), error.position.picture]
-    return failed
-
-
-def _line_printed(outcome: Outcome, request: CommandRequest) -> dict[str, Any]:
-    """The same as `_printed`, of a line, which may have several parts."""
-    if outcome.parts and not request.json:
-        parts = [_line_printed(part, request) for part in outcome.parts if not part.shown]
-        return _ended(outcome) | {"parts": parts}
-    shown = outcome if request.plain else replace(outcome, plain="")
-    return _printed(shown, as_json=request.json, lines=False) | {"own": False}
-
-
-def _ended(outcome: Outcome) -> dict[str, Any]:
-    return {"is_error": outcome.is_error, "timed_out": outcome.timed_out, "denied": outcome.is_denied}
-
-
-def _printed(outcome: Outcome, *, as_json: bool, lines: bool) -> dict[str, Any]:
-    """What the other side prints, and how it ends. `lines`: each item of the data is printed as a line."""
-    end = _ended(outcome)
-    if outcome.is_piece and not as_json:
-        return end | {"words": outcome.plain}
-    if as_json and lines:
-        return end | {"data": list(outcome.data), "lines": True}
-    if as_json:
-        return end | {"data": outcome.data if outcome.data is not None or not outcome.text else outcome.text}
-    text = outcome.plain
-    if not text and not outcome.aside:
-        text = bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text)
-    return end | {"text": text, "aside": outcome.aside, "own": bool(text) and text == outcome.text != outcome.plain}
 
 
 def question_text(question: Question) -> str:
