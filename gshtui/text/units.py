@@ -37,12 +37,12 @@ def money(dollars: float | None, *, known: bool = True) -> str:
     return amount if known else f"{amount}+"
 
 
-def age(seconds: float) -> str:
-    """`now`, `12 s`, `5 min`, `3 h`, `2 d`: how long ago something was."""
-    if seconds < 2:
+def age(seconds: float, step: int = 1) -> str:
+    """`now`, `12 s`, `5 min`, `3 h`, `2 d`: how long ago something was. `step`: of its seconds."""
+    if seconds < max(2, step):
         return "now"
     if seconds < 60:
-        return f"{seconds:.0f} s"
+        return f"{seconds // step * step:.0f} s"
     if seconds < 3_600:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3_600:.0f} h" if seconds < 172_800 else f"{seconds / _DAY:.0f} d"

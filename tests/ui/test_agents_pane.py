@@ -306,7 +306,7 @@ async def test_how_long_an_agent_rests_goes_on_counting() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await begun(app, pilot, *changed(row("0001", "sleeper", status="idle")))
         (since,) = [placed.agent.since for placed in pane.listing.placed if placed.agent.id == "0001"]
-        for passed, said in ((30, "30 s"), (200, "3 min")):
+        for passed, said in ((9, "now"), (30, "30 s"), (39, "30 s"), (200, "3 min")):
             pane._clock = lambda now=since + passed: now  # pyright: ignore[reportPrivateUsage]
             pane.tick()
             await pilot.pause()

@@ -26,7 +26,7 @@ def test_tokens(count: int, shown: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "shown"),
-    [(0, "now"), (12, "12 s"), (59, "59 s"), (60, "1 min"), (3_600, "1 h"), (90_000, "25 h"), (200_000, "2 d")],
+    [(0, "now"), (12, "12 s"), (59.9, "59 s"), (60, "1 min"), (3_600, "1 h"), (90_000, "25 h"), (200_000, "2 d")],
 )
 def test_ages(seconds: float, shown: str) -> None:
     assert figures.age(seconds) == shown

@@ -88,7 +88,7 @@ def _is_kind(agent: AgentView, kind: Kind) -> bool:
         case "waiting":
             return agent.waits_now
         case "working":
-            return not agent.ended and not agent.waits_now and agent.status in ("starting", "thinking", "tool")
+            return not agent.ended and not agent.waits_now and agent.status in figures.WORKING
         case "idle":
             return not agent.ended and not agent.waits_now and agent.status in ("idle", "quiet")
         case "ended":
@@ -185,7 +185,7 @@ def draw_agents(listing: AgentListing, width: int, now: float, chosen: str = "")
             lines.append(Content.styled(_folder(placed.group, width), f"bold {_MUTED}"))
             owners.append("")
         left = f"{max(0.0, agent.killed_until - now):.0f} s" if agent.killed_until else ""
-        own = _lines(placed, width, _age(agent, now), left, columns, agent.id == chosen)
+        own = _lines(placed, width, age_of(agent, now), left, columns, agent.id == chosen)
         lines += own
         owners += [agent.id] * len(own)
     below = [Content.styled(words, _MUTED).truncate(width, ellipsis=True) for words in _left_out(listing)]
@@ -193,8 +193,9 @@ def draw_agents(listing: AgentListing, width: int, now: float, chosen: str = "")
     return [*lines, *below], [*owners, *[""] * len(below)]
 
 
-def _age(agent: AgentView, now: float) -> str:
-    return figures.age(max(0.0, now - agent.since)) if agent.since else ""
+def age_of(agent: AgentView, now: float) -> str:
+    """How long it has been in its state."""
+    return figures.age_in(agent.status, agent.since, now)
 
 
 def _folder(path: str, width: int) -> str:
@@ -308,7 +309,7 @@ def _columns(listing: AgentListing, width: int, now: float) -> tuple[TableColumn
         column("program", [_program(agent) for agent in agents] if width >= 80 else (), 16),
         column("branch", [_branch(agent) for agent in agents] if width >= 100 else (), 16),
         column("cost", [_cost(agent) for agent in agents], 8, right=True),
-        column("age", [_age(agent, now) for agent in agents], 7, right=True),
+        column("age", [age_of(agent, now) for agent in agents], 7, right=True),
     ]
     task = TableColumn(room_left(around, width), heading="task or last line")
     return (*around[:3], task, *around[3:])
@@ -350,7 +351,7 @@ def _details(agent: AgentView, width: int, now: float) -> list[Content]:
     ]
     facts = [_longest_that_fits(kinds, width)] if kinds[0] else []
     source = "" if agent.row.status_source == "event" else f" by {agent.row.status_source}"
-    facts.append(" · ".join(filter(None, (f"{agent.status}{source}", _age(agent, now), _clean(agent.row.doing)))))
+    facts.append(" · ".join(filter(None, (f"{agent.status}{source}", age_of(agent, now), _clean(agent.row.doing)))))
     if waits := agent.queued + len(agent.messages):
         what = "message" if agent.terminal else "prompt"
         why = f": {_clean(agent.row.held_up)}" if agent.row.held_up else ""

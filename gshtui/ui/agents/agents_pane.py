@@ -17,10 +17,9 @@ from textual.timer import Timer
 from gshtui.bus.call_data import CallInfo
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
-from gshtui.ui.agents.agents_list import AgentListing, draw_agents, list_agents
+from gshtui.ui.agents.agents_list import AgentListing, age_of, draw_agents, list_agents
 from gshtui.ui.agents.agents_state import CONSUMED, AgentsState, AgentView, reduce, restored
 from gshtui.ui.agents.call_rows import CALL_EVENTS, PREFIX, calls_after, draw_calls
-from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.row_actions import row_bindings
 from gshtui.ui.kit.widget_messages import FeatureMessage, JoinTheCall
@@ -108,12 +107,12 @@ class AgentsPane(Pane):
 
     def tick(self) -> None:
         """Once a second: redraw agents whose text depends on the time."""
-        if any(agent.busy for agent in self.state.agents.values()) or self._ages != self._ages_now():
+        if any(agent.killed_until for agent in self.state.agents.values()) or self._ages != self._ages_now():
             self._draw()
 
     def _ages_now(self) -> tuple[str, ...]:
         now = self._clock()
-        return tuple(figures.age(max(0.0, now - placed.agent.since)) for placed in self.listing.placed)
+        return tuple(age_of(placed.agent, now) for placed in self.listing.placed)
 
     def restore(self, agent: str, iterations: Sequence[Iteration]) -> None:
         """Show what the record holds of an agent's requests, unless it sent something meanwhile."""

@@ -154,7 +154,7 @@ class AgentView(msgspec.Struct, frozen=True):
 
     @property
     def busy(self) -> bool:
-        """Whether its text changes with time alone."""
+        """It has not come to rest."""
         return bool(self.turn or self.killed_until) or self.status in ("thinking", "tool", "waiting", "starting")
 
 

@@ -11,6 +11,10 @@ from gshtui.text.units import age, money, tokens
 
 __all__ = ["age", "money", "tokens"]
 
+WORKING = ("starting", "thinking", "tool")
+"""The states in which an agent works."""
+_RESTS = 10
+"""Seconds between two ages of an agent that does not work, so that a window at rest is still."""
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
@@ -27,6 +31,11 @@ def columns(values: list[int], height: int) -> list[str]:
     most = max(values, default=0) or 1
     heights = [max(1, round(value / most * height * 8)) if value > 0 else 0 for value in values]
     return ["".join(BLOCKS[max(0, min(8, units - row * 8))] for units in heights) for row in reversed(range(height))]
+
+
+def age_in(status: str, since: float, now: float) -> str:
+    """How long an agent has been in a state; empty: not known. Both times are seconds since the epoch."""
+    return age(now - since, 1 if status in WORKING else _RESTS) if since else ""
 
 
 def short(text: str, width: int) -> str:

@@ -78,7 +78,8 @@ def title_line(agent: TabAgent, title: str, command: str, width: int, now: float
         now: seconds since the epoch.
     """
     sign, colour = STATUS_SIGNS.get(agent.status, ("○", _MUTED))
-    since = f" · {figures.age(max(0.0, now - agent.since))}" if agent.since else ""
+    age = figures.age_in(agent.status, agent.since, now)
+    since = f" · {age}" if age else ""
     parts: list[Content | str | tuple[str, str]] = [("▌", "$primary") if focused else " "]
     if agent.status:
         parts += [(f"{sign} {agent.status}", colour), (f"{since}  ", _MUTED)]
