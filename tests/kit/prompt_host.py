@@ -30,6 +30,7 @@ class PromptHost(ThemedApp[None]):
     BINDINGS = [
         bind("approval.focus", "below('review')"),
         bind("approval.allow", "below('allow')"),
+        bind("approval.refuse", "below('refuse')"),
         bind("queue.focus", "below('queue')"),
     ]
 

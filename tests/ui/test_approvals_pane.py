@@ -776,6 +776,33 @@ async def test_one_key_allows_nothing_that_took_the_place_of_another_question() 
         assert app.answers == [("a2", "once", "")]
 
 
+@pytest.mark.parametrize("fields", [{}, {"diff": "@@ -1 +1 @@\n-a\n+b\n"}, {"subject": "x " * 200}])
+async def test_one_key_and_enter_deny_with_a_reason(fields: dict[str, str]) -> None:
+    app = Asked()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.area.input.insert("half a prompt")
+        app.feed(make_question(1, **fields))
+        await pilot.pause()
+        assert ("alt+u deny" in app.heading) is ("subject" not in fields)
+        await app.press(pilot, "alt+u", *"1 use make", "enter", gap=0.01)
+        assert app.answers == [("a1", "deny", "1 use make")]
+        assert app.focused is app.area.input and app.area.input.text == "half a prompt"
+
+
+async def test_one_key_denies_nothing_that_took_the_place_of_another_question() -> None:
+    app = Asked()
+    async with app.run_test(size=(120, 24)) as pilot:
+        app.feed(make_question(1), make_question(2))
+        await pilot.pause()
+        app.now.later()
+        app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
+        await pilot.pause()
+        await app.press(pilot, "alt+u")
+        assert app.answers == [] and not app.query(ReasonInput) and "changed" in app.heading
+        await app.press(pilot, "alt+u", "enter")
+        assert app.answers == [("a2", "deny", "")]
+
+
 async def test_the_question_of_the_agent_in_front_comes_first_until_the_person_is_at_another() -> None:
     app = Asked()
     async with app.run_test(size=(120, 24)) as pilot:

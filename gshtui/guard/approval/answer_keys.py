@@ -398,6 +398,14 @@ class AnswerKeys:
             return ReasonBegun(question)
         return self._answer(choice) if choice in self._choices else Swallowed(NOT_OFFERED)
 
+    def refuse(self, question: str) -> Outcome:
+        """The person's own key denies the question in front with a reason that comes next, whether they read all of it
+        or only its row."""
+        if self._replaced:
+            return Swallowed(CHANGED)
+        self._reason = question
+        return ReasonBegun(question)
+
     def give_reason(self, words: str) -> Outcome:
         """Finish the reason: deny the question that it was started for, if that is still on the screen."""
         question, self._reason = self._reason, None

@@ -328,9 +328,10 @@ class ApprovalsPane(Vertical, can_focus=True):
         behind = "".join(f" · {line.text}" for line in others) if all_said else ""
         words, short = (f"◆ {question_row(request, name, short=cut)}{behind}" for cut in (False, True))
         allow = f"{key_of(self, 'approval.allow')} allow · " if self._once and all_said else ""
-        tails = (f"{allow}{key}{of}", f"{key}{of}", key)
+        deny = f"{key_of(self, 'approval.refuse')} deny · " if self._takes_reason else ""
+        tails = (f"{allow}{deny}{key}{of}", f"{allow}{key}{of}", f"{key}{of}", key)
         whole = ((one, tail) for tail in tails for one in (words, short) if cell_len(f"{one}  {tail}") <= width)
-        cut = (short, next((one for one in tails[1:] if width - cell_len(one) >= _LEAST), ""))
+        cut = (short, next((one for one in tails[2:] if width - cell_len(one) >= _LEAST), ""))
         words, tail = next(whole, cut)
         room = max(8, width - cell_len(tail) - 2)
         row = fit(words, room)
@@ -439,6 +440,16 @@ class ApprovalsPane(Vertical, can_focus=True):
         if not isinstance(outcome, KeyChosen):
             self.review()
         await self._take(outcome)
+
+    async def refuse(self) -> None:
+        """Go to the question in front, and to the reason of its denial where it takes one."""
+        outcome = self._keys.refuse(self.state.front) if self._takes_reason and not self.writing else Swallowed()
+        self.review()
+        await self._take(outcome)
+
+    @property
+    def _takes_reason(self) -> bool:
+        return any(offer.choice == "reason" for offer in self.state.offered)
 
     def _noticed(self, focused: Widget | None) -> None:
         """Remember which widget outside this panel had the focus last."""

@@ -328,6 +328,13 @@ class PromptArea(Vertical):
         else:
             await self.action_review()
 
+    async def action_refuse(self) -> None:
+        """Deny what waits with a reason, which is written next."""
+        if self.approvals.display:
+            await self.approvals.refuse()
+        else:
+            await self.action_review()
+
     def action_queue(self) -> None:
         """Go to the waiting prompts."""
         if self.queue.display:

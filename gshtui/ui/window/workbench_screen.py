@@ -67,6 +67,7 @@ class WorkbenchScreen(Screen[None]):
         bind("tabs.previous", "tab(-1)"),
         bind("approval.focus", "below('review')"),
         bind("approval.allow", "below('allow')"),
+        bind("approval.refuse", "below('refuse')"),
         bind("queue.focus", "below('queue')"),
     ]
 

@@ -518,6 +518,13 @@ KEYS: dict[str, Key] = {
         "Approvals",
         priority=True,
     ),
+    "approval.refuse": Key(
+        "alt+u",
+        "Deny with reason",
+        "Go to the waiting question, and write why it is denied",
+        "Approvals",
+        priority=True,
+    ),
     "approval.up": Key("up,left", "Up", "Mark the previous answer", "Approvals"),
     "approval.down": Key("down,right", "Down", "Mark the next answer", "Approvals"),
     "approval.choose": Key("enter", "Choose", "Give the marked answer", "Approvals", show=True),
