@@ -279,7 +279,7 @@ FORKS = """
 import subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", "import signal, time\\nfor one in (signal.SIGHUP, signal.SIGTERM):"
                           " signal.signal(one, signal.SIG_IGN)\\nwhile True: print(time.monotonic_ns(), flush=True)"],
-                         stdout=open(sys.argv[1], "w"))
+                         stdout=open(sys.argv[1], "w"), process_group=0)
 print("ready", child.pid, flush=True)
 for line in sys.stdin: print("got:" + line, flush=True)
 """

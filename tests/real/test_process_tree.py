@@ -1,6 +1,7 @@
 """The end of processes by pid and start time."""
 
 import asyncio
+import sys
 
 import psutil
 
@@ -21,4 +22,22 @@ async def test_what_nobody_reaps_has_ended() -> None:
         assert child.status() == psutil.STATUS_ZOMBIE
     finally:
         parent.kill()
+        await parent.wait()
+
+
+async def test_what_stays_in_its_process_group_is_the_program_itself() -> None:
+    """A launcher with its program, and a command that has a group of its own."""
+    script = "import subprocess as s; s.Popen(['sleep', '1002']); s.Popen(['sleep', '1003'], process_group=0).wait()"
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", script, start_new_session=True)
+    try:
+
+        async def below() -> list[str]:
+            return await asyncio.to_thread(process_tree.below, parent.pid, process_tree.start_time(parent.pid))
+
+        async def started() -> set[str]:
+            return {child.name() for child in psutil.Process(parent.pid).children() if "1003" in child.cmdline()}
+
+        assert await eventually(started) and await below() == ["sleep 1003"]
+    finally:
+        await asyncio.to_thread(process_tree.end, parent.pid, process_tree.start_time(parent.pid), 5.0)
         await parent.wait()

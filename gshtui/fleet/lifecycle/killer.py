@@ -25,6 +25,7 @@ from gshtui.system.processes import process_tree
 from gshtui.system.processes.process_watch import ProcessWatch
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import start_job
+from gshtui.text.sanitise import one_line
 from gshtui.tmux.tmux_errors import TmuxError
 
 STILL_EVERY, _STILL_RARELY = 0.5, 2.0
@@ -60,7 +61,8 @@ class Killer:
         if row.status in ("thinking", "tool", "waiting"):
             found.append(f"It is working: {row.doing or row.status}.")
         below = [] if row.place else await asyncio.to_thread(process_tree.below, row.pid, row.pid_started)
-        found += [f"It is running a command: {line}" for line in below[:3]]  # with tools elsewhere, all it has is ssh
+        # With tools elsewhere, all it has is ssh.
+        found += [f"It is running a command: {one_line(line, 120)}." for line in below[:3]]
         return found + await self._context.launcher.unsaved(row)
 
     async def kill(self, row: AgentRow, *, now: bool) -> AgentRow:

@@ -98,15 +98,18 @@ def tree(pid: int, start: float) -> list[Identity]:
 
 
 def below(pid: int, start: float) -> list[str]:
-    """What runs under a process, as short command lines, innermost last."""
+    """What a process has running beside itself, as short command lines, innermost last.
+
+    What stays in its process group is a part of it: the program behind a launcher, or its server.
+    """
     import psutil
 
     lines: list[str] = []
     for child, begun in tree(pid, start)[1:]:
-        with suppress(psutil.Error):
+        with suppress(psutil.Error, OSError):
             words = psutil.Process(child).cmdline()
-            if words and runs(child, begun):
-                lines.append(" ".join([Path(words[0]).name, *words[1:]])[:120])
+            if words and runs(child, begun) and os.getpgid(child) != pid:
+                lines.append(" ".join([Path(words[0]).name, *words[1:]]))
     return lines
 
 
