@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gshtui.bus.event import Event
+from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import SettingChanged
 from gshtui.commands import config_calls as calls
 from gshtui.commands.declaration import (
@@ -105,19 +105,12 @@ def _short(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _ignored(_: object) -> None:
-    """The default: changes are not announced."""
+SettingsChanged = Callable[[Loaded], None]
+"""Receives the changed settings, in a thread."""
 
 
-def commands(
-    loaded: Loaded, *, publish: Callable[[Event], None] = _ignored, changed: Callable[[Loaded], None] = _ignored
-) -> list[AnyCommand]:
-    """The config family, about these layers.
-
-    Args:
-        publish: receives `SettingChanged` after a change.
-        changed: receives the changed settings, in a thread.
-    """
+def commands(loaded: Loaded, bus: Bus, changed: SettingsChanged = lambda _: None) -> list[AnyCommand]:
+    """The config family, about these layers."""
 
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         options = known_keys(tuple(loaded.settings.providers)) if parameter == "key" else []
@@ -127,7 +120,7 @@ def commands(
         group(
             "config",
             "Show or change the configuration",
-            *_actions(_Handlers(loaded, changed), publish),
+            *_actions(_Handlers(loaded, changed), bus),
             family="workbench",
             bare="show",
             shell=calls.CONFIG_GROUP,
@@ -143,7 +136,7 @@ def _action(
     render: Callable[[R], Outcome],
     asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
     access: Access = Access.HUMAN_ONLY,
-    then: Callable[[R], None] = _ignored,
+    then: Callable[[R], None] = lambda _: None,
     positions: tuple[str, ...] | None = None,
 ) -> Action[A, R]:
     """An action that reads and writes files, and so runs in a thread. `then` gets its result, outside the thread."""
@@ -166,14 +159,14 @@ def _action(
     )
 
 
-def _actions(do: _Handlers, publish: Callable[[Event], None]) -> tuple[AnyAction, ...]:
+def _actions(do: _Handlers, bus: Bus) -> tuple[AnyAction, ...]:
     shared = Access.SHARED
 
     def announce(done: calls.ChangedSetting) -> None:
-        publish(SettingChanged(key=done.key, value=done.value))
+        bus.publish(SettingChanged(key=done.key, value=done.value))
 
     def announce_reset(done: calls.ResetValue) -> None:
-        publish(SettingChanged(key=done.key, value=None))
+        bus.publish(SettingChanged(key=done.key, value=None))
 
     return (
         _action(calls.ShowSettings, calls.ShownSettings, do.show, _render_settings, access=shared, positions=("key",)),

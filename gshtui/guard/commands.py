@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -31,13 +31,14 @@ from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.commands.timespec import parse_time
 from gshtui.guard.rules.rule_book import RuleBook, RuleFiles, line_matter
 from gshtui.guard.rules.rule_file import own_file
-from gshtui.settings import paths
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
     from gshtui.guard.policy.shell_policy import Judgement
     from gshtui.guard.rules.decision_log import LoggedDecision
+    from gshtui.settings.model import Settings
+    from gshtui.store.record.store import Store
     from gshtui.store.tables.grant_table import Grant
 
 
@@ -128,19 +129,8 @@ _GROUP = ShellGroup(
 )
 
 
-async def _no_grants(_project: Path) -> Sequence[Grant]:
-    return ()
-
-
-def commands(
-    logs: Path | None = None, old: Callable[[Path], Awaitable[Sequence[Grant]]] = _no_grants
-) -> list[AnyCommand]:
-    """The guard family.
-
-    Args:
-        logs: the folder of the observability log; by default, where it usually is.
-        old: what was always allowed in a project before there were rules. May raise `StoreError`.
-    """
+def commands(settings: Settings, store: Callable[[], Store | None]) -> list[AnyCommand]:
+    """The guard family. `store`: has what was always allowed before there were rules."""
 
     async def check(invocation: Invocation, wanted: CheckLine) -> CheckedLine:
         from gshtui.guard.policy.shell_policy import judge  # import the parser and its table only once there is a line
@@ -155,8 +145,10 @@ def commands(
         book = await asyncio.to_thread(_book, invocation.project)
         if invocation.caller.is_agent:
             return RuleList(book)
+        record = store()
         try:
-            return RuleList(book, tuple(await old(invocation.project)))
+            old = [] if record is None else await record.grants.find_all(str(invocation.project))
+            return RuleList(book, tuple(old))
         except StoreError as error:
             raise command_error(error) from error
 
@@ -166,7 +158,7 @@ def commands(
         since = parse_time(wanted.since, time.time())
         query = DecisionQuery(wanted.agent, wanted.tool, wanted.verdict, since, wanted.query)
         return DecisionList(
-            tuple(await asyncio.to_thread(read_decisions, logs or paths.logs_dir(create=False), query, wanted.limit))
+            tuple(await asyncio.to_thread(read_decisions, settings.general.log_dir, query, wanted.limit))
         )
 
     def answer(invocation: Invocation, value: object) -> dict[str, object]:

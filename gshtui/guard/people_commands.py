@@ -94,8 +94,12 @@ _GROUP = ShellGroup(
 )
 
 
-def commands(taken: Callable[[], Awaitable[Collection[str]]]) -> list[AnyCommand]:
-    """The family. `taken`: the names of agents and of who sits here, which nobody else gets."""
+NamesTaken = Callable[[], Awaitable[Collection[str]]]
+"""The names of agents and of who sits here, which nobody else gets."""
+
+
+def commands(taken: NamesTaken) -> list[AnyCommand]:
+    """The family."""
 
     async def allow(_invocation: Invocation, wanted: AllowPerson) -> ChangedPerson:
         return await _allow(wanted, await taken())

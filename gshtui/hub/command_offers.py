@@ -4,9 +4,8 @@ A room is loaded only when one of its commands is requested.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -15,10 +14,11 @@ from typing import TYPE_CHECKING, Literal
 from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import ModelChangeRequested
-from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.commands.execution import call
 from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.hub import local_sources
+from gshtui.hub.provision import Provision
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 
@@ -43,15 +43,39 @@ if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandboxes import Sandboxes
     from gshtui.guard.secrets.redaction import Redactor
     from gshtui.hosts.host_link import HostLinks
-    from gshtui.mcp_client.server_pool import ServerPool
     from gshtui.providers.model_command import ModelChange
     from gshtui.python.interpreters import Interpreters
     from gshtui.store.record.store import Store
-    from gshtui.store.tables.grant_table import Grant
-    from gshtui.tmux.server import PaneInfo
     from gshtui.tools.files.file_paths import FilePaths
     from gshtui.tools.git.worktree_setup import Consent
     from gshtui.vfs.file_system import FileSystem
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A module whose function `commands` makes commands."""
+
+    module: str
+    names: str
+    """Names and aliases of the commands, in their order."""
+
+
+ROOMS: Mapping[str, tuple[Room, ...]] = {
+    "settings": (
+        Room("gshtui.tools.git.hunk_commands", "hunk"),
+        Room("gshtui.programs.commands", "profiles program_hooks hooks"),
+        Room("gshtui.commands.config_commands", "config"),
+        Room("gshtui.guard.commands", "guard"),
+        Room("gshtui.context.retrieval.log_commands", "logs"),
+        Room("gshtui.fleet.commands.host_commands", "host"),
+        Room("gshtui.tools.remote.ssh_tool", "ssh"),
+        Room("gshtui.fleet.keeper.keeper_commands", "hub"),
+        Room("gshtui.mcp_client.commands", "mcp"),
+        Room("gshtui.guard.people_commands", "people"),
+        Room("gshtui.commands.plugin_commands", "plugins"),
+    ),
+}
+"""By the part of the hub that provides what the rooms need; those of `settings` need no hub."""
 
 LEFT_OUT_OF_AGENTS = frozenset(
     {
@@ -112,14 +136,6 @@ def load_rooms() -> None:
         import_module(name)
 
 
-def _tell_shells(loaded: Loaded) -> None:
-    """Pass changed settings on to the shells' plugins."""
-    from gshtui.shell import plugin_files
-
-    with contextlib.suppress(OSError):  # then they keep the previous ones
-        plugin_files.write_options(loaded.settings)
-
-
 async def _no_facts(_agent: str) -> AgentFacts | None:
     return None
 
@@ -174,16 +190,14 @@ class CommandOffers:
         self._settings = loaded.settings
         self._cwd = cwd
         self._without = without
+        if not self._settings.hosts:  # without one it could do nothing
+            self.leave_out(frozenset({"ssh"}))
+        self.things = Provision(registry, bus, loaded, self._settings)
+        local_sources.provide_local(self.things)
         self.acting: Callable[[AnyCommand], AnyCommand] | None = None
         """Makes of a command one that acts on another machine, if it is such a one; `None`: all act on this one."""
-        self._store: Store | None = None
         self.flush_log: Callable[[], Awaitable[None]] | None = None
         """Writes what happened here until now to the log; `None`: nothing is logged here."""
-        self._fleet: Fleet | None = None
-        self.mcp_servers: Callable[[], ServerPool] | None = None
-        """Gives the MCP servers of the hub; `None`: no hub runs here."""
-        self.servers_elsewhere: Callable[[str], Iterable[tuple[str, str]]] = lambda _: ()
-        """Server → the agents that have it in processes of their own, with its state there."""
 
     async def _flush_log(self) -> None:
         if self.flush_log is not None:
@@ -191,137 +205,30 @@ class CommandOffers:
 
     def offer_local(self) -> None:
         """The commands that need only the settings."""
+        self.offer("settings")
 
-        def config() -> list[AnyCommand]:
-            from gshtui.commands.config_commands import commands
+    def offer(self, part: str) -> None:
+        """Offer the rooms of a part, once it provides what they need."""
+        for room in ROOMS[part]:
+            self._offer(room.names, functools.partial(self._make, room))
 
-            return commands(self._loaded, publish=self._bus.publish, changed=_tell_shells)
+    def _make(self, room: Room) -> list[AnyCommand]:
+        return self.things.call(import_module(room.module).commands)
 
-        def guard() -> list[AnyCommand]:
-            from gshtui.guard.commands import commands
-
-            return commands(self._settings.general.log_dir, self._old_approvals)
-
-        def logs() -> list[AnyCommand]:
-            from gshtui.context.retrieval.log_commands import commands
-
-            return commands(self._settings.general.log_dir, self._sessions_below, self._flush_log)
-
-        def hub() -> list[AnyCommand]:
-            from gshtui.fleet.keeper.keeper_commands import commands
-
-            return commands(self._settings)
-
-        def hunks() -> list[AnyCommand]:
-            from gshtui.tools.files.workspace import ToolConfig
-            from gshtui.tools.git.hunk_commands import commands
-
-            return commands(ToolConfig.from_settings(self._settings, self._loaded.environ).git_timeout_s)
-
-        def programs() -> list[AnyCommand]:
-            from gshtui.programs.commands import commands
-
-            keys = self._settings.programs.rule_keys
-            return commands(look=self._look, environ=self._loaded.environ, rule_keys=lambda: keys)
-
-        self._offer("hunk", hunks)
-        self._offer("profiles program_hooks hooks", programs)
-        self._offer("config", config)
-        self._offer("guard", guard)
-        self._offer("logs", logs)
-
-        def people() -> list[AnyCommand]:
-            from gshtui.guard.people_commands import commands
-
-            return commands(self._names_taken)
-
-        def plugins() -> list[AnyCommand]:
-            from gshtui.commands.plugin_commands import commands
-
-            return commands()
-
-        def mcp() -> list[AnyCommand]:
-            from gshtui.mcp_client.commands import commands
-
-            return commands(self._loaded, self.mcp_servers, self.servers_elsewhere)
-
-        def host() -> list[AnyCommand]:
-            from gshtui.fleet.commands.host_commands import commands
-
-            return commands(self.hosts, self._agents_known)
-
-        def ssh() -> list[AnyCommand]:
-            from gshtui.tools.files.workspace import ToolConfig
-            from gshtui.tools.remote.ssh_tool import ssh_command
-
-            return [ssh_command(self.hosts, ToolConfig.from_settings(self._settings, self._loaded.environ))]
-
-        self._offer("host", host)
-        if self._settings.hosts:  # without one it could do nothing
-            self._offer("ssh", ssh)
-        self._offer("hub", hub)
-        self._offer("mcp", mcp)
-        self._offer("people", people)
-        self._offer("plugins", plugins)
-
-    async def _agents_known(self) -> list[AgentRow]:
-        """The agents of the record, as far as it can be read."""
-        from gshtui.store.engine.store_errors import StoreError
-
-        if self._store is not None:
-            with contextlib.suppress(StoreError):
-                return await self._store.agents.find_all()
-        return []
-
-    async def _names_taken(self) -> set[str]:
-        """The names of who sits here and of agents, as far as the record can be read."""
-        from gshtui.calls.call_service import person_name
-        from gshtui.store.engine.store_errors import StoreError
-
-        taken = {person_name(self._settings.general.name), *self._settings.agents}
-        if self._store is not None:
-            with contextlib.suppress(StoreError):
-                taken |= {row.name for row in await self._store.agents.find_all() if not row.killed}
-        return taken
-
-    @functools.cached_property
+    @property
     def sandboxes(self) -> Sandboxes:
         """The sandboxes of this hub, proven once."""
-        from gshtui.guard.sandbox.sandboxes import Sandboxes  # with the tools, so not before they are wanted
+        return self.things.get(local_sources.sandboxes)
 
-        with contextlib.suppress(paths.FolderError):  # without it, no sandbox can be tried, and none is used
-            paths.state_dir()
-        ours = (paths.state_dir(create=False), paths.data_dir(create=False), paths.config_dir(create=False))
-        own = (ours[0], self._settings.general.session_dir, self._settings.general.log_dir, *ours[1:])
-        return Sandboxes(self._settings.sandbox, own, self._notice)
-
-    def _notice(self, text: str) -> None:
-        self._bus.publish(Noticed(level="warning", text=text, about="sandbox"))
-
-    @functools.cached_property
+    @property
     def hosts(self) -> HostLinks:
         """The other machines of the configuration; one connection to each for all of this hub."""
-        from gshtui.hosts.host_link import HostLinks
-        from gshtui.settings.changed_settings import changed_settings
-
-        return HostLinks(
-            self._settings.hosts, paths.runtime_dir, self._loaded.environ, changed=changed_settings(self._loaded)
-        )
+        return self.things.get(local_sources.hosts)
 
     def _redactor(self) -> Redactor:
         from gshtui.agents.telemetry import redactor
 
         return redactor(self._settings, self._loaded.environ)
-
-    async def _sessions_below(self, folder: str) -> frozenset[str]:
-        """The conversations that were held there; none without a record."""
-        from gshtui.context.retrieval.log_commands import sessions_below
-
-        return frozenset() if self._store is None else await sessions_below(self._store, folder)
-
-    async def _old_approvals(self, project: Path) -> Sequence[Grant]:
-        """What was always allowed there before there were rules; nothing without a record."""
-        return () if self._store is None else await self._store.grants.find_all(str(project))
 
     def offer_general(
         self,
@@ -420,20 +327,6 @@ class CommandOffers:
         self._offer("file init review", prompts)
         self.offer_local()
 
-    async def _look(self, agent: str) -> tuple[AgentRow, PaneInfo, tuple[str, ...]]:
-        """An agent's row and its screen. Raises `CommandError`."""
-        from gshtui.commands.command_errors import command_error
-        from gshtui.fleet.core.ports import FleetError
-        from gshtui.tmux.tmux_errors import TmuxError
-
-        if self._fleet is None:
-            raise CommandError("There are no agents here.")
-        try:
-            row = await self._fleet.find(agent)
-            return row, *await self._fleet.terminals.server(row.socket).capture_screen(row.pane)
-        except (FleetError, TmuxError) as error:
-            raise command_error(error) from error
-
     def offer_brief(self, ask: Callable[[str, str, int], Awaitable[str]]) -> None:
         """`brief`, which shortens output. `ask`: asks the small model."""
 
@@ -500,7 +393,6 @@ class CommandOffers:
             is_working: whether a turn of an agent of this process is in progress.
             settle_agents: waits until the files are kept as the last turns of this process left them.
         """
-        self._store = store
 
         def sessions() -> list[AnyCommand]:
             from gshtui.store.sessions.session_commands import commands
@@ -584,7 +476,6 @@ class CommandOffers:
         """
 
         async def of_program(asked: str, model: str) -> ModelChange | None:
-            from gshtui.commands.declaration import CommandError
             from gshtui.providers.model_command import ModelChange
             from gshtui.system.expected_error import ExpectedError
 
@@ -685,8 +576,6 @@ class CommandOffers:
         """The commands that start and end agents in terminals. `consent`: makes what asks for consent to the tear-down
         command of a worktree.
         """
-
-        self._fleet = fleet
 
         def agents() -> list[AnyCommand]:
             from functools import partial

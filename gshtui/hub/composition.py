@@ -17,6 +17,7 @@ from gshtui.hub.part_lifecycle import MissingPart
 
 if TYPE_CHECKING:
     from gshtui.commands.registry import AnyCommand
+    from gshtui.context.retrieval.log_commands import FlushLog
     from gshtui.mcp_client.server_pool import ServerPool
 
 
@@ -49,6 +50,11 @@ async def start_store(hub: Hub) -> None:
     telemetry = hub.telemetry = Telemetry(hub.bus, hub.settings, hub.environ, hub.carries)
     hub.parts.stops_with("log", telemetry.close)
     hub.offers.flush_log = telemetry.flush_log
+
+    def flush_log() -> FlushLog:
+        return telemetry.flush_log
+
+    hub.offers.things.add(flush_log)
     if is_wanted(hub.environ):
         traces = TraceExport(hub.bus, hub.environ, telemetry.redactor.redact, hub.carries)
         hub.parts.stops_with("traces", traces.close)
@@ -64,6 +70,7 @@ async def start_store(hub: Hub) -> None:
                 Noticed(level="warning", text=text, hint=hint, about=hub.options.about or "store")
             ),
         )
+    hub.offers.things.have(hub.store)
     if not hub.options.looks:
         hub.journal = Journal(hub.bus, hub.store)
     telemetry.keep_usage(hub.store)

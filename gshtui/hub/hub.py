@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.terminal_tools.shared_shell import SharedShell
     from gshtui.guard.approval.gate import Gate
     from gshtui.guard.approval.open_approvals import ApprovalWatch, OpenApprovals
+    from gshtui.mcp_client.commands import ServersElsewhere
     from gshtui.mcp_client.server_pool import ServerPool
     from gshtui.python.interpreters import InterpreterOwner, Interpreters, ToolAnswer
     from gshtui.shell.log.shell_log import ShellLog
@@ -418,7 +419,7 @@ class Hub:
         )
         native = self.options.native
         spawner = Spawner() if native is None else native.spawner()
-        self.offers.mcp_servers, self.offers.servers_elsewhere = self.mcp_servers, self.agent_states.servers
+        self.offers.things.add(self.mcp_servers, self._servers_elsewhere)
         self.offers.offer_general(agents, spawner, self.files, self.options.paths, self._make_language_servers)
         self.offers.offer_brief(self.small_model.ask)
         self.offers.offer_provider(self.small_model.check)
@@ -443,6 +444,9 @@ class Hub:
                 home = next((row.home for row in rows if row.id == own), str(self.options.cwd))
                 here = (row for row in rows if row.home == home and row.id != own)
                 self._rows_elsewhere = [row for row in here if not (row.archived or row.killed)]
+
+    def _servers_elsewhere(self) -> ServersElsewhere:
+        return self.agent_states.servers
 
     def mcp_servers(self) -> ServerPool:
         """The MCP servers, made when they are first needed; none of them is started by that."""

@@ -43,17 +43,14 @@ if TYPE_CHECKING:
     from gshtui.mcp_client.server_pool import ServerPool
 
 
-def commands(
-    loaded: Loaded,
-    servers: Callable[[], ServerPool] | None,
-    elsewhere: Callable[[str], Iterable[tuple[str, str]]] = lambda _: (),
-) -> list[AnyCommand]:
-    """The family.
+ServersElsewhere = Callable[[str], Iterable[tuple[str, str]]]
+"""Server → the agents that have it in processes of their own, with its state there."""
 
-    Args:
-        servers: gives those of the hub; `None`: no hub runs here.
-        elsewhere: server → the agents that have it in processes of their own, with its state there.
-    """
+
+def commands(
+    loaded: Loaded, servers: Callable[[], ServerPool] | None = None, elsewhere: ServersElsewhere = lambda _: ()
+) -> list[AnyCommand]:
+    """The family. `servers`: those of the hub; `None`: no hub runs here."""
     do = _Handlers(loaded, servers, elsewhere)
     write, person = Effect.WRITE, Access.HUMAN_ONLY
 
@@ -208,7 +205,7 @@ class _Handlers:
         self,
         loaded: Loaded,
         servers: Callable[[], ServerPool] | None,
-        elsewhere: Callable[[str], Iterable[tuple[str, str]]],
+        elsewhere: ServersElsewhere,
     ) -> None:
         self._loaded = loaded
         self._servers = servers

@@ -7,7 +7,6 @@ Registered by the hub.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -34,6 +33,7 @@ from gshtui.programs.check.profile_trials import Look, check_action, trial_actio
 from gshtui.programs.check.profile_updates import update_action
 from gshtui.programs.hooks import hooks
 from gshtui.programs.profiles.profile import STATUS_RECORDS, LoadedProfiles, Profile, ProfileError, is_untested, load
+from gshtui.settings.loader import Loaded
 from gshtui.text.verbatim import fenced
 
 _STATES = {
@@ -111,23 +111,11 @@ class HooksParameters(Parameters):
     yes: bool = Field(default=False, description="Apply the change; without this, it is only shown.")
 
 
-def commands(
-    read: Callable[[], LoadedProfiles] = load,
-    look: Look | None = None,
-    environ: Mapping[str, str] = {},
-    rule_keys: Callable[[], Sequence[str]] = tuple,
-) -> list[AnyCommand]:
-    """The family.
-
-    Args:
-        read: loads the profiles; every run calls it, so that changed files apply at once.
-        environ: by which installed programs are found.
-        look: looks at an agent's screen; `None`: there are no agents here.
-        rule_keys: the public keys of those whose rules a person takes.
-    """
+def commands(config: Loaded, look: Look) -> list[AnyCommand]:
+    """The family. Every run loads the profiles, so that changed files apply at once."""
 
     async def listed(_: Invocation, _parameters: ListProfiles) -> ProfileList:
-        loaded = await asyncio.to_thread(read)
+        loaded = await asyncio.to_thread(load)
         states = await asyncio.to_thread(_states, loaded)
         found = [
             ListedProfile(profile, states[profile.name], str(loaded.origins.get(profile.name, "")))
@@ -136,14 +124,14 @@ def commands(
         return ProfileList(found, list(loaded.problems))
 
     async def show(_: Invocation, parameters: ShowProfile) -> ShownProfile:
-        loaded = await asyncio.to_thread(read)
+        loaded = await asyncio.to_thread(load)
         profile = _named(loaded, parameters.name, "profiles show")
         return ShownProfile(profile, str(loaded.origins.get(profile.name, "nowhere")))
 
     async def run(invocation: Invocation, parameters: HooksParameters) -> Outcome:
         if invocation.caller.is_agent:
             raise UsageError("Only a person can change the hooks of other programs.")
-        loaded = await asyncio.to_thread(read)
+        loaded = await asyncio.to_thread(load)
         if parameters.action == "status":
             states = await asyncio.to_thread(_states, loaded)
             rows = {name: state for name, state in sorted(states.items()) if state != "impossible"}
@@ -161,9 +149,9 @@ def commands(
             "Programs that can be agents: claude, codex, opencode and others",
             Action(ListProfiles, ProfileList, listed, _render_list),
             Action(ShowProfile, ShownProfile, show, _render_profile, positions=("name",)),
-            check_action(read, environ),
-            trial_action(read, look),
-            update_action(environ, rule_keys),
+            check_action(load, config.environ),
+            trial_action(load, look),
+            update_action(config.environ, lambda: config.settings.programs.rule_keys),
             family="agents",
             shell=_GROUP,
         ),

@@ -128,7 +128,7 @@ def test_a_line_of_a_window_takes_the_options_too(tmp_path: Path) -> None:
 
 async def test_a_person_is_asked_before_a_server_is_removed(tmp_path: Path) -> None:
     assert run_gsh("mcp", "add", "kit", "--", *SERVER, cwd=tmp_path).code == 0
-    registry = Registry(commands(load(tmp_path), None))
+    registry = Registry(commands(load(tmp_path)))
     invocation = Invocation(Caller(), tmp_path, tmp_path)
     question = await execution.question(registry, RemoveServer(name="kit"), invocation)
     assert question is not None

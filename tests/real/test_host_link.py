@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Caller, CommandError, Invocation
@@ -289,11 +289,8 @@ async def test_a_host_is_listed_shown_and_examined(host: SshHost, tmp_path: Path
     old.write_text("#!/bin/sh\necho tmux 3.1c\n")
     old.chmod(0o755)
 
-    async def nobody() -> list[AgentRow]:
-        return []
-
     invocation = Invocation(Caller(), tmp_path, tmp_path)
-    (command,) = commands(host.links(), nobody)
+    (command,) = commands(host.links(), lambda: None)
     listed = await command.handler(invocation, ListHosts())
     assert [(one["name"], one["connected"]) for one in listed.data] == [("far", False)]
     shown = await command.words["show"].handler(invocation, ShowHost(name="far"))
@@ -309,7 +306,7 @@ async def test_a_host_is_listed_shown_and_examined(host: SshHost, tmp_path: Path
     assert not {"\x1b", "\x07"} & set(examined.text + examined.plain)
     for program, status in ((str(old), "problem"), ("/nope/tmux", "missing")):
         links = host.links(tmux=program)
-        (command,) = commands(links, nobody)
+        (command,) = commands(links, lambda: None)
         examined = await command.words["doctor"].handler(invocation, ExamineHost(name="far"))
         assert [one["status"] for one in examined.data["findings"] if one["name"] == "tmux"] == [status]
         assert examined.is_error

@@ -159,11 +159,8 @@ async def test_our_package_is_brought_examined_and_removed(monkeypatch: pytest.M
         told = next(one for one in await examine_host(link) if one.name == "gsh-tui")
         assert (told.status, "another" in told.detail) == ("note", True)
 
-        async def nobody() -> list[AgentRow]:
-            return []
-
         hosts = host.links(0, python=sys.executable)
-        family = Registry(commands(hosts, nobody))
+        family = Registry(commands(hosts, lambda: None))
         install = family.action(InstallPackage(name="far"))
         assert install.asks is not None
         invocation = Invocation(Caller(), Path("/"), Path("/"))

@@ -11,7 +11,7 @@ from gshtui.commands.declaration import Assessment, CommandError
 from gshtui.guard.approval.gate import Call, Gate
 from gshtui.guard.rules.rule_book import RuleBook, parse_rules
 from gshtui.tools.files.workspace import ToolConfig
-from gshtui.tools.remote.ssh_tool import ssh_command
+from gshtui.tools.remote.ssh_tool import commands
 from tests.kit.ssh_hosts import SshHost, ssh_host
 from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness, processes_mentioning
@@ -19,7 +19,7 @@ from tests.kit.tool_harness import ToolHarness, processes_mentioning
 
 def tools(host: SshHost, project: Path, rules: str = "ask") -> ToolHarness:
     harness = ToolHarness(project)
-    harness.commands["ssh"] = ssh_command(host.links(rules=rules), ToolConfig(os.environ))
+    (harness.commands["ssh"],) = commands(host.links(rules=rules), ToolConfig(os.environ))
     return harness
 
 

@@ -66,7 +66,7 @@ ROWS = (
 def with_servers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The keys that the command `mcp` declares, beside the others."""
     known = declared_keys()
-    mcp = {command.name: command for command in commands(load(tmp_path), None)}["mcp"]
+    mcp = {command.name: command for command in commands(load(tmp_path))}["mcp"]
     of = {place.key: place.of for action in mcp.actions for place in action.where}
     real = FakeHub.for_row
     monkeypatch.setattr(

@@ -46,7 +46,7 @@ def names(project: Path) -> list[str]:
 
 
 async def quoted(project: Path) -> str:
-    registry = Registry(commands(load(project)))
+    registry = Registry(commands(load(project), Bus()))
     value = execution.bound(registry, "config trust")
     assert value is not None
     question = await execution.question(registry, value, Invocation(Caller(), project, project))

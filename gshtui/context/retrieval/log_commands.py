@@ -27,10 +27,11 @@ from gshtui.store.log.log_records import Record, RecordType
 from gshtui.text.verbatim import fenced
 
 if TYPE_CHECKING:
+    from gshtui.settings.model import Settings
     from gshtui.store.record.store import Store
 
-HeldBelow = Callable[[str], Awaitable[frozenset[str]]]
-"""The conversations that were held in a folder or below it. Raises `StoreError`."""
+FlushLog = Callable[[], Awaitable[None]]
+"""Writes what happened here until now to the log."""
 SINCE = f"Only since then: {FORMS}."
 _SESSIONS = 10_000
 """Most conversations to search, last used first."""
@@ -99,14 +100,19 @@ class ReadLog(Parameters, Returns[ReadRecords]):
     )
 
 
-def commands(logs: Path, held_below: HeldBelow, flush: Callable[[], Awaitable[None]]) -> list[AnyCommand]:
-    """The command, on this folder of logs. `flush` writes what happened here until now."""
+async def _nothing_new() -> None:
+    """The default: nothing is logged here."""
+
+
+def commands(settings: Settings, store: Callable[[], Store | None], flush: FlushLog = _nothing_new) -> list[AnyCommand]:
+    """The command, on the folder of logs."""
+    logs = settings.general.log_dir
 
     async def wanted(invocation: Invocation, given: FindLogs | ReadLog) -> log_reader.LogQuery:
         await flush()
         query = log_query(given.query, given.type, given.agent, given.since, given.until)
         try:
-            return await of_scope(held_below, project_scope(invocation), query)
+            return await of_scope(store(), project_scope(invocation), query)
         except StoreError as error:
             raise command_error(error) from error
 
@@ -159,15 +165,13 @@ def project_scope(invocation: Invocation) -> str:
     return str(invocation.project) if invocation.caller.is_agent and invocation.project != Path("/") else ""
 
 
-async def of_scope(held_below: HeldBelow, scope: str, query: log_reader.LogQuery) -> log_reader.LogQuery:
-    """Only of conversations that were held in this folder or below. Raises `StoreError`."""
-    return msgspec.structs.replace(query, sessions=await held_below(scope)) if scope else query
-
-
-async def sessions_below(store: Store, folder: str) -> frozenset[str]:
-    """The conversations that were held in a folder or below it. Raises `StoreError`."""
-    held = await store.sessions.find_all(limit=_SESSIONS, empty=True)
-    return frozenset(info.id for info in held if Path(info.cwd).is_relative_to(folder))
+async def of_scope(store: Store | None, scope: str, query: log_reader.LogQuery) -> log_reader.LogQuery:
+    """Only of conversations that were held in this folder or below; of none without a record. Raises `StoreError`."""
+    if not scope:
+        return query
+    held = [] if store is None else await store.sessions.find_all(limit=_SESSIONS, empty=True)
+    below = frozenset(info.id for info in held if Path(info.cwd).is_relative_to(scope))
+    return msgspec.structs.replace(query, sessions=below)
 
 
 def _nothing(folder: Path, query: log_reader.LogQuery) -> str:

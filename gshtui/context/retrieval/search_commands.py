@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -39,7 +38,7 @@ from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import parse_time
 from gshtui.context.retrieval import conversation_search, result_text
 from gshtui.context.retrieval.conversation_search import FoundConversation
-from gshtui.context.retrieval.log_commands import log_query, of_scope, project_scope, sessions_below
+from gshtui.context.retrieval.log_commands import log_query, of_scope, project_scope
 from gshtui.context.retrieval.shell_summary import SyncShells
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.log import log_reader
@@ -147,8 +146,7 @@ def commands(store: Store, logs: Path, sync_shells: SyncShells, flush_log: SyncS
                 case "logs":
                     p = parameters
                     wanted = log_query(p.query, p.event_type, p.agent, p.since, p.until)
-                    below = partial(sessions_below, store)
-                    wanted = await of_scope(below, _scope(invocation, p.cwd), wanted)
+                    wanted = await of_scope(store, _scope(invocation, p.cwd), wanted)
                     await flush_log()
                     found = await asyncio.to_thread(log_reader.find_records, logs, wanted, p.last_n)
                     return FoundPast(p.source, p.query, records=found)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
@@ -35,8 +36,12 @@ from gshtui.hosts.host_checks import HostFinding, examine_host
 from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLink, HostLinks
 from gshtui.hosts.host_package import examine_package, install_package, remove_package
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.text import markdown_table
 from gshtui.text.similar_names import known_names, similar_names
+
+if TYPE_CHECKING:
+    from gshtui.store.record.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +177,15 @@ class UninstallPackage(Parameters, Returns[BroughtPackage]):
     name: str = Field(description="Name of the host in the configuration.")
 
 
-def commands(hosts: HostLinks, rows: Callable[[], Awaitable[Sequence[AgentRow]]]) -> list[AnyCommand]:
-    """The host family. `rows`: the agents that are known here."""
+def commands(hosts: HostLinks, store: Callable[[], Store | None]) -> list[AnyCommand]:
+    """The host family. `store`: has the agents on them."""
+
+    async def rows() -> list[AgentRow]:
+        """The agents of the record, as far as it can be read."""
+        record = store()
+        with suppress(StoreError):
+            return [] if record is None else await record.agents.find_all()
+        return []
 
     def found(name: str) -> HostLink:
         if name in hosts.settings:

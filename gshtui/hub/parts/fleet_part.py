@@ -40,6 +40,7 @@ async def start_fleet(hub: Hub) -> None:
     hub.make_mail = lambda: maker.mail
     if not maker.visiting:
         hub.make_shared_shell = lambda: maker.targets.shared
+    hub.offers.things.have(fleet)
     hub.offers.offer_fleet(fleet, hub.store, hub.agent_states, maker.tear_down_consent)
     hub.make_calls = lambda: maker.calls
     hub.offers.offer_mail(hub.store, lambda: maker.mail.outbox, lambda: maker.mail, calls=lambda: maker.calls)

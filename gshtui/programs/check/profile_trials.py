@@ -143,15 +143,13 @@ def check_action(read: Callable[[], LoadedProfiles], environ: Mapping[str, str])
     )
 
 
-def trial_action(read: Callable[[], LoadedProfiles], look: Look | None) -> Action[TryProfile, ScreenTrial]:
+def trial_action(read: Callable[[], LoadedProfiles], look: Look) -> Action[TryProfile, ScreenTrial]:
     """`profiles test`."""
 
     async def test(_: Invocation, parameters: TryProfile) -> ScreenTrial:
         profile = await _named(read, parameters.name, "profiles test claude agent=ID")
         if not parameters.agent:
             raise UsageError("`profiles test` needs an agent, whose screen is read.", hint="`agents` lists them.")
-        if look is None:
-            raise CommandError("There are no agents here.")
         row, info, lines = await look(parameters.agent)
         cursor = (info.cursor_x, info.cursor_y)
         place, matches = rule_matches(profile, lines, info.title, cursor)

@@ -118,7 +118,7 @@ class EditHunk(_ForHunk, Returns[ChangedHunk]):
     text: Annotated[str, Mark.VERBATIM] = Field(default="", description="The lines to write")
 
 
-def commands(limit: float) -> list[AnyCommand]:
+def commands(limit: float = 60.0) -> list[AnyCommand]:
     """The family. `limit`: seconds that one call of git may take."""
 
     async def tree_of(invocation: Invocation, wanted: _Call) -> Worktree:

@@ -25,6 +25,7 @@ from gshtui.commands.declaration import (
     Outcome,
     RuleScope,
 )
+from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN, RARE, ToolParameters
 from gshtui.guard.policy import sensitive_paths, shell_policy
 from gshtui.guard.rules.rule_paths import escaped
@@ -263,11 +264,11 @@ def _failed(shown: Outcome, status: int) -> Outcome:
     return replace(shown, data={**shown.data, "exit_code": status}, is_error=True)
 
 
-def ssh_command(hosts: HostLinks, config: ToolConfig) -> Command[SshParameters]:
+def commands(hosts: HostLinks, config: ToolConfig) -> list[AnyCommand]:
     """The tool; its description names the hosts."""
     tool = SshTool(hosts, config)
     names = ", ".join(sorted(hosts.settings))
-    return Command(
+    command = Command(
         "ssh",
         "Run a command, or read, write or copy a file, on another machine",
         SshParameters,
@@ -280,3 +281,4 @@ def ssh_command(hosts: HostLinks, config: ToolConfig) -> Command[SshParameters]:
         tool=True,
         assess=tool.assess,
     )
+    return [command]

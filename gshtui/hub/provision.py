@@ -1,0 +1,65 @@
+"""What the makers of commands are called with: a parameter's annotation names it, the hub knows how it is made."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+_LATER, _OR_NONE = "Callable[[], ", " | None"
+
+
+class Provision:
+    """Things by the name of their type, each made once, when it is first needed.
+
+    A parameter `x: X` gets the `X`; `Callable[[], X]` gives it when it is called, and `Callable[[], X | None]` gives
+    `None` while there is none. A parameter with a default keeps it where there is no `X`.
+    """
+
+    def __init__(self, *things: object) -> None:
+        self._makers: dict[str, Callable[..., object]] = {}
+        self._made: dict[str, Any] = {}
+        self.have(*things)
+
+    def have(self, *things: object) -> None:
+        """Provide each of these under the name of its class."""
+        self._made.update({type(thing).__name__: thing for thing in things})
+
+    def add(self, *makers: Callable[..., object]) -> None:
+        """Provide what each of these returns, which its annotation names. Their parameters are provided, too."""
+        self._makers.update({maker.__annotations__["return"]: maker for maker in makers})
+
+    def get(self, maker: Callable[..., T]) -> T:
+        """What this maker, which was added, has made or makes now."""
+        return self._of(maker.__annotations__["return"])
+
+    def made(self, maker: Callable[..., T]) -> T | None:
+        """What this maker has made; `None`: it was not needed yet."""
+        return self._made.get(maker.__annotations__["return"])
+
+    def call(self, maker: Callable[..., T]) -> T:
+        """Call it with what its parameters name. Raises `LookupError`: there is no such thing here."""
+        given: dict[str, object] = {}
+        for name, parameter in inspect.signature(maker).parameters.items():
+            kind = parameter.annotation.removesuffix(_OR_NONE)
+            later = kind.startswith(_LATER)
+            kind = kind[len(_LATER) : -1] if later else kind
+            if kind.endswith(_OR_NONE):
+                given[name] = self._finder(kind.removesuffix(_OR_NONE))
+            elif self._has(kind) or parameter.default is parameter.empty:
+                given[name] = (lambda kind=kind: self._of(kind)) if later else self._of(kind)
+        return maker(**given)
+
+    def _finder(self, kind: str) -> Callable[[], Any]:
+        return lambda: self._of(kind) if self._has(kind) else None
+
+    def _has(self, kind: str) -> bool:
+        return kind in self._made or kind in self._makers
+
+    def _of(self, kind: str) -> Any:
+        if kind not in self._made:
+            if kind not in self._makers:
+                raise LookupError(f"nothing here is a {kind}")
+            self._made[kind] = self.call(self._makers[kind])
+        return self._made[kind]
