@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.screen.question_reading import ReadQuestion
 from gshtui.programs.screen.screen_reading import read_screen, without_styles
@@ -231,6 +232,15 @@ def test_letters_that_are_not_as_expected_are_no_choices(last: str) -> None:
     assert asked is None or asked.question.choices == ()
 
 
+def read_shot(recorded: str, file: str) -> OpenQuestion:
+    """What is asked on a recorded screen."""
+    meta = json.loads((SCREENS / recorded / "screens.json").read_text("utf-8"))
+    shot = next(each for each in meta["shots"] if each["file"] == f"{file}.txt")
+    found = read(meta["program"], (SCREENS / recorded / shot["file"]).read_text("utf-8").split("\n"), shot)
+    assert found is not None
+    return found.question
+
+
 @pytest.mark.parametrize(
     ("recorded", "file", "subject", "labels", "partial"),
     [
@@ -244,14 +254,25 @@ def test_buttons_with_colours_and_choices_with_a_key_each(
     recorded: str, file: str, subject: str, labels: list[str], partial: bool
 ) -> None:
     """Where Cline has no room for the command, what is decided is out of sight, so no digit counts."""
-    meta = json.loads((SCREENS / recorded / "screens.json").read_text("utf-8"))
-    shot = next(each for each in meta["shots"] if each["file"] == f"{file}.txt")
-    found = read(meta["program"], (SCREENS / recorded / shot["file"]).read_text("utf-8").split("\n"), shot)
-    assert found is not None
-    question = found.question
+    question = read_shot(recorded, file)
     assert (question.subject, question.partial) == (subject, partial)
     assert [f"{one.key} {one.label}" for one in question.choices] == labels
     assert partial or "touch made.txt" in question.detail
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x35", "160x45"])
+@pytest.mark.parametrize(
+    ("recorded", "file", "label"),
+    [
+        ("claude/2.1.332", "05-plan", "Yes, manually approve edits"),
+        ("qwen/0.24.4", "04-plan", "Yes, and manually approve edits"),
+    ],
+)
+def test_a_plan_is_approved_once_where_each_edit_is_asked_about(
+    recorded: str, file: str, label: str, size: str
+) -> None:
+    question = read_shot(f"{recorded}/plan-{size}", file)
+    assert [(one.key, one.label) for one in question.choices if one.means == "once"] == [("1", label)]
 
 
 TERN = ["» ask", "", "  Delete notes.txt?", "", "    Delete it", "  ▶ Keep it", "", "  ↑↓ move · enter select"]
