@@ -1,6 +1,7 @@
 """Codex by its app-server: no key is pressed, its person's screen stays usable, and the next rank takes over."""
 
 import asyncio
+import itertools
 import signal
 from collections.abc import Sequence
 from typing import Any
@@ -109,6 +110,26 @@ async def test_it_is_interrupted_and_steered_without_a_key(stage: Stage, typed: 
     await stage.hears("do:sleep", "And in the middle of it")
     await stage.status("idle")
     assert typed == []
+
+
+async def test_a_question_of_a_helper_is_answered_on_the_screen_that_shows_it(stage: Stage) -> None:
+    before, helpers = stage.provider.choose, itertools.count()
+
+    def choose(asked: Asked) -> Answer:
+        wanted = "do:help" in str(asked.body) and isinstance(asked.body, dict) and asked.body.get("tools")
+        if wanted and not next(helpers):
+            return [Call("spawn_agent", {"message": "do:touch"}, id="call_help", namespace="multi_agent_v1")]
+        return (before(asked) if before is not None else None) or [Say("Done.")]
+
+    stage.provider.choose = choose
+    await stage.status("idle")
+    await stage.say("do:help")
+    question = await asked(stage)
+    assert by_protocol(stage.row) and "touch made.txt" in question.detail
+    await answer(stage, question, "Yes, proceed")
+    await stage.until(stage.screen, lambda text: "1. Yes, proceed" not in text)
+    await stage.until(stage.look, lambda row: row.status == "idle" and not row.needs_you)
+    assert (stage.folder / "made.txt").exists()
 
 
 async def test_a_whole_change_is_shown(stage: Stage) -> None:

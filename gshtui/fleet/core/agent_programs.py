@@ -533,10 +533,10 @@ class Programs:
         session, link = await self.session(server, row), await self.link(server, row)
         if link is not None and await link.connected() and (told := link.evidence) is not None:
             mode = {"program_mode": link.mode} if link.mode is not None and link.mode != row.program_mode else {}
-            asked = await link.question() if told.status == "waiting" else None
-            if told.status == row.status and asked == row.question:
-                return mode
             waits = told.status == "waiting"
+            asked = await link.question() if waits else None
+            if told.status == row.status and (asked == row.question or (waits and asked is None)):
+                return mode  # of what it does not tell, the screen shows what it asks
             known = {"status": told.status, "status_source": told.source, "doing": told.doing}
             return known | mode | {"needs_you": waits, "question": asked}
         try:

@@ -158,7 +158,7 @@ class CodexLink(ProgramLink):
 
     async def question(self) -> OpenQuestion | None:
         """See `ProgramLink`."""
-        if self._threads.activity == "waiting":
+        if self._threads.asks:
             await self._until(lambda: self.asked is not None, _ASKED_WITHIN)
         return await super().question()
 

@@ -263,9 +263,16 @@ class CodexThreads:
 
     @property
     def asked(self) -> CodexRequest | None:
-        """The question that is open; of several, the first."""
-        family = {thread.id for thread in self.family()}
-        return next((request for _, request in self.requests.values() if request.thread in family), None)
+        """The question that is open; of several, the first. A helper's is answered on its screen, which would go on to
+        show one that is answered here.
+        """
+        return next((request for _, request in self.requests.values() if request.thread == self.main), None)
+
+    @property
+    def asks(self) -> bool:
+        """Whether a question is about to be known."""
+        main = self.threads.get(self.main)
+        return main is not None and main.waits
 
     def find(self, question: str) -> CodexRequest | None:
         """The open request with this question."""
