@@ -26,8 +26,8 @@ class AgentCall:
     """The agent's name."""
     is_good: bool = False
     """Nothing has to be done about it."""
-    is_asked: bool = False
-    """It is a question whose choices are known."""
+    is_need: bool = False
+    """It needs the person, which each window shows for as long as it does."""
 
 
 class AgentNews:
@@ -75,7 +75,7 @@ class AgentNews:
         if row.id in self._needing and question in ("", self._needing[row.id]):
             return None
         self._needing[row.id] = question
-        return _call(_need(row), row.name, is_asked=bool(question)) if self._concerns(row) else None
+        return _call(_need(row), row.name, is_need=True) if self._concerns(row) else None
 
     def _ended(self, event: AgentEnded) -> AgentCall | None:
         row = self._rows.get(event.agent)
@@ -103,7 +103,7 @@ def _need(row: AgentRow) -> str:
     return f"{row.name} asks: {asked.subject}{f' · {about}' if about else ''}"
 
 
-def _call(text: str, agent: str, *, is_good: bool = False, is_asked: bool = False) -> AgentCall:
+def _call(text: str, agent: str, *, is_good: bool = False, is_need: bool = False) -> AgentCall:
     from gshtui.text.sanitise import one_line  # not before the first letter
 
-    return AgentCall(one_line(text, _LONGEST), agent, is_good, is_asked)
+    return AgentCall(one_line(text, _LONGEST), agent, is_good, is_need)

@@ -69,3 +69,4 @@ async def test_notices_are_kept_to_be_read_later() -> None:
         await pilot.pause()
         shown = app.export_screenshot().replace("&#160;", " ")
         assert "The first notice." in shown and "While you were away: The second one." in shown
+        assert not app.screen.query("Toast"), "none covers the list that has it"

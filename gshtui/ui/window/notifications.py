@@ -94,7 +94,7 @@ class Attention:
                 case TurnFinished() if not self._news.has(event.agent):
                     self._elsewhere(f"{event.agent} {turn_outcome(event)}", event.agent)
                 case _ if (call := self._news.call_for(event)) is not None:
-                    if call.is_asked:  # in the window the question is above the input
+                    if call.is_need:  # the header, the list of agents and the row above the input say so
                         self._elsewhere(call.text, call.agent)
                     else:
                         self._everywhere(call)

@@ -29,6 +29,7 @@ class WindowHost(WorkbenchPort, Protocol):
         ...
 
     def clear_selection(self) -> None: ...
+    def clear_notifications(self) -> None: ...
     async def interrupt(self) -> bool:
         """Stop the current activity; returns whether there was any."""
         ...
@@ -96,6 +97,7 @@ class WindowFeature(Feature):
         """Show what this window has said, the newest at the end."""
         from gshtui.ui.kit.widgets.dialogs import FoldScreen
 
+        self._host.clear_notifications()  # they would cover the list that has them
         lines = [
             f"{time.strftime('%H:%M:%S', time.localtime(at))}  {f'{title}: ' if title else ''}{text}"
             for at, title, text in self._host.notices
