@@ -112,7 +112,8 @@ def without_names(rows: Sequence[DiffRow], subject: str) -> list[DiffRow]:
     """The rows of a diff of one file, without its name where that is said already, and without its first mark."""
     files = [row.text for row in rows if row.kind == "file"]
     found = [row for row in rows if row.kind != "file"] if files == [subject] else list(rows)
-    return found[1:] if found and found[0].kind == "hunk" else found
+    first = next((at for at, row in enumerate(found) if row.kind not in ("file", "note")), -1)
+    return [row for at, row in enumerate(found) if at != first or row.kind != "hunk"]
 
 
 def change_starts(rows: Sequence[DiffRow]) -> list[int]:

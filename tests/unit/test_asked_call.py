@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.transcripts.asked_call import with_call
@@ -61,7 +62,9 @@ def test_an_edit_is_the_change_of_the_file_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("one\ntwo\nthree\n", "utf-8")
     given = {"file_path": str(tmp_path / "notes.txt"), "old_string": "two", "new_string": "2"}
     asked = asks(" 2 -two", "Do you want to make this edit to notes.txt?", partial=True)
+    asked = replace(asked, beside="Edit file\nnotes.txt\nnotes.txt is a link")
     whole = with_call(asked, transcript(tmp_path, ("Edit", given)), tmp_path)
+    assert whole.beside == "notes.txt is a link"
     assert "+++ b/notes.txt" in whole.diff
     assert "-two\n+2\n" in whole.diff and " three" in whole.diff
     assert (whole.detail, whole.partial) == ("", False)

@@ -38,7 +38,7 @@ def test_what_matters_comes_first() -> None:
         "subject",
         "warning",
         *["detail"] * 2,
-        *["hunk", "context", "hunk"],
+        *["hunk", "context"],
         "remove",
         "add",
         "context",

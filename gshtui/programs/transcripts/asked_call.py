@@ -32,6 +32,8 @@ _ALIKE = 120
 """Characters, blanks left out, of a call that must be on the screen."""
 _LARGEST = 2_000_000
 """Characters of a file and of a change that are compared."""
+_HEADING = re.compile(r"(?:Edit|Create|Write|Overwrite|Update) file")
+"""What programs write above the change of a file."""
 _PLANS = re.compile(r"/plans/[^/]+\.md$")
 
 
@@ -83,13 +85,20 @@ def _told(
         return replace(question, detail=plain(command).strip("\n"), beside=_besides(question, command), partial=False)
     path = words_of(given.get("file_path")) or words_of(given.get("absolute_path"))
     if path and Path(path).name in f"{question.subject} {question.detail} {question.beside}":
-        change = _change(given, folder / path, one_line(path.removeprefix(f"{folder}/"), 400).lstrip("/"))
+        name = one_line(path.removeprefix(f"{folder}/"), 400).lstrip("/")
+        change = _change(given, folder / path, name)
         if change:
-            return replace(question, detail="", diff=change, partial=False)
+            beside = [line for line in question.beside.split("\n") if not _names_change(line.strip(), name)]
+            return replace(question, detail="", diff=change, beside="\n".join(beside), partial=False)
     plan = words_of(given.get("plan")) or ("" if given else _written_plan(transcript))
     if plan and _is_shown(next(filter(None, plan.splitlines()), "").lstrip("# "), shown, cut=question.partial):
         return replace(question, detail=plain(plan).strip("\n"), partial=False)
     return None
+
+
+def _names_change(line: str, name: str) -> bool:
+    """Whether a line of the screen says no more than the change does."""
+    return line == name or _HEADING.fullmatch(line) is not None
 
 
 def _is_shown(text: str, shown: str, *, cut: bool) -> bool:
