@@ -25,6 +25,8 @@ from gshtui.ui.settings.setting_rows import SettingRow
 
 _LABELS = 32
 _SOURCES = 16
+_NARROW = _LABELS + _SOURCES + 18
+"""Cells of a row below which a value is worth more than where it comes from."""
 _VALUES = 28
 """Cells of a value that leave its row room for the raw name."""
 Act = Callable[[SettingRow], None]
@@ -117,7 +119,8 @@ class SettingsScreen(FilteredList[None]):
 def _line(row: SettingRow, room: int) -> Content:
     """A row: label, value, where it comes from; the raw name in grey where there is room."""
     value = one_line(literal(row.words), 200) or "–"
-    values = max(12, room - _LABELS - _SOURCES - 6)
+    sources = _SOURCES if room >= _NARROW else 0
+    values = max(12, room - _LABELS - sources - 6)
     names = 0
     if values > _VALUES + 20:
         values, names = _VALUES, room - _LABELS - _SOURCES - _VALUES - 8
@@ -127,7 +130,7 @@ def _line(row: SettingRow, room: int) -> Content:
         [(row.source or "default", "$primary" if row.source else "$foreground-muted")],
         [(row.id, "$foreground-muted")],
     ]
-    columns = [TableColumn(_LABELS), TableColumn(values), TableColumn(_SOURCES), TableColumn(names)]
+    columns = [TableColumn(_LABELS), TableColumn(values), TableColumn(sources), TableColumn(names)]
     return Content.assemble("  ", *aligned(cells, columns, ""))
 
 
