@@ -11,7 +11,7 @@ from gshtui.cli.options import PROVIDER, json_option
 @click.argument("provider", type=PROVIDER, default="anthropic", required=False)
 @json_option
 def login(provider: str, as_json: bool) -> int:
-    """Keep a provider's API key in the system's keyring, and have gsh-tui read it from there.
+    """Keep a provider's API key in the system's keyring.
 
     PROVIDER is anthropic, openai, gemini, or one that your configuration names. The key is asked for, and not shown as
     you type it; without a terminal it is read from standard input. A variable such as ANTHROPIC_API_KEY still counts

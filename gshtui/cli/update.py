@@ -1,4 +1,4 @@
-"""`gsh-tui update`: the newest version, in the way in which this one was installed."""
+"""`gsh-tui update`: the newest version, by the installer of this one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from gshtui.cli.options import json_option, yes_option
 @yes_option("Do not ask, even in a terminal.")
 @json_option
 def update(yes: bool, as_json: bool) -> int:
-    """Update gsh-tui in the way in which it was installed; asks first, with the command that it would run.
+    """Update gsh-tui, the way it was installed.
 
-    Agents go on meanwhile; windows and the hub use the new version from their next start.
+    The command is shown, and run once you agree. Agents go on meanwhile; windows and the hub use the new version from
+    their next start.
     """
     from gshtui.headless.program.own_update import update as do
 

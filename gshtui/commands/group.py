@@ -79,7 +79,9 @@ def group(
     first = words.get(otherwise or bare)
 
     async def needs_word(_invocation: Invocation, _given: Parameters) -> Outcome:
-        raise UsageError(f"`{name}` needs a word behind it.", hint=f"It has {', '.join(words)}.")
+        *others, last = words
+        either = f"{', '.join(others)} or " if others else ""
+        raise UsageError(f"`{name}` is incomplete.", hint=f"Add {either}{last}.")
 
     return Command(
         name,

@@ -124,7 +124,7 @@ class ReadDecisions(Parameters, Returns[DecisionList]):
 
 
 _GROUP = ShellGroup(
-    "Ask what the policy says about a shell line; list the rules, and what they decided.",
+    "Ask what the policy allows; list rules and decisions.",
     "Ask the policy without running anything.",
 )
 

@@ -91,7 +91,7 @@ class ShowProfile(Parameters, Returns[ShownProfile]):
 
 
 _GROUP = ShellGroup(
-    "Profiles of programs: list, show, check, test, update",
+    "Profiles of programs: list, show, check, test, update.",
     """\
 Profiles of other programs: how each starts, looks and takes input.
 

@@ -257,7 +257,7 @@ async def test_what_a_group_was_told_by_name_it_is_told_by_its_word(hub: Hub, li
         ("agent klil 12", "`agent` has no action 'klil'. Did you mean kill?"),
         ("agent kill", "agent kill: agent is missing"),
         ("agent kill 12 name=x", "agent kill: there is no parameter 'name'"),
-        ("worktree", "`worktree` needs a word behind it"),
+        ("worktree", "`worktree` is incomplete"),
         ("guard action=lgo since=today", "`guard` has no action 'lgo'. Did you mean log?"),
         ("agent action=spawn claude", "In a line, `agent spawn` is `spawn`."),
         ("agent 3 action=show", "`show` must be the first word after `agent`. Write `agent show …`."),
@@ -282,7 +282,7 @@ async def test_a_group_without_a_word_is_refused_in_the_same_sentence_where_ques
 
     assert hub.bound("worktree") is None and hub.bound("agent") is not None
     for line in ("worktree", "echo x; worktree"):
-        with pytest.raises(UsageError, match="`worktree` needs a word behind it"):
+        with pytest.raises(UsageError, match="`worktree` is incomplete"):
             await hub.run(line, ask=agree)
 
 

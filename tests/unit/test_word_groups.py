@@ -22,11 +22,10 @@ def test_every_word_is_in_one_group_with_a_title() -> None:
     assert sorted(word for _, words in grouped(shown) for word in words) == sorted(shown)
     assert "Others" not in dict(grouped(shown)) and len(WORD_GROUPS[0][1]) == 10
     text = root.get_help(context)
-    found = [
-        line.split()[0]
-        for line in text.partition("Start here:")[2].partition("Exit codes")[0].split("\n")
-        if re.match(r"  \w", line)
-    ]
+    lines = text.partition("Start here:")[2].partition("Exit codes")[0].split("\n")
+    rows = [line for line in lines if line.startswith(" ") and line.strip()]
+    assert [row for row in rows if not re.match(r"  \w.*[.…]$", row)] == [], "one row and one sentence each"
+    found = [row.split()[0] for row in rows]
     assert found == [word for _, words in grouped(shown) for word in words]
     assert max(map(len, text.split("\n"))) <= 80
 
