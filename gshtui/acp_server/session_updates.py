@@ -43,6 +43,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionTitled
 from gshtui.bus.messages import Message, Text, Thinking
 from gshtui.commands.declaration import Access
+from gshtui.commands.known_tools import DOES
 from gshtui.commands.registry import AnyCommand
 from gshtui.guard.modes import ABOUT, MODES
 from gshtui.text.sanitise import plain
@@ -50,13 +51,17 @@ from gshtui.text.sanitise import plain
 Update = Any
 """One of the SDK's models of an update."""
 _KINDS: dict[str, ToolKind] = {
-    **dict.fromkeys(("read", "cat", "head", "tail", "ls", "output"), "read"),
-    **dict.fromkeys(("write", "edit", "append"), "edit"),
-    **dict.fromkeys(("glob", "grep", "search_context", "find_tool"), "search"),
-    **dict.fromkeys(("bash", "python", "tmux", "terminal"), "execute"),
-    "rm": "delete",
-    "todo": "think",
+    "read": "read",
+    "list": "read",
+    "write": "edit",
+    "edit": "edit",
+    "search": "search",
+    "recall": "search",
+    "run": "execute",
+    "remove": "delete",
+    "plan": "think",
 }
+"""What a tool does → its kind there."""
 _STATES: dict[str, PlanEntryStatus] = {
     "open": "pending",
     "active": "in_progress",
@@ -137,7 +142,7 @@ def replayed(past: Sequence[Message], cwd: Path) -> Iterator[Update]:
             yield acp.start_tool_call(
                 call.id,
                 _title(call.name, subject),
-                kind=_KINDS.get(call.name, "other"),
+                kind=_kind(call.name),
                 status="pending",
                 raw_input=call.arguments,
             )
@@ -205,7 +210,7 @@ def permission(request: ApprovalRequested, cwd: Path) -> tuple[ToolCallUpdate, l
     call = ToolCallUpdate(
         tool_call_id=request.call or request.approval,
         title=_title(request.tool, request.subject),
-        kind=_KINDS.get(request.tool, "other"),
+        kind=_kind(request.tool),
         status="pending",
         content=content,
         raw_input=request.arguments,
@@ -255,7 +260,7 @@ def _started(event: ToolStarted, cwd: Path) -> Update:
     return acp.start_tool_call(
         event.call,
         _title(event.tool, event.subject),
-        kind=_KINDS.get(event.tool, "other"),
+        kind=_kind(event.tool),
         status="in_progress",
         locations=places,
         raw_input=event.arguments,
@@ -269,3 +274,7 @@ def _finished(event: ToolFinished, cwd: Path) -> Update:
 
 def _title(tool: str, subject: str) -> str:
     return f"{tool} {subject}".strip()[:300]
+
+
+def _kind(tool: str) -> ToolKind:
+    return _KINDS.get(DOES.get(tool, ""), "other")

@@ -46,6 +46,10 @@ class Effect(enum.Enum):
     NETWORK = "network"
 
 
+Does = Literal["", "read", "list", "go", "search", "write", "edit", "make", "remove", "run", "recall", "plan"]
+"""What a tool does: with files from `read` to `remove`; `recall` finds earlier things, `plan` is for itself."""
+
+
 class Parameters(BaseModel):
     """Base of every command's parameters: it refuses unknown names, and accepts text for numbers and booleans."""
 
@@ -542,6 +546,10 @@ class Command(Generic[P]):
     """Offered to agents as a tool (where access allows)."""
     gives_data: bool = False
     """Agents get its data in place of its text: it is about things, such as a list of calls, and no text itself."""
+    does: Does = ""
+    """What it does, in a word. Rules, cuts and faces go by it (`DOES` in `known_tools.py`), not by names."""
+    acts: bool = False
+    """It acts where the agent works: for an agent on another machine, there."""
     always_offered: bool = False
     """Described in every request; other tools are described once an agent has found or called them."""
     assess: Assess[P] | None = None

@@ -114,6 +114,7 @@ def find_tool_command(registry: Registry) -> AnyCommand:
         description=_DESCRIPTION,
         family="workbench",
         tool=True,
+        does="recall",
         always_offered=True,
     )
 

@@ -6,10 +6,11 @@ Registers nothing by itself; the hub calls `commands` and registers what it retu
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gshtui.commands.declaration import Access, Command, Effect
+from gshtui.commands.declaration import Access, Command, Does, Effect
 from gshtui.tools.code.change_problems import ChangeProblems
 from gshtui.tools.files import edit, glob, grep, read, write
 from gshtui.tools.files.file_changes import AppendParameters, FileChanges, MkdirParameters, RemovePath
@@ -46,7 +47,8 @@ def commands(
     """
     workspace = Workspace(config)
     tools = _Tools(workspace, paths or FilePaths(FileSystem(), {}), language_servers)
-    return [*_reading(tools), *_viewing(tools), *_changing(tools), *_running(workspace, tools.problems)]
+    declared = [*_reading(tools), *_viewing(tools), *_changing(tools), *_running(workspace, tools.problems)]
+    return [replace(command, acts=True) for command in declared]
 
 
 class _Tools:
@@ -78,6 +80,7 @@ def _reading(tools: _Tools) -> list[Command[Any]]:
             details=read.DETAILS,
             family="files",
             tool=True,
+            does="read",
             always_offered=True,
             assess=routed(tools.paths, partial(read.assess, workspace), virtual.assess_read),
             complete=tools.complete,
@@ -92,6 +95,7 @@ def _reading(tools: _Tools) -> list[Command[Any]]:
             details=glob.DETAILS,
             family="files",
             tool=True,
+            does="search",
             always_offered=True,
             assess=routed(tools.paths, partial(glob.assess, workspace), virtual.refuse),
             complete=tools.complete,
@@ -106,6 +110,7 @@ def _reading(tools: _Tools) -> list[Command[Any]]:
             details=grep.DETAILS,
             family="files",
             tool=True,
+            does="search",
             always_offered=True,
             assess=grep.assessed(routed(tools.paths, partial(grep.assess, workspace), virtual.assess_read)),
             complete=tools.complete,
@@ -119,6 +124,7 @@ def _viewing(tools: _Tools) -> list[Command[Any]]:
     def command(
         name: str,
         summary: str,
+        does: Does,
         parameters: Any,
         handler: Any,
         assess: Any,
@@ -136,19 +142,24 @@ def _viewing(tools: _Tools) -> list[Command[Any]]:
             positions=places,
             family="files",
             tool=True,
+            does=does,
             assess=assess,
             complete=views.complete,
         )
 
     return [
-        command("cat", "Show files whole", CatParameters, views.cat, views.assess_cat, "path"),
-        command("head", "Show the first lines of a file", PartParameters, views.head, views.assess_part, "path", "n"),
-        command("tail", "Show the last lines of a file", PartParameters, views.tail, views.assess_part, "path", "n"),
-        command("ls", "List a folder", LsParameters, views.ls, views.assess_ls, "path"),
-        command(  # a write, so that the calls behind it in an answer wait for it
-            "cd", "Work in another folder", CdParameters, views.cd, views.assess_cd, "to", effect=Effect.WRITE
+        command("cat", "Show files whole", "read", CatParameters, views.cat, views.assess_cat, "path"),
+        command(
+            "head", "Show the first lines of a file", "read", PartParameters, views.head, views.assess_part, "path", "n"
         ),
-        command("pwd", "Print the working folder", PwdParameters, views.pwd, views.assess_nothing, guests=True),
+        command(
+            "tail", "Show the last lines of a file", "read", PartParameters, views.tail, views.assess_part, "path", "n"
+        ),
+        command("ls", "List a folder", "list", LsParameters, views.ls, views.assess_ls, "path"),
+        command(  # a write, so that the calls behind it in an answer wait for it
+            "cd", "Work in another folder", "go", CdParameters, views.cd, views.assess_cd, "to", effect=Effect.WRITE
+        ),
+        command("pwd", "Print the working folder", "", PwdParameters, views.pwd, views.assess_nothing, guests=True),
     ]
 
 
@@ -166,6 +177,7 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
             description=write.DESCRIPTION,
             family="files",
             tool=True,
+            does="write",
             always_offered=True,
             assess=routed(tools.paths, partial(write.assess, workspace), virtual.assess_write),
             complete=tools.complete,
@@ -182,6 +194,7 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
             details=edit.DETAILS,
             family="files",
             tool=True,
+            does="edit",
             always_offered=True,
             assess=routed(tools.paths, partial(edit.assess, workspace), virtual.refuse),
             complete=tools.complete,
@@ -195,6 +208,7 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
             positions=("path", "content"),
             family="files",
             tool=True,
+            does="write",
             assess=changes.assess_append,
             complete=tools.complete,
         ),
@@ -207,6 +221,7 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
             positions=("path",),
             family="files",
             tool=True,
+            does="make",
             assess=changes.assess_mkdir,
             complete=tools.complete,
         ),
@@ -219,6 +234,7 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
             positions=("path",),
             family="files",
             tool=True,
+            does="remove",
             assess=changes.assess_rm,
             complete=tools.complete,
             actions=(changes.remove,),
@@ -241,6 +257,7 @@ def _running(workspace: Workspace, problems: ChangeProblems) -> list[Command[Any
             details=bash.DETAILS,
             family="run",
             tool=True,
+            does="run",
             always_offered=True,
             assess=partial(bash.assess, workspace),
             complete=complete_path,

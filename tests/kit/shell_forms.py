@@ -46,10 +46,11 @@ async def declared(folder: Path) -> tuple[str, str]:
 
 def _tools(registry: Registry, shell: list[str]) -> str:
     tools = {tool.name: (tool.family, tool.always_offered) for tool in registry.tools()}
+    does = "".join(f"    {tool.name!r}: {tool.does!r},\n" for tool in registry.tools() if tool.does)
     others = sorted(name for command in registry for name in (command.name, *command.aliases) if name not in tools)
     listed = "".join(f"    {name!r}: {about!r},\n" for name, about in tools.items())
     return (
-        f"{_TOOLS}{listed}}}\nNO_TOOLS = frozenset((\n{_filled(others)},\n))\n"
+        f"{_TOOLS}{listed}}}\nDOES: dict[str, str] = {{\n{does}}}\nNO_TOOLS = frozenset((\n{_filled(others)},\n))\n"
         f'SHELL_FORMS = frozenset((\n{_filled(shell)},\n))\n"""Commands that are words of `gsh-tui`."""\n'
     ).replace("'", '"')
 

@@ -42,6 +42,8 @@ from gshtui.hosts.host_link import HostLink
 from gshtui.hosts.host_package import check_package, examine_package, install_package, remove_package
 from gshtui.hub.hub import Hub
 from gshtui.settings import paths
+from gshtui.tools.commands import commands as tools_of
+from gshtui.tools.files.workspace import ToolConfig
 from gshtui.tools.remote.remote_tools import RemoteTools
 from tests.kit.native_agents import AGENT, agent_process, kill, relay_window
 from tests.kit.running_hub import running_hub
@@ -102,6 +104,11 @@ class Tools:
     async def run(self, name: str, call: str = "c", **arguments: Any) -> Outcome:
         command = self.remote.acting(self.hub.registry.get(name), self.hub.files)
         return await command.handler(self._invocation(call), command.parameters(**arguments))
+
+
+def test_every_tool_for_files_and_shell_commands_acts_on_the_machine_of_the_agent() -> None:
+    tools = tools_of(ToolConfig({}))
+    assert len(tools) > 10 and all(tool.acts for tool in tools)
 
 
 @contextlib.asynccontextmanager

@@ -18,6 +18,7 @@ from gshtui.bus.events.approval_events import (
 from gshtui.bus.messages import Usage
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Unconfirmed, UsageError
 from gshtui.commands.evaluation import run_line
+from gshtui.commands.known_tools import DOES
 from gshtui.commands.registry import Registry, may_run
 from gshtui.context.assembly.system_section import mode_section, system_sections
 from gshtui.fleet.core.ports import LaunchTerms
@@ -119,11 +120,21 @@ async def test_in_plan_mode_what_was_always_allowed_is_refused_too() -> None:
     await bus.close()
 
 
-@pytest.mark.parametrize(("auto", "runs"), [("", set[str]()), ("read", {"read", "bash"}), ("grep", {"grep"})])
+@pytest.mark.parametrize(
+    ("auto", "runs"),
+    [
+        ("", set[str]()),
+        ("read", {"read", "cat", "head", "tail", "ls", "bash"}),
+        ("cat", {"cat"}),
+        ("grep", {"grep"}),
+    ],
+)
 async def test_without_auto_approve_reads_ask(auto: str, runs: set[str]) -> None:
     bus = Bus()
     gate = gate_in(bus, "ask", auto=auto)
-    for tool in ("read", "glob", "grep", "bash"):
+    readers = [tool for tool, does in DOES.items() if does in ("read", "list", "search")]
+    assert runs <= {*readers, "bash"}
+    for tool in (*readers, "bash"):
         verdict = await gate.review(call(tool), READS_BY_SHELL if tool == "bash" else READ)
         assert (what(verdict) == "run") is (tool in runs), tool
     await gate.close()

@@ -66,6 +66,7 @@ def commands() -> list[AnyCommand]:
             details=DETAILS,
             family="agents",
             tool=True,
+            acts=True,
             always_offered=True,
             complete=complete,
         )

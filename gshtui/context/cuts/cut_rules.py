@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gshtui.bus.context_data import Block
 from gshtui.bus.messages import Text, ToolCall, ToolResult
+from gshtui.commands.known_tools import DOES
 from gshtui.context.log.blocks import path_of
 from gshtui.context.log.conversation_log import ConversationLog, LogEntry
 from gshtui.context.log.history import HistorySection, placeholder
@@ -198,18 +199,8 @@ def largest(blocks: Sequence[Block]) -> str:
     return ", ".join(f"{block.source} ({block.tokens:,})" for block in top)
 
 
-_VERBS = {
-    "read": "read",
-    "cat": "read",
-    "head": "read",
-    "tail": "read",
-    "write": "written",
-    "append": "written",
-    "edit": "edited",
-    "rm": "removed",
-    "grep": "searched",
-    "glob": "listed",
-}
+_VERBS = {"read": "read", "write": "written", "edit": "edited", "remove": "removed"}
+"""What a tool does → what was done to the file."""
 _CHANGES = ("written", "edited", "removed")
 MOST = 200
 """Files that are listed; those that were only read go first when there are more."""
@@ -231,9 +222,9 @@ def touched_files(entries: Iterable[LogEntry]) -> tuple[str, ...]:
 
 
 def _note(done: dict[str, dict[str, None]], call: ToolCall) -> None:
-    verb = _VERBS.get(call.name)
+    verb = _VERBS.get(DOES.get(call.name, ""))
     path = path_of(call)
-    if verb is None or not path or verb in ("searched", "listed"):
+    if verb is None or not path:
         return
     how = done.pop(path, {})
     how[verb] = None

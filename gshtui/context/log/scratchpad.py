@@ -68,6 +68,7 @@ def commands() -> list[AnyCommand]:
             description=_DESCRIPTION,
             family="memory",
             tool=True,
+            does="plan",
             assess=_assess,
         )
     ]

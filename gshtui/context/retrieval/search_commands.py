@@ -178,6 +178,7 @@ def commands(store: Store, logs: Path, sync_shells: SyncShells, flush_log: SyncS
             aliases=("search",),
             family="context",
             tool=True,
+            does="recall",
             always_offered=True,
             assess=assess,
             actions=(action,),

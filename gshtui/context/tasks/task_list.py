@@ -260,6 +260,7 @@ def task_commands(context_store: TaskStore, session_of: Callable[[str], Awaitabl
             ),
             family="agents",
             tool=True,
+            does="plan",
             always_offered=True,
             assess=assess,
         )

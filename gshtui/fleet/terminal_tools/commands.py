@@ -48,6 +48,7 @@ def commands(reach: TerminalTargets, max_output_bytes: int = 30_000) -> list[Any
             description=tmux_tool.DESCRIPTION,
             family="run",
             tool=True,
+            does="run",
             assess=partial(tmux_tool.assess, reach, told, marks),
             complete=complete,
         ),
@@ -62,6 +63,7 @@ def commands(reach: TerminalTargets, max_output_bytes: int = 30_000) -> list[Any
             description=terminal_tool.DESCRIPTION,
             family="run",
             tool=True,
+            does="run",
             assess=partial(terminal_tool.assess, reach, told),
         ),
     ]

@@ -16,6 +16,7 @@ from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.approval_events import DENIED, REASON, ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Effect, RuleScope, SandboxUse
+from gshtui.commands.known_tools import DOES
 from gshtui.guard.approval.question_text import waiting_words
 from gshtui.guard.modes import AgentModes
 from gshtui.guard.policy import sensitive_paths
@@ -26,15 +27,23 @@ from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.marked_words import unmarked
 from gshtui.text.sanitise import literal, one_line
 
-_SAME_AS = {
-    **dict.fromkeys(("cat", "head", "tail", "ls", "cd"), "read"),
-    **dict.fromkeys(("append", "mkdir", "rm"), "write"),
+_RULED_AS = {
+    **dict.fromkeys(("read", "list", "go"), "read"),
+    **dict.fromkeys(("write", "make", "remove"), "write"),
 }
-"""What rules for the usual tools say holds for these, too, besides rules of their own."""
-_FILE_READERS = frozenset(("read", "glob", "grep"))
-"""The tools that read the project's files: unasked only as `auto_approve` says."""
-_FILE_TOOLS = frozenset((*_SAME_AS, *_SAME_AS.values(), *_FILE_READERS, "edit", "ssh"))
-"""The tools whose subject is a path: what others say about themselves may only look like one."""
+"""What a tool does → the tool whose rules hold for it, too, besides rules of its own."""
+_ON_FILES = frozenset((*_RULED_AS, "search", "edit"))
+"""Of our own tools, the subject of one that does this is a path: what others say of theirs may only look like one."""
+
+
+def _ruled_as(tool: str) -> str:
+    return _RULED_AS.get(DOES.get(tool, ""), tool)
+
+
+def _names_files(tool: str) -> bool:
+    return DOES.get(tool) in _ON_FILES or tool == "ssh"
+
+
 _PLAN = (
     "The agent is in plan mode, in which it only reads: {what} was refused. Finish your plan without it and say what "
     "you would do; the person changes the mode when they agree."
@@ -204,7 +213,8 @@ class Gate:
             return False
         if assessment.reads:
             return bool({"read", call.tool} & self._auto_approve)
-        return assessment.effect is Effect.READ and (call.tool not in _FILE_READERS or call.tool in self._auto_approve)
+        unasked = bool({_ruled_as(call.tool), call.tool} & self._auto_approve)
+        return assessment.effect is Effect.READ and (unasked or DOES.get(call.tool) not in _ON_FILES)
 
     def _by_mode(self, call: Call, assessment: Assessment) -> Verdict | None:
         """What the agent's mode decides without a person; `None`: nothing."""
@@ -383,7 +393,7 @@ def _names_all(rule: GuardRule, call: Call, assessment: Assessment, path: str) -
     """Whether a rule that allows says enough: a secret never, a file that starts programs only by its whole name."""
     if rule.do != "allow":
         return True
-    if rule.paths and call.tool not in _FILE_TOOLS:
+    if rule.paths and not _names_files(call.tool):
         return False
     real = Path(assessment.key.partition("\0")[0])
     if sensitive_paths.secret(real):
@@ -443,7 +453,7 @@ def _rule(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | Non
     if assessment.effect is not Effect.EXECUTE or not isinstance(command, str):
         path = assessment.subject if assessment.effect in (Effect.READ, Effect.WRITE) else ""
         if not assessment.below or assessment.effect is not Effect.READ:
-            tools = dict.fromkeys((call.tool, _SAME_AS.get(call.tool, call.tool), *call.also))
+            tools = dict.fromkeys((call.tool, _ruled_as(call.tool), *call.also))
             decided = [book.decide(RuleMatter(tool, path=path, about=assessment.pattern)) for tool in tools]
             found = min((one for one in decided if one is not None), key=_strictness, default=None)
             return None if found is not None and path and not _names_all(found, call, assessment, path) else found

@@ -13,6 +13,7 @@ from typing import Any
 
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.commands.declaration import Effect, RuleScope
+from gshtui.commands.known_tools import DOES
 from gshtui.guard.rules.rule_book import GuardRule, RuleBook, RuleMatter, line_matter, parse_rules
 from gshtui.guard.rules.rule_paths import escaped
 
@@ -78,7 +79,7 @@ def call_matter(tool: str, effect: str, subject: str, about: str, arguments: Map
     command = arguments.get("command")
     if effect == Effect.EXECUTE.value and isinstance(command, str):
         return line_matter(tool, command)
-    if tool in ("glob", "grep") and effect == Effect.READ.value:
+    if DOES.get(tool) == "search" and effect == Effect.READ.value:
         return None
     path = subject if effect in (Effect.READ.value, Effect.WRITE.value) else ""
     return RuleMatter(tool, path=path, about=about)

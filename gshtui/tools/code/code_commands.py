@@ -252,6 +252,7 @@ def commands(paths: FilePaths, servers: Callable[[], LanguageServers]) -> list[A
             description=DESCRIPTION,
             family="files",
             tool=True,
+            acts=True,
             assess=handlers.assess,
             complete=_complete,
             actions=family.actions,

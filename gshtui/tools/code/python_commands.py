@@ -250,6 +250,8 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
             description=DESCRIPTION,
             family="run",
             tool=True,
+            does="run",
+            acts=True,
             assess=assess,
             actions=family.actions,
             bind=family.bind,

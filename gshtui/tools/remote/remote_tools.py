@@ -53,14 +53,6 @@ from gshtui.tools.remote.remote_calls import (
 from gshtui.vfs.file_system import FileSystem
 from gshtui.vfs.virtual_path import SHARED
 
-ACTING = frozenset(
-    (
-        *("read", "glob", "grep", "cat", "head", "tail", "ls", "cd", "pwd"),
-        *("write", "edit", "append", "mkdir", "rm"),
-        *("bash", "git_commit", "git_worktree", "python", "code", "skills"),
-    )
-)
-"""The commands that act where the agent works."""
 LEFT_OUT = frozenset({"tmux", "echo"})
 """First names of the families that an agent on another machine does not have: they act on this one."""
 PASSING = frozenset({"unreachable", "timeout"})
@@ -192,7 +184,7 @@ class RemoteTools:
 
     def acting(self, command: AnyCommand, files: FileSystem) -> AnyCommand:
         """The same command, carried out there, if it is one that acts; virtual paths stay here."""
-        if command.name not in ACTING:
+        if not command.acts:
             return command
 
         async def assess(invocation: Invocation, parameters: Any) -> Assessment:

@@ -81,6 +81,7 @@ def command(
         details=DETAILS,
         family="run",
         tool=True,
+        does="recall",
         always_offered=True,
         assess=assess,
     )

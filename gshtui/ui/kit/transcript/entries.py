@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gshtui.bus.messages import Image, Picture, ResultStatus
+from gshtui.commands.known_tools import DOES
 
 ToolStatus = Literal["asked", "running"] | ResultStatus
 """`asked`: the model requested it; it has not started."""
@@ -83,8 +84,8 @@ class ToolEntry:
         return self.status in ("asked", "running")
 
 
-LOOKS = {"read": ("read", "reads"), "glob": ("search", "searches"), "grep": ("search", "searches")}
-"""The tools that only look, by name: what one call of them is, and several. Their results are for the model."""
+_LOOKS = {"read": ("read", "reads"), "search": ("search", "searches")}
+"""What tools do that only look → what one call of them is, and several. Their results are for the model."""
 _COMMAND, _CALL = ("command", "commands"), ("call", "calls")
 
 
@@ -102,7 +103,7 @@ class ToolGroup(ToolEntry):
 
 def only_looks(entry: Entry | None) -> bool:
     """Whether its result is for the model alone."""
-    return isinstance(entry, ToolEntry) and entry.name in LOOKS and not (entry.by_person or entry.pictures)
+    return isinstance(entry, ToolEntry) and DOES.get(entry.name) in _LOOKS and not (entry.by_person or entry.pictures)
 
 
 def joined(before: Entry | None, entry: Entry) -> ToolGroup | None:
@@ -131,7 +132,9 @@ def has_passed(entry: Entry) -> bool:
 def group_of(calls: tuple[ToolEntry, ...]) -> ToolGroup:
     """A group of these calls."""
     worst = next((call for call in calls if call.status != "ok"), calls[0])
-    counts = Counter(LOOKS.get(call.name) or (_COMMAND if "command" in call.arguments else _CALL) for call in calls)
+    counts = Counter(
+        _LOOKS.get(DOES.get(call.name, "")) or (_COMMAND if "command" in call.arguments else _CALL) for call in calls
+    )
     name = ", ".join(f"{count} {words[count > 1]}" for words, count in counts.items())
     return ToolGroup(
         calls[0].id,
