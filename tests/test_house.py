@@ -10,6 +10,8 @@ from pydantic import BaseModel
 
 from gshtui.bus.wire import EVENT_TYPES
 from gshtui.commands.declaration import typed_fields
+from gshtui.providers.wire.cloud_access import CLOUDS
+from gshtui.settings.known_providers import KNOWN_PROVIDERS
 from gshtui.settings.model import Settings
 from tests.kit import private_textual, source, wire_schema
 from tests.kit.running_hub import running_hub
@@ -222,6 +224,15 @@ def test_a_folders_environment_is_handed_in() -> None:
 
 def test_tmux_is_started_in_its_own_room_only() -> None:
     assert list(runs_of("tmux")) == []
+
+
+def test_a_provider_is_a_row_of_one_table() -> None:
+    """One without an adapter is named nowhere else: another list lacks the next one, and fails when it is used."""
+    rows = {name for name, known in KNOWN_PROVIDERS.items() if known.chat} - {*CLOUDS}
+    found = {
+        source.name(path) for path in source.files() for node in source.nodes(path, ast.Constant) if node.value in rows
+    }
+    assert found == {"gshtui/settings/known_providers.py"}
 
 
 def test_children_are_started_in_one_way_that_can_be_cancelled() -> None:

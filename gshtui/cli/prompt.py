@@ -18,6 +18,7 @@ from gshtui.cli.options import (
     set_option,
     yes_option,
 )
+from gshtui.settings.known_providers import PROVIDER_NAMES
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
@@ -35,7 +36,7 @@ FORMATS = ("text", "json", "stream-json", "codex")
     type=PROVIDER,
     default="",
     metavar="NAME",
-    help="Provider: anthropic, openai, gemini, bedrock, vertex, azure, openrouter, ollama, offline.",
+    help=f"Provider: {PROVIDER_NAMES}.",
 )
 @click.option(
     "--model", "-m", type=MODEL, default="", metavar="NAME", help="Model; alone it also selects the provider."

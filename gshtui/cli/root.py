@@ -17,6 +17,7 @@ from gshtui.cli.familiar_words import MEANT, OPTIONS
 from gshtui.cli.opening import PANES, Opening
 from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option, mode_option, print_version, version_option
 from gshtui.commands.word_groups import grouped
+from gshtui.settings.known_providers import PROVIDER_NAMES
 from gshtui.settings.paths import FolderError
 
 FOLDER = "FOLDER"
@@ -77,8 +78,7 @@ def _window_options(function: F) -> F:
                 "--provider",
                 type=PROVIDER,
                 metavar="NAME",
-                help="Provider to start with: anthropic, openai, gemini, bedrock, vertex, azure, openrouter, ollama,"
-                " offline.",
+                help=f"Provider to start with: {PROVIDER_NAMES}.",
             ),
             click.option("--model", "-m", type=MODEL, metavar="NAME", help="Model to start with."),
             mode_option("What runs unasked at first: plan, ask, edit, auto or yolo."),

@@ -1,6 +1,6 @@
 """The known providers, with address and key: the settings and the environment combined.
 
-Owns the names and order of the environment variables. Makes no network requests. Rejects a key that no server could
+Makes no network requests. Rejects a key that no server could
 accept. Called by `selection` and `model_command`.
 """
 
@@ -12,59 +12,18 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from gshtui.providers.adapters.ollama import address
-from gshtui.providers.adapters.openai_client import OPENROUTER
 from gshtui.providers.catalog import Catalog
 from gshtui.providers.port import Provider, ProviderError
 from gshtui.providers.wire.cloud_access import CLOUDS, CloudAccess, CloudTable, cloud_access, no_place
-from gshtui.providers.wire.cloud_access import LABELS as CLOUD_LABELS
 from gshtui.providers.wire.provider_errors import no_key
 from gshtui.providers.wire.sdk_connection import Endpoint
+from gshtui.settings.known_providers import KNOWN_PROVIDERS
 
-APIS = ("anthropic", "openai", "gemini", "openrouter", "azure", "bedrock", "vertex", "ollama")
-"""In the order in which keys are searched."""
-HOSTS = ("openrouter", *CLOUDS)
+HOSTS = tuple(name for name, known in KNOWN_PROVIDERS.items() if known.hosts)
 """Those that serve others' models, under names of their own."""
-KEYS: dict[str, tuple[str, ...]] = {
-    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-    "openai": ("OPENAI_API_KEY",),
-    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "openrouter": ("OPENROUTER_API_KEY",),
-    "azure": ("AZURE_OPENAI_API_KEY",),
-    "bedrock": ("AWS_BEARER_TOKEN_BEDROCK",),
-    "vertex": (),
-    "ollama": (),
-}
-ADDRESSES = {
-    "anthropic": "ANTHROPIC_BASE_URL",
-    "openai": "OPENAI_BASE_URL",
-    "gemini": "GOOGLE_GEMINI_BASE_URL",
-    "openrouter": "OPENROUTER_BASE_URL",
-    "azure": "AZURE_OPENAI_ENDPOINT",
-    "bedrock": "ANTHROPIC_BEDROCK_BASE_URL",
-    "vertex": "ANTHROPIC_VERTEX_BASE_URL",
-    "ollama": "OLLAMA_HOST",
-}
-OTHER_NAMES = {
-    "google": "gemini",
-    "claude": "anthropic",
-    "gpt": "openai",
-    "local": "ollama",
-    "aws": "bedrock",
-    "amazon-bedrock": "bedrock",
-    "google-vertex": "vertex",
-}
+OTHER_NAMES = {other: name for name, known in KNOWN_PROVIDERS.items() for other in known.also}
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 """RFC 9110, section 5.1."""
-
-
-LABELS = {
-    "anthropic": "Anthropic",
-    "openai": "OpenAI",
-    "gemini": "Gemini",
-    "openrouter": "OpenRouter",
-    **CLOUD_LABELS,
-    "ollama": "Ollama",
-}
 
 
 class ProviderEntry(CloudTable, Protocol):
@@ -138,9 +97,9 @@ class ProviderCandidate:
     def check(self) -> None:
         """Raises `ProviderError` if it cannot be asked at all. A cloud may find credentials that nobody sees here."""
         if self.api == "azure" and not self.base_url:
-            raise no_place(ADDRESSES["azure"], "https://NAME.openai.azure.com")
+            raise no_place(KNOWN_PROVIDERS["azure"].address, "https://NAME.openai.azure.com")
         if not self.keyed and self.api not in ("bedrock", "vertex", "ollama"):
-            raise no_key(LABELS[self.api], self.key_variable)
+            raise no_key(KNOWN_PROVIDERS[self.api].label, self.key_variable)
 
 
 def candidates(settings: ModelSettings, environ: Mapping[str, str]) -> dict[str, ProviderCandidate]:
@@ -148,27 +107,26 @@ def candidates(settings: ModelSettings, environ: Mapping[str, str]) -> dict[str,
     found: dict[str, ProviderCandidate] = {}
     for name, table in settings.providers.items():
         api = table.type or OTHER_NAMES.get(name, name)
-        if api in APIS:
+        if api in KNOWN_PROVIDERS:
             found[name] = _candidate(name, api, environ, table)
-    for api in APIS:
+    for api in KNOWN_PROVIDERS:
         if not any(candidate.api == api and not candidate.own_server for candidate in found.values()):
             found.setdefault(api, _candidate(api, api, environ, None))
-    order = {api: number for number, api in enumerate(APIS)}
+    order = {api: number for number, api in enumerate(KNOWN_PROVIDERS)}
     return dict(sorted(found.items(), key=lambda item: (order[item[1].api], item[1].own_server)))
 
 
 def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderEntry | None) -> ProviderCandidate:
-    variables = KEYS[api]
+    known = KNOWN_PROVIDERS[api]
+    variables = known.keys
     named = table.api_key_env if table is not None else ""
     if named and named not in variables:
         variables = (named,)
     variable = next((v for v in variables if environ.get(v, "").strip()), variables[0] if variables else "")
     own = table.base_url.rstrip("/") if table is not None else ""
-    base = own or environ.get(ADDRESSES[api], "").strip().rstrip("/")
+    base = own or environ.get(known.address, "").strip().rstrip("/") or known.home
     if api == "ollama":
         base = address(base)
-    elif api == "openrouter":
-        base = base or OPENROUTER
     key = environ.get(variable, "").strip() if variable else ""
     if variable and not key and table is not None and table.keyring:
         from gshtui.providers.keyring_key import keyring_key  # few have one
@@ -234,7 +192,7 @@ def make_provider(candidate: ProviderCandidate, catalog: Catalog) -> Provider:
             from gshtui.providers.adapters.vertex import Vertex
 
             return Vertex(place)
-        case "azure" | "openrouter":
+        case api if KNOWN_PROVIDERS[api].chat:
             from gshtui.providers.adapters.openai_chat import OpenAIChat
 
             return OpenAIChat(place)

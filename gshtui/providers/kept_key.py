@@ -15,6 +15,7 @@ from gshtui.providers.keyring_key import keyring_key, read_keyring, write_keyrin
 from gshtui.providers.port import Completed, ProviderError, Request
 from gshtui.providers.selection import choose_model
 from gshtui.settings import user_config
+from gshtui.settings.known_providers import KNOWN_PROVIDERS
 from gshtui.system.ids import new_id
 from gshtui.system.processes.time_limit import time_limit
 
@@ -24,8 +25,6 @@ WITHIN = 60.0
 LONGEST = 16_384
 _ANSWERS_WITHIN = 30.0
 _QUESTION, _TOKENS = "Answer with the word: yes", 16
-_BEGINNINGS = {"sk-ant-": "anthropic", "sk-or-": "openrouter", "AIza": "gemini", "sk-": "openai"}
-"""How the keys of the known services begin, the longest first where one begins as another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,8 @@ def place_named(settings: ModelSettings, name: str) -> KeyPlace | None:
 
 def api_of_key(key: str) -> str:
     """The API whose keys begin like this one; empty: nobody knows."""
-    return next((api for begins, api in _BEGINNINGS.items() if key.startswith(begins)), "")
+    fitting = [api for api, known in KNOWN_PROVIDERS.items() if known.begins and key.startswith(known.begins)]
+    return max(fitting, key=lambda api: len(KNOWN_PROVIDERS[api].begins), default="")
 
 
 def key_problem(key: str) -> str:

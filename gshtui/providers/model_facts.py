@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from gshtui.settings import paths
+from gshtui.settings.known_providers import KNOWN_PROVIDERS
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
 from gshtui.system.struct_types import learned
@@ -26,16 +27,7 @@ SOURCE = "https://models.dev/api.json"
 LARGEST = 64_000_000
 _MOST = 20_000
 """Models."""
-_PROVIDERS = {
-    "anthropic": "anthropic",
-    "openai": "openai",
-    "google": "gemini",
-    "amazon-bedrock": "bedrock",
-    "google-vertex": "vertex",
-    "google-vertex-anthropic": "vertex",
-    "azure": "azure",
-    "openrouter": "openrouter",
-}
+_PROVIDERS = {name: ours for ours, known in KNOWN_PROVIDERS.items() for name in known.facts}
 """Its names of providers → ours."""
 Places = dict[tuple[str, str], "ModelFacts"]
 """Provider and model → what is known."""

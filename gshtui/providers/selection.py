@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from gshtui.providers.adapters.ollama import Ollama
 from gshtui.providers.candidates import (
     HOSTS,
-    LABELS,
     OTHER_NAMES,
     ModelSettings,
     ProviderCandidate,
@@ -24,6 +23,7 @@ from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.plugin_providers import make_offered, plugin_offers
 from gshtui.providers.port import Provider, ProviderError
 from gshtui.providers.probe import compatible_models, ollama_models
+from gshtui.settings.known_providers import label_of
 from gshtui.text.similar_names import known_names
 
 PROBE = 0.3
@@ -162,7 +162,7 @@ class _Chooser:
             ]
             fitting.sort(key=lambda candidate: (not candidate.keyed, candidate.name != self.preferred))
             if fitting:
-                return await self._with(fitting[0], name, f"{name} is a model of {LABELS.get(api, api)}")
+                return await self._with(fitting[0], name, f"{name} is a model of {label_of(api)}")
         for candidate in self.found.values():
             if candidate.api == "ollama" and _among(name, await self._models_of(candidate) or []):
                 return await self._with(candidate, name, f"{name} is installed in Ollama")
@@ -207,8 +207,7 @@ class _Chooser:
         if foreign is not None and not candidate.own_server and candidate.api not in HOSTS:
             raise ProviderError(
                 "unknown_model",
-                f"{foreign.label or foreign.name} is a model of {LABELS.get(foreign.provider, foreign.provider)}, "
-                f"not of {candidate.name}",
+                f"{foreign.label or foreign.name} is a model of {label_of(foreign.provider)}, not of {candidate.name}",
                 hint=f"Leave the provider out, or choose one of {candidate.name}'s with `model list`.",
             )
         return model

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -177,9 +177,14 @@ Address = Annotated[str, AfterValidator(address)]
 Count = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Amount = Annotated[float, Field(ge=0, le=1e12)]
 Positive = Annotated[int, Field(ge=1, le=1_000_000_000)]
-ProviderType = Literal[
-    "anthropic", "openai", "gemini", "openrouter", "azure", "bedrock", "vertex", "ollama", "offline", ""
-]
+if TYPE_CHECKING:
+    ProviderType = str
+else:  # a choice in the schema and in the settings tab
+    from typing import Literal
+
+    from gshtui.settings.known_providers import KNOWN_PROVIDERS
+
+    ProviderType = Literal[(*KNOWN_PROVIDERS, "offline", "")]
 HostName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
 NamedTexts = Annotated[dict[str, str], AfterValidator(named_texts)]
 PlainWord = Annotated[str, AfterValidator(plain_word)]

@@ -36,6 +36,7 @@ from gshtui.programs.profiles import profile as profiles
 from gshtui.providers import candidates
 from gshtui.settings import loader, paths, plugins
 from gshtui.settings.keys import TABLES, split
+from gshtui.settings.known_providers import KNOWN_PROVIDERS
 from gshtui.settings.loader import load
 from gshtui.settings.model import DEFAULT_KEYS, Settings
 from gshtui.settings.settings_tables import ProviderSettings
@@ -213,7 +214,7 @@ def test_every_variable_is_read() -> None:
 def test_the_providers_are_found_by_these_variables(home: Home) -> None:
     table = MANUAL[MANUAL.index("| provider | needs | also read |") :].partition("\n\n")[0]
     rows = [[cell.strip() for cell in row.strip("| ").split("|")] for row in table.splitlines()[2:]]
-    assert [row[0].lower() for row in rows] == [api for api in candidates.APIS if api not in candidates.HOSTS]
+    assert [row[0].lower() for row in rows] == [api for api in KNOWN_PROVIDERS if api not in candidates.HOSTS]
     settings = load(home.path).settings
     for name, needs, address in rows:
         keys, (variable,) = re.findall(r"`([A-Z_]+)`", needs), re.findall(r"`([A-Z_]+)`", address)
@@ -231,7 +232,7 @@ def test_the_providers_are_found_by_these_variables(home: Home) -> None:
 def test_the_variables_of_clouds_are_read() -> None:
     table = MANUAL[MANUAL.index("| serves others' models | needs | also read |") :].partition("\n\n")[0]
     rows = [[cell.strip() for cell in row.strip("| ").split("|")] for row in table.splitlines()[2:]]
-    apis = {label: api for api, label in candidates.LABELS.items()}
+    apis = {known.label: api for api, known in KNOWN_PROVIDERS.items()}
     assert {apis[name] for name, *_ in rows} == set(candidates.HOSTS)
     for name, *codes in rows:
         for variable in re.findall(r"`([A-Z_]+)`", " ".join(codes)):

@@ -246,12 +246,13 @@ def examine_config(loaded: Loaded) -> list[Finding]:
 
 async def examine_providers(loaded: Loaded, environ: Mapping[str, str]) -> list[Finding]:
     """Which providers are usable (a key in the environment, or a server that answers), and which one is in use."""
-    from gshtui.providers.candidates import APIS, HOSTS, candidates
+    from gshtui.providers.candidates import HOSTS, candidates
     from gshtui.providers.port import ProviderError
     from gshtui.providers.selection import choose_model
+    from gshtui.settings.known_providers import KNOWN_PROVIDERS
 
     # Clouds and gateways are for those who have set one up.
-    asked = {*APIS} - {*HOSTS} | {*loaded.settings.providers}
+    asked = {*KNOWN_PROVIDERS} - {*HOSTS} | {*loaded.settings.providers}
     found = [one for one in candidates(loaded.settings, environ).values() if one.name in asked or one.keyed or one.key]
     findings = list(await asyncio.gather(*(_provider(candidate, environ) for candidate in found)))
     try:

@@ -10,10 +10,10 @@ import importlib
 from typing import Any, Protocol
 
 from gshtui.providers.port import ProviderError
-from gshtui.providers.wire.cloud_access import LABELS
 from gshtui.providers.wire.event_stream import DecodedStream, EventStream, Wire
 from gshtui.providers.wire.provider_errors import ErrorOrigin, detail
 from gshtui.providers.wire.sdk_connection import Endpoint
+from gshtui.settings.known_providers import label_of
 from gshtui.system.network.proxy_routes import EnvironmentFaultError
 
 VERSION = "2026-10-21"
@@ -54,7 +54,7 @@ class ClaudeCloud(Protocol):
 class Bedrock:
     """Amazon Bedrock."""
 
-    label = LABELS["bedrock"]
+    label = label_of("bedrock")
     package = "boto3"
     hint = "Set AWS_REGION, and AWS_BEARER_TOKEN_BEDROCK, AWS_PROFILE or AWS_ACCESS_KEY_ID, or run `aws sso login`."
 
@@ -102,7 +102,7 @@ class Bedrock:
 class VertexClaude:
     """Vertex AI."""
 
-    label = LABELS["vertex"]
+    label = label_of("vertex")
     package = "google.auth"
     hint = GOOGLE_HINT
 

@@ -19,7 +19,6 @@ from gshtui.providers.catalog import Model
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.wire import wire_history
 from gshtui.providers.wire.answer_builder import AnswerBuilder
-from gshtui.providers.wire.cloud_access import LABELS
 from gshtui.providers.wire.event_stream import EventStream, Wire, number, obj, seq, string
 from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, garbled, in_stream, no_key, seconds
 from gshtui.providers.wire.refusals import Refusals
@@ -27,6 +26,7 @@ from gshtui.providers.wire.request_hash import hash_of_response
 from gshtui.providers.wire.retry import retried
 from gshtui.providers.wire.sdk_connection import STREAM, Endpoint, LazyClient, ended, imported, transport_failure
 from gshtui.providers.wire.wire_text import ToolNames, data, text
+from gshtui.settings.known_providers import label_of
 from gshtui.system.ids import new_id
 
 API = "gemini"
@@ -271,7 +271,7 @@ class Gemini:
             try:
                 credentials, project = google_credentials(self._place)
             except Exception as error:
-                raise unusable(LABELS["vertex"], error, GOOGLE_HINT) from error
+                raise unusable(label_of("vertex"), error, GOOGLE_HINT) from error
             cloud = self._place.cloud
             client = genai.Client(
                 vertexai=True,
@@ -303,7 +303,7 @@ class Gemini:
 
     def _origin(self, model: str) -> ErrorOrigin:
         if self._place.host:
-            return ErrorOrigin(LABELS["vertex"], "", self._place.base_url, model)
+            return ErrorOrigin(label_of("vertex"), "", self._place.base_url, model)
         return ErrorOrigin("Gemini", self._place.key_variable or KEY, self._place.base_url, model)
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:

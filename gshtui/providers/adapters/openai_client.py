@@ -11,11 +11,10 @@ from typing import Any, cast
 from gshtui.providers.port import ProviderError
 from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, garbled, no_key, seconds
 from gshtui.providers.wire.sdk_connection import Endpoint, LazyClient, imported, transport_failure
+from gshtui.settings.known_providers import KNOWN_PROVIDERS
 
 KEY = "OPENAI_API_KEY"
 ADDRESS = "https://api.openai.com/v1"
-OPENROUTER = "https://openrouter.ai/api/v1"
-_HOSTS = {"azure": "Azure OpenAI", "openrouter": "OpenRouter"}
 
 
 class OpenAIClient:
@@ -29,8 +28,9 @@ class OpenAIClient:
         """Who failed, for the sentences."""
         place = self.place
         if place.host:
-            address = "" if place.base_url == OPENROUTER else place.base_url
-            return ErrorOrigin(_HOSTS[place.host], place.key_variable, address, model)
+            known = KNOWN_PROVIDERS[place.host]
+            address = "" if place.base_url == known.home else place.base_url
+            return ErrorOrigin(known.label, place.key_variable, address, model)
         label = "OpenAI" if place.name == "openai" and not place.base_url else place.name
         return ErrorOrigin(label, place.key_variable or KEY, place.base_url, model)
 

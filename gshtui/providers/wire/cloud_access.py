@@ -14,7 +14,6 @@ from typing import Protocol
 from gshtui.providers.port import ProviderError
 
 CLOUDS = ("azure", "bedrock", "vertex")
-LABELS = {"azure": "Azure OpenAI", "bedrock": "Amazon Bedrock", "vertex": "Vertex AI"}
 _CHOSEN_BY = {
     "bedrock": ("CLAUDE_CODE_USE_BEDROCK",),
     "vertex": ("CLAUDE_CODE_USE_VERTEX", "GOOGLE_GENAI_USE_VERTEXAI", "ANTHROPIC_VERTEX_PROJECT_ID"),

@@ -180,14 +180,14 @@ class SetupCard:
 
     async def connect(self, key: str = "", provider: str = "") -> bool:
         """Have the person paste a key, try it, and keep it; whether a model is connected then."""
-        from gshtui.providers.candidates import LABELS
         from gshtui.providers.kept_key import key_problem, try_key
         from gshtui.providers.port import ProviderError
+        from gshtui.settings.known_providers import label_of
 
         settings = self._host.bridge.settings
         if settings is None:
             return False
-        title = f"Paste your key for {LABELS.get(provider, provider)}" if provider else "Paste your key"
+        title = f"Paste your key for {label_of(provider)}" if provider else "Paste your key"
         while True:
             key = key or (await self._answer(InputScreen(title, secret=True)) or "").strip()
             if not key:
@@ -198,7 +198,7 @@ class SetupCard:
             place = await self._place(key, provider)
             if place is None:
                 return False
-            self._host.notify(f"Trying the key with {LABELS.get(place.provider, place.provider)}…", timeout=4)
+            self._host.notify(f"Trying the key with {label_of(place.provider)}…", timeout=4)
             try:
                 label = await try_key(settings, os.environ, place, key)
             except ProviderError as error:
@@ -208,8 +208,8 @@ class SetupCard:
             return True
 
     async def _place(self, key: str, provider: str) -> KeyPlace | None:
-        from gshtui.providers.candidates import LABELS
         from gshtui.providers.kept_key import api_of_key, key_places
+        from gshtui.settings.known_providers import label_of
 
         settings = self._host.bridge.settings
         assert settings is not None
@@ -219,7 +219,7 @@ class SetupCard:
         api = api_of_key(key)
         fitting = [place for place in places.values() if not api or place.api == api]
         if len(fitting) > 1:
-            choices = [PickerChoice(one.provider, LABELS.get(one.provider, one.provider)) for one in fitting]
+            choices = [PickerChoice(one.provider, label_of(one.provider)) for one in fitting]
             hint = "{list.choose} to select · {list.close} to cancel"
             chosen = await self._answer(Picker("Whose key is it?", choices, empty="", hint=hint))
             return places.get(chosen or "")

@@ -1,0 +1,97 @@
+"""The providers that we know, a row each, in the order in which keys are searched: no other module lists them.
+
+Plain data that costs nothing to import, for the command line, the settings and `providers/`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class KnownProvider(NamedTuple):
+    """One provider."""
+
+    label: str
+    """Its name for people."""
+    address: str
+    """Environment variable of its address."""
+    keys: tuple[str, ...] = ()
+    """Environment variables of its key, the first that is set counts; none: it takes no key."""
+    also: tuple[str, ...] = ()
+    """Other names that people write."""
+    home: str = ""
+    """Its own address, where its adapter does not know it."""
+    hosts: bool = False
+    """It serves others' models, under names of its own."""
+    chat: bool = False
+    """It speaks OpenAI's chat completions: it needs no adapter."""
+    begins: str = ""
+    """How its keys begin."""
+    facts: tuple[str, ...] = ()
+    """Its names on models.dev."""
+
+
+KNOWN_PROVIDERS: dict[str, KnownProvider] = {
+    "anthropic": KnownProvider(
+        "Anthropic",
+        "ANTHROPIC_BASE_URL",
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+        also=("claude",),
+        begins="sk-ant-",
+        facts=("anthropic",),
+    ),
+    "openai": KnownProvider(
+        "OpenAI", "OPENAI_BASE_URL", ("OPENAI_API_KEY",), also=("gpt",), begins="sk-", facts=("openai",)
+    ),
+    "gemini": KnownProvider(
+        "Gemini",
+        "GOOGLE_GEMINI_BASE_URL",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        also=("google",),
+        begins="AIza",
+        facts=("google",),
+    ),
+    "openrouter": KnownProvider(
+        "OpenRouter",
+        "OPENROUTER_BASE_URL",
+        ("OPENROUTER_API_KEY",),
+        home="https://openrouter.ai/api/v1",
+        hosts=True,
+        chat=True,
+        begins="sk-or-",
+        facts=("openrouter",),
+    ),
+    "azure": KnownProvider(
+        "Azure OpenAI",
+        "AZURE_OPENAI_ENDPOINT",
+        ("AZURE_OPENAI_API_KEY",),
+        hosts=True,
+        chat=True,
+        facts=("azure",),
+    ),
+    "bedrock": KnownProvider(
+        "Amazon Bedrock",
+        "ANTHROPIC_BEDROCK_BASE_URL",
+        ("AWS_BEARER_TOKEN_BEDROCK",),
+        also=("aws", "amazon-bedrock"),
+        hosts=True,
+        facts=("amazon-bedrock",),
+    ),
+    "vertex": KnownProvider(
+        "Vertex AI",
+        "ANTHROPIC_VERTEX_BASE_URL",
+        also=("google-vertex",),
+        hosts=True,
+        facts=("google-vertex", "google-vertex-anthropic"),
+    ),
+    "ollama": KnownProvider("Ollama", "OLLAMA_HOST", also=("local",)),
+}
+
+
+def label_of(name: str) -> str:
+    """What people call it; the name itself, if it is not one of ours."""
+    return KNOWN_PROVIDERS[name].label if name in KNOWN_PROVIDERS else name
+
+
+PROVIDER_NAMES = ", ".join((*KNOWN_PROVIDERS, "offline"))
+"""All that a person may name, for help."""
