@@ -288,6 +288,11 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return self.host or self.place.partition(":")[0]
 
     @property
+    def about(self) -> str:
+        """What it does, or what its person is asked although it rests."""
+        return self.question.subject if self.question is not None and self.status != "waiting" else self.doing
+
+    @property
     def screen_is_guessed(self) -> bool:
         """Only its screen says what it does, and the rules about that were never seen to hold for its version."""
         return bool(self.version_seen) and self.status_source.removesuffix("?") not in (

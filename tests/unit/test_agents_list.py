@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from textual.content import Content
 
-from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged, UsageReported
 from gshtui.bus.events.fleet_events import (
@@ -17,6 +17,7 @@ from gshtui.bus.events.fleet_events import (
 )
 from gshtui.bus.events.hub_events import HubStarted
 from gshtui.bus.messages import Usage
+from gshtui.fleet.core.agent_tables import status_words
 from gshtui.ui.agents.agents_list import ENDED_SHOWN, KINDS, draw_agents, list_agents
 from gshtui.ui.agents.agents_state import AgentsState, AgentView, reduce
 from tests.kit import recorded
@@ -87,6 +88,15 @@ def test_who_waits_for_the_person_is_on_top_and_children_stand_behind_their_pare
     calm = msgspec.structs.replace(CLAUDE, needs_you=False, status="idle")
     order = [placed.agent.id for placed in list_agents(reduce(reduce(state, *changed(asks)), *changed(calm))).placed]
     assert order[:4] == ["main", "0001", "0003", "0002"]
+
+
+def test_one_that_rests_with_a_prompt_that_was_not_sent_says_what_it_needs() -> None:
+    unsent = OpenQuestion("unsent-1", "Your prompt to a was not sent.", "Mend it.")
+    asks = row("0001", "a", status="idle", needs_you=True, unsent=unsent, question=unsent)
+    narrow, wide = (words(draw_agents(list_agents(after(*changed(asks))), width, NOW)[0]) for width in (40, 100))
+    assert narrow[0].startswith("◆ a needs you") and narrow[1] == "  Your prompt to a was not sent."
+    assert any(line.startswith("◆ needs you") and unsent.subject in line for line in wide)
+    assert status_words(asks).startswith("idle · Your prompt to a was not sent. (")
 
 
 def test_agents_of_other_folders_and_old_ones_are_counted_not_listed() -> None:

@@ -92,7 +92,7 @@ def status_age(row: AgentRow) -> float:
 
 def status_words(row: AgentRow) -> str:
     """The status with the agent's activity and age, and who says so, unless the agent does itself."""
-    doing = f" · {one_line(row.doing, 60)}" if row.doing else ""
+    doing = f" · {one_line(row.about, 60)}" if row.about else ""
     source = "" if row.status_source == "event" else f"{row.status_source}, "
     waits = f" · a message waits: {one_line(row.held_up, 100)}" if row.held_up else ""
     return f"{row.status}{doing} ({source}{status_age(row):.0f} s){waits}"

@@ -248,6 +248,11 @@ def _lines(
     return tuple(lines)
 
 
+def _sign(agent: AgentView) -> tuple[str, str]:
+    """Its sign and the colour of that: one that rests may wait for its person, too."""
+    return STATUS_SIGNS["waiting" if agent.waits_now else agent.status]
+
+
 def _state(agent: AgentView, left: str) -> list[tuple[str, str]]:
     """How it is, in styled words."""
     _, colour = STATUS_SIGNS[agent.status]
@@ -269,7 +274,7 @@ def _task(agent: AgentView, left: str) -> str:
     if left:
         return ""
     report = _first_words(agent.row.report) if agent.terminal else ""  # the chat shows what its agent says
-    return _clean(agent.row.doing if agent.row.doing and not agent.ended else report)
+    return _clean(agent.row.about if agent.row.about and not agent.ended else report)
 
 
 def _first_words(report: str) -> str:
@@ -279,7 +284,7 @@ def _first_words(report: str) -> str:
 
 def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, task: str) -> Content:
     """The one line of a narrow list: the name whole, how it is, the age, and what else there is room for."""
-    sign, colour = STATUS_SIGNS[agent.status]
+    sign, colour = _sign(agent)
     tail = Content.styled(age, _MUTED)
     name = Content.styled(_clean(agent.row.name), "bold underline" if chosen else "bold")
     name = name.truncate(max(4, width - 3 - tail.cell_length), ellipsis=True)
@@ -316,7 +321,7 @@ def _columns(listing: AgentListing, width: int, now: float) -> tuple[TableColumn
 
 
 def _cells(agent: AgentView, age: str, left: str, indent: str, chosen: bool) -> list[list[tuple[str, str]]]:
-    sign, colour = STATUS_SIGNS[agent.status]
+    sign, colour = _sign(agent)
     return [
         [(f"{sign} ", colour), *_state(agent, left)],
         [(indent, ""), (_clean(agent.row.name), "bold underline" if chosen else "bold")],
