@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.context.log.ports import Contribution
+    from gshtui.fleet.lifecycle.agent_buses import HostedAgent
     from gshtui.fleet.lifecycle.fleet import Fleet
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.native.relay import Relay
@@ -130,8 +131,8 @@ class Hub:
         """Gives the shell that people and agents share, once there can be one."""
         self.is_shown: Callable[[str], bool] = lambda home: False
         """Whether a window of this process is open in a folder: it calls the person about the agents there."""
-        self.hosted: Callable[[str], Bus | None] = lambda agent: None
-        """The bus of an agent in a terminal that runs in this process."""
+        self.hosted: Callable[[str], HostedAgent | None] = lambda agent: None
+        """Our own agents in terminals that run in this process."""
         self.call_person: Callable[[str, str], None] | None = None
         """Calls the person who has no window open, by what is configured: a text, and an agent's name."""
         self.make_mail: Callable[[], MailService] | None = None

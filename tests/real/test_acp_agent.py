@@ -1,5 +1,6 @@
 """An agent over ACP in its own process: the SDK's own agent behind it, and a hub's relay in front of it."""
 
+import asyncio
 import contextlib
 import os
 import sys
@@ -12,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow, ProgramOption, ProgramValue
+from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     ContextAssembled,
@@ -33,8 +35,9 @@ from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.lifecycle.own_questions import OwnQuestions
 from gshtui.fleet.lifecycle.program_options import ProgramOptions
-from gshtui.fleet.native.direct_line import direct_line
+from gshtui.fleet.native.outcome import AgentOutcome
 from gshtui.fleet.native.spec import read_spec, write_spec
+from gshtui.hub.faces.native_run import NativeRun
 from gshtui.programs.acp import acp_connection
 from gshtui.programs.acp.acp_connection import AcpConnection
 from gshtui.programs.acp.acp_errors import AcpError
@@ -386,27 +389,26 @@ async def test_a_program_that_ends_by_no_polite_means_ends_with_its_agent(tmp_pa
 
 async def test_without_a_window_a_command_answers_its_question_and_sets_its_options(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("one\n", "utf-8")
-    _, file = prepare_spec(tmp_path, "do:edit it", acp=CHILD)
+    spec, _ = prepare_spec(tmp_path, "do:edit it", acp=CHILD)
     row = AgentRow(id=AGENT, name="helper", kind="acp")
-    with agent_process(file, tmp_path):
-        async with direct_line(paths.data_dir(), row, within=20.0) as line:
-            told = line.bus.wait_for(AgentStatusChanged, lambda event: event.question is not None, timeout=60)
-            asked = line.question or (await told).question
-            assert asked is not None
-            own = OwnQuestions(line.bus, lambda: line.approvals.state)
-            with pytest.raises(FleetError, match="not an answer"):
-                await own.answer(replace(row, question=asked), "7", asked.id, "")
-            rests = line.bus.wait_for(AgentStatusChanged, lambda event: event.status == "idle", timeout=60)
-            await own.answer(replace(row, question=asked), "1", asked.id, "")
-            await rests
-        assert (tmp_path / "notes.txt").read_text("utf-8") == "two\n"
-        async with direct_line(paths.data_dir(), row, within=20.0) as line:
-            assert line.question is None
-            options = ProgramOptions(AgentBuses(line.bus, lambda _: True))
-            values = (ProgramValue("careful"), ProgramValue("quick"))
-            mode = ProgramOption("mode", "mode", "careful", values, "mode", way="mode")
-            assert (await options.set(row, mode, values[1]))[0].value == "quick"
-        async with relay_window(tmp_path):  # where a window is open, that is the place
-            with pytest.raises(FleetError, match="listens to the open window"):
-                async with direct_line(paths.data_dir(), row):
-                    pass
+    run = NativeRun(spec, lambda linked: None)
+    asks = run.bus.wait_for(AgentStatusChanged, lambda event: event.question is not None, timeout=60)
+    living = asyncio.ensure_future(run.live())
+    asked = (await asks).question
+    await run.bus.drained()
+    assert asked is not None and run.question == asked
+    own = OwnQuestions(run.bus, lambda: run.approvals)
+    with pytest.raises(FleetError, match="not an answer"):
+        await own.answer(replace(row, question=asked), "7", asked.id, "")
+    rests = run.bus.wait_for(AgentStatusChanged, lambda event: event.status == "idle", timeout=60)
+    await own.answer(replace(row, question=asked), "1", asked.id, "")
+    await rests
+    assert (tmp_path / "notes.txt").read_text("utf-8") == "two\n"
+    await run.bus.drained()
+    assert run.question is None
+    options = ProgramOptions(AgentBuses(Bus(), hosted=lambda agent: run if agent == AGENT else None))
+    values = (ProgramValue("careful"), ProgramValue("quick"))
+    mode = ProgramOption("mode", "mode", "careful", values, "mode", way="mode")
+    assert (await options.set(row, mode, values[1]))[0].value == "quick"
+    run.leave()
+    assert await living == AgentOutcome("done", 0)

@@ -156,7 +156,23 @@ def test_a_command_interrupts_an_agent_that_no_window_hears() -> None:
         assert run_gsh("agent", "kill", "--yes", agent).code == 0
 
 
-async def test_a_stopped_hub_gives_the_agent_back_to_its_terminal(tmp_path: Path) -> None:
+@pytest.mark.tmux
+def test_a_command_answers_an_agent_that_no_window_hears(tmp_path: Path) -> None:
+    spawned = run_gsh("agent", "spawn", "--provider", "offline", f"run command touch {tmp_path / 'made'}")
+    agent = spawned.out.split()[0]
+    try:
+        assert run_gsh("agent", "wait", agent, "--status", "waiting").code == 0
+        assert "1  allow once" in run_gsh("agent", "answer", agent).out
+        assert "none of its choices" in run_gsh("agent", "answer", agent, "7").err
+        assert run_gsh("agent", "answer", agent, "1").code == 0
+        assert run_gsh("agent", "wait", agent, "--status", "idle").code == 0
+        assert (tmp_path / "made").exists()
+        assert run_gsh("agent", "answer", agent).code == 1
+    finally:
+        assert run_gsh("agent", "kill", "--yes", agent).code == 0
+
+
+async def test_a_stopped_hub_gives_the_agent_back_to_its_terminal_which_gives_it_to_the_next(tmp_path: Path) -> None:
     async with relay_window(tmp_path) as window:
         _, file = prepare_spec(tmp_path, hub=window.relay.socket)
         with agent_process(file, tmp_path) as process:
@@ -165,10 +181,15 @@ async def test_a_stopped_hub_gives_the_agent_back_to_its_terminal(tmp_path: Path
             await eventually(lambda: asyncio.to_thread(lambda: holder() == process.pid))
             window.send_prompt("what failed?")
             await window.heard.wait_for(TurnFinished)
+            assert (await asyncio.to_thread(run_gsh, "hub", "start")).code == 0
+            await eventually(lambda: asyncio.to_thread(lambda: holder() == hub() != 0))  # the next hub has it
+            window.send_prompt("what failed?")
+            await window.heard.wait_for(TurnFinished, number=2)
             assert not window.heard.of(AgentStatusChanged, agent=AGENT, status="failed")
             assert len({event.session for event in window.heard.of(SessionOpened, agent=AGENT)}) == 1
             process.send_signal(signal.SIGTERM)
             assert (await wait_for_exit(process))[0] == 128 + signal.SIGTERM
+    assert run_gsh("hub", "stop").code == 0
 
 
 async def test_a_hub_that_ends_in_mid_turn_takes_none_of_its_agents_again(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ class Fleet:
     def _answerer(self) -> Answerer:
         from gshtui.fleet.lifecycle.answerer import Answerer
 
-        return Answerer(self._context, self._programs, self._open_approvals)
+        return Answerer(self._context, self._programs, self._buses, self._open_approvals)
 
     @cached_property
     def _options(self) -> ProgramOptions:

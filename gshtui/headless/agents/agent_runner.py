@@ -1,8 +1,8 @@
 """`gsh-tui agent run --spec FILE`: the process in the terminal of a native agent, and its pane.
 
-The agent itself runs in the hub's process where that takes it, and here else (`hub/faces/native_run.py`). This process
-hands over its environment, shows the agent, passes on what the person types and the signals of its terminal, and ends
-with the agent's exit status. It goes on with the agent after the hub has crashed or was replaced.
+The agent itself runs in the hub's process where that takes it, and here else (`hub/faces/native_run.py`), until a hub
+comes. This process hands over its environment, shows the agent, passes on what the person types and the signals of its
+terminal, and ends with the agent's exit status. It goes on with the agent after the hub has crashed or was replaced.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from gshtui.headless.runner import collect_later
 from gshtui.headless.streams import complain
 from gshtui.system.environment import AGENT
 from gshtui.system.processes.processes import kill_calls
-from gshtui.system.tasks import end_all
+from gshtui.system.tasks import cancel_and_wait, end_all
 
 if TYPE_CHECKING:
     from gshtui.hub.faces.native_run import NativeRun
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 _COMES_WITHIN = 30.0
 """Seconds for a hub to come that is started in place of one that crashed."""
 _LOOK_EVERY = 0.05
+_HUB_LOOK_EVERY = 2.0
+"""Seconds between two looks for a hub, while the agent runs here."""
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
@@ -92,6 +94,8 @@ class AgentTerminal:
         self._link: AgentLink | None = None
         self._had_link = False
         self._run: NativeRun | None = None
+        self._gives_back = False
+        """The agent has stopped here, to go on in a hub that has come."""
         self._signal = 0
         """The first signal to end, 0: none came."""
         self._pane: AgentPane | None = None
@@ -109,13 +113,38 @@ class AgentTerminal:
         if self._pane is not None:
             self._pane.open()
         try:
-            return await (self._live_there() if hosted else self._live_here())
+            return await (self._live_there_or_here() if hosted else self._live_here())
         finally:
             pane = [self._pane.close] if self._pane is not None else []
             await end_all("the end of the agent's terminal", self._bus.drained, *pane, self._bus.close)
 
-    async def _live_there(self) -> int:
-        """Run the agent in the hub's process as long as there is one that takes it."""
+    async def _live_there_or_here(self) -> int:
+        """Run the agent in the hub's process while there is one that takes it, and here meanwhile."""
+        while (exit := await self._live_there()) is None and not self._signal:
+            keeper = await asyncio.to_thread(running_keeper, Path(self._spec.data))
+            watch = asyncio.ensure_future(self._give_back(keeper.process if keeper is not None else None))
+            exit = await self._live_here()
+            await cancel_and_wait(watch)
+            if not self._gives_back:
+                break
+            self._gives_back = False
+        return 128 + self._signal if exit is None else exit
+
+    async def _give_back(self, declined_by: object) -> None:
+        """Have the agent stop here, between two turns, once there is a hub that has not declined it."""
+        data = Path(self._spec.data)
+        while True:
+            await asyncio.sleep(_HUB_LOOK_EVERY)
+            if (run := self._run) is None or run.working:
+                continue
+            keeper = await asyncio.to_thread(running_keeper, data)
+            if keeper is not None and keeper.ready and keeper.process != declined_by and not run.working:
+                self._gives_back = True
+                run.detach()
+                return
+
+    async def _live_there(self) -> int | None:
+        """Run the agent in the hub's process; `None`: it is to go on here."""
         end = LinkEnd(comes_again=False)
         while not self._signal and await self._connect(end):
             assert self._link is not None
@@ -126,7 +155,7 @@ class AgentTerminal:
                 text = "The hub has ended. The agent goes on from what is in its conversation."
                 self._bus.arrive(Noticed(level="warning", text=text, about=self._spec.agent))
         self._link = None
-        return 128 + self._signal if self._signal else await self._live_here()
+        return 128 + self._signal if self._signal else None
 
     async def _connect(self, before: LinkEnd) -> bool:
         """Have a hub take the agent; whether one does. In place of one that is gone, another is started."""
@@ -153,7 +182,10 @@ class AgentTerminal:
         run = self._run = NativeRun(self._spec, self._connected, goes_on=self._had_link)
         run.bus.subscribe(self._arrive, name="pane")
         self._tell_signal(run)
-        end = await run.live()
+        try:
+            end = await run.live()
+        finally:
+            self._run = None
         return FAILED if end is None else end.exit
 
     def _tell_signal(self, door: AgentDoor) -> None:

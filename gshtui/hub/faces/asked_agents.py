@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 
 from gshtui.bus import wire
-from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.client.pane_protocol import INTENTS, PaneOpening
 from gshtui.client.window_protocol import plain_error
@@ -51,7 +50,7 @@ class AskedAgents(FaceHost):
     def __init__(self, host: Hub) -> None:
         super().__init__(host)
         self.comes_again = False
-        host.hosted = self._bus_of
+        host.hosted = self._run_of
         self._panes: dict[HubConnection, _Pane] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._closing = False
@@ -109,7 +108,7 @@ class AskedAgents(FaceHost):
                 pane.send(declined=spec)
             elif self._closing:
                 pane.send(declined="the hub is about to end")
-            elif self._bus_of(pane.opening.agent) is not None:
+            elif self._run_of(pane.opening.agent) is not None:
                 pane.send(declined="it runs already")
             elif connection in self._panes:
                 before = self._latest.get(spec.agent)  # whose terminal is gone, and which is about to end
@@ -123,10 +122,10 @@ class AskedAgents(FaceHost):
         finally:
             pane.outbox.close()
 
-    def _bus_of(self, agent: str) -> Bus | None:
-        """The bus of an agent that runs here."""
-        runs = (pane.run for pane in self._panes.values() if pane.run is not None and pane.opening.agent == agent)
-        return next((run.bus for run in runs), None)
+    def _run_of(self, agent: str) -> NativeRun | None:
+        """An agent that runs here."""
+        runs = (pane.run for pane in self._panes.values() if pane.opening.agent == agent)
+        return next((run for run in runs if run is not None), None)
 
     async def _spec_of(self, connection: HubConnection, opening: PaneOpening) -> Spec | str:
         """What the agent was started with, or why it is not to run here."""

@@ -16,6 +16,7 @@ from signal import SIGINT, Signals
 from typing import TYPE_CHECKING
 
 from gshtui.agents.agent_snapshot import AgentSnapshot
+from gshtui.bus.agent_data import OpenQuestion
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
@@ -33,6 +34,7 @@ from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.bus.loop_faults import LoopFaults
 from gshtui.fleet.native.outcome import DONE, FAILED, INTERRUPTED, AgentOutcome, outcome_of, outcome_of_failure
 from gshtui.fleet.native.spec import TERMINAL, Spec, spec_path
+from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.shell import hub_registry, plugin_files
 from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
 from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
@@ -70,6 +72,8 @@ class NativeRun:
         self._last: AgentOutcome | None = None
         """How its last turn ended; `None`: nothing has, or the person interrupted it."""
         self._typed = False
+        self.question: OpenQuestion | None = None
+        """What its program asks now, if it is one over ACP."""
         self._early: list[Event] | None = []
         """What a hub said before the agent could listen; `None` once it does."""
         self._link = self._make_link()
@@ -80,6 +84,11 @@ class NativeRun:
     def working(self) -> bool:
         """Whether a turn is in progress."""
         return self._agent is not None and self._agent.working
+
+    @property
+    def approvals(self) -> OpenApprovals:
+        """What it asks now."""
+        return OpenApprovals() if self._hub is None else self._hub.open_approvals()
 
     async def turned(self) -> None:
         """Wait for the end of a turn, or of all."""
@@ -273,8 +282,10 @@ class NativeRun:
                 self._last = outcome_of(event) if event.stop != "interrupted" else None
             elif isinstance(event, PromptWithdrawn) and event.why:
                 self._last = AgentOutcome("failed", FAILED, event.why)
-            elif isinstance(event, AgentStatusChanged) and event.status in ("idle", "failed"):
-                self._end_if_done()
+            elif isinstance(event, AgentStatusChanged):
+                self.question = event.question
+                if event.status in ("idle", "failed"):
+                    self._end_if_done()
 
     def _end_if_done(self) -> None:
         """An agent that was started for one task ends when it is done, unless somebody goes on with it."""
