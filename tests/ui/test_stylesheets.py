@@ -6,6 +6,7 @@ import pytest
 
 from gshtui.ui.window import stylesheets
 from tests.kit import recorded
+from tests.kit.legibility import unreadable
 from tests.kit.window import Window
 
 
@@ -23,15 +24,17 @@ def test_the_sheets_are_found_in_an_installed_wheel(tmp_path: Path, monkeypatch:
     assert stylesheets.style_paths() == [installed / "styles" / "workbench.tcss"]
 
 
-async def test_every_theme_draws_the_window() -> None:
+async def test_every_theme_draws_the_window_and_its_words_can_be_read() -> None:
     app = Window()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         app.feed(*recorded.STARTED, *recorded.TURN)
+        await pilot.press("x")
         for theme in app.available_themes:
             app.theme = theme
             await pilot.pause()
             assert len(app.screen._compositor.render_strips()) == 40
+            assert app.current_theme.ansi or unreadable(app) == [], theme
 
 
 async def test_without_colour(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ from textual.color import BLACK, WHITE, Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 from gshtui.text.styled_text import Style as Look
-from gshtui.ui.kit.drawing.contrast import CHOSEN, READABLE, contrast, readable
+from gshtui.ui.kit.drawing.contrast import READABLE, contrast, readable
 from gshtui.ui.kit.drawing.program_colours import program_colours
-from gshtui.ui.kit.drawing.themes import OURS, with_readable_quiet
+from gshtui.ui.kit.drawing.themes import OURS, with_readable_words
 
 COLOURS = st.builds(Color, st.integers(0, 255), st.integers(0, 255), st.integers(0, 255))
 SHADES = [theme for theme in (*OURS, *BUILTIN_THEMES.values()) if not theme.ansi]
@@ -38,18 +38,18 @@ def test_any_colour_becomes_one_that_can_be_read(color: Color, behind: Color) ->
 
 @pytest.mark.parametrize("theme", SHADES, ids=lambda theme: theme.name)
 def test_quiet_words_of_any_theme_can_be_read(theme: Theme) -> None:
-    made = with_readable_quiet(variables(theme))
+    made = with_readable_words(variables(theme))
     quiet = Color.parse(made["text-muted"])
     assert quiet == Color.parse(made["foreground-muted"])
     for name in ("background", "surface", "panel"):
         assert contrast(quiet, Color.parse(made[name])) >= READABLE, name
 
 
-@pytest.mark.parametrize("theme", [theme for theme in OURS if not theme.ansi], ids=lambda theme: theme.name)
-def test_all_words_of_our_themes_can_be_read_on_a_selected_row(theme: Theme) -> None:
-    made = with_readable_quiet(variables(theme))
+@pytest.mark.parametrize("theme", SHADES, ids=lambda theme: theme.name)
+def test_all_words_of_any_theme_can_be_read_on_a_selected_row(theme: Theme) -> None:
+    made = with_readable_words(variables(theme))
     for surface in ("background", "surface"):
-        chosen = Color.parse(made[surface]).blend(Color.parse(made["primary"]), CHOSEN)
+        chosen = Color.parse(made[surface]) + Color.parse(made["chosen"].removeprefix("on "))
         for name in ("foreground", "text-muted", "primary", "secondary", "accent", "warning", "error", "success"):
             assert contrast(Color.parse(made[name]), chosen) >= READABLE, (surface, name)
 
@@ -57,7 +57,7 @@ def test_all_words_of_our_themes_can_be_read_on_a_selected_row(theme: Theme) -> 
 def test_a_theme_of_the_terminals_own_colours_stays_as_it_is() -> None:
     for theme in (*OURS, *BUILTIN_THEMES.values()):
         if theme.ansi:
-            assert with_readable_quiet(variables(theme)) == {**variables(theme), "chosen": "reverse"}
+            assert with_readable_words(variables(theme)) == {**variables(theme), "chosen": "reverse"}
 
 
 @pytest.mark.parametrize("dark", [True, False])

@@ -140,6 +140,11 @@ OURS = (GSH_DARK, GSH_LIGHT, GSH_TERMINAL)
 
 _QUIET = 0.62
 """How far quiet words are from the background towards the foreground, where that can be read."""
+_FOCUSED = 0.06
+"""The share of the foreground behind an input line that has the focus."""
+_SIGNALS = ("primary", "secondary", "accent", "warning", "error", "success")
+_WORDS = ("foreground", *_SIGNALS, *(f"text-{name}" for name in _SIGNALS), "footer-key-foreground")
+"""The colours in which words are written."""
 
 
 class ThemedApp(App[_R]):
@@ -186,15 +191,16 @@ class ThemedApp(App[_R]):
 
     def get_css_variables(self) -> dict[str, str]:
         """The theme's variables."""
-        self.theme_variables = with_readable_quiet(super().get_css_variables())
+        self.theme_variables = with_readable_words(super().get_css_variables())
         return self.theme_variables
 
 
-def with_readable_quiet(variables: Mapping[str, str]) -> dict[str, str]:
-    """A theme's variables with one quiet colour that can be read on every surface and on a row that is selected, and
-    `chosen`, the style of such a row.
+def with_readable_words(variables: Mapping[str, str]) -> dict[str, str]:
+    """A theme's variables, every colour of words moved as far as it can be read on every surface and on a row that is
+    selected, with one quiet colour, and `chosen`, the style of such a row.
 
-    Textual makes several by a share of the foreground, whatever that leaves.
+    Textual makes some by a share of the foreground, whatever that leaves; the makers of most themes looked at one
+    surface.
 
     Args:
         variables: as `App.get_css_variables` has them. Those of a theme of the terminal's own colours stay as they are.
@@ -206,14 +212,25 @@ def with_readable_quiet(variables: Mapping[str, str]) -> dict[str, str]:
         return {**variables, "chosen": "reverse"}
     if background.ansi is not None or foreground.ansi is not None:
         return {**variables, "chosen": "reverse"}
-    behind = (background, surface, panel, background.blend(primary, CHOSEN), surface.blend(primary, CHOSEN))
+    chosen = (below.blend(primary, CHOSEN) for below in (background, surface))
+    behind = (background, surface, panel, panel.blend(foreground, _FOCUSED), *chosen)
     quiet = readable(background.blend(foreground, _QUIET, 1.0), behind)
+    words = {name: readable(Color.parse(variables[name]), behind).hex for name in _WORDS if _is_plain(variables, name)}
     return {
         **variables,
+        **words,
         **dict.fromkeys(("foreground-muted", "foreground-disabled", "text-muted", "text-disabled"), quiet.hex),
         "block-cursor-blurred-background": primary.with_alpha(CHOSEN).hex,
         "chosen": f"on {primary.with_alpha(CHOSEN).hex}",
     }
+
+
+def _is_plain(variables: Mapping[str, str], name: str) -> bool:
+    """Whether it is a colour, and not a share of one."""
+    try:
+        return Color.parse(variables.get(name, "")).a == 1
+    except ColorParseError:
+        return False
 
 
 STATUS_SIGNS: dict[str, tuple[str, str]] = {
