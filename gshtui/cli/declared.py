@@ -222,9 +222,8 @@ def _parameter(value: FormValue) -> Callable[[Callable[..., int]], Callable[...,
     kind = _type(value)
     if value.is_argument:
         several = -1 if value.each else value.many or 1
-        return click.argument(
-            value.name, type=kind, nargs=several, required=value.required, metavar=value.metavar or None
-        )
+        name = value.metavar if value.required or not value.metavar else f"[{value.metavar}]"
+        return click.argument(value.name, type=kind, nargs=several, required=value.required, metavar=name or None)
     names = [*value.name.split(), value.field]
     if value.kind == "flag":
         return click.option(*names, is_flag=True, help=value.help)

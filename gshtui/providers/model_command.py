@@ -173,7 +173,7 @@ class UpdateModels(Parameters, Returns[FactsUpdate]):
         examples=("gsh-tui models update", "gsh-tui models update ~/api.json", "gsh-tui models update --undo"),
         alone=True,
     )
-    source: Annotated[str, ShellOption(metavar="[FILE|URL]")] = Field(
+    source: Annotated[str, ShellOption(metavar="FILE|URL")] = Field(
         default="", description=f"Where they are; empty: {SOURCE}."
     )
     undo: bool = Field(default=False, description="Go back to what gsh-tui comes with.")

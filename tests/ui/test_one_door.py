@@ -5,7 +5,7 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import click
 import pytest
@@ -39,7 +39,7 @@ from gshtui.commands.help_command import explain
 from gshtui.commands.printed_outcome import line_printed
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import tool_schema
-from gshtui.commands.shell_form import ShellForm
+from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.headless.commands.declared_command import DeclaredCall, run_on
 from gshtui.headless.outcomes import print_outcome
 from gshtui.hub.composition import build_hub
@@ -77,7 +77,7 @@ class Water(Parameters, Returns[Watered]):
 
     COMMAND: ClassVar[str] = "water"
     SHELL = ShellForm(parts=frozenset())
-    plant: str = Field(default="fern", description="Which one.")
+    plant: Annotated[str, ShellOption(metavar="PLANT")] = Field(default="fern", description="Which one.")
     litres: float = Field(default=1.0, description="How much.")
     yes: bool = Field(default=False, description="Also when it is wet.")
 

@@ -63,7 +63,7 @@ class SearchAgents(Parameters, Returns[FoundAgents]):
         alone=True,
     )
     FORMER_NAMES = {"target": "word"}
-    word: Annotated[str, Mark.VERBATIM, ShellOption(metavar="[WORD]")] = Field(
+    word: Annotated[str, Mark.VERBATIM, ShellOption(metavar="WORD")] = Field(
         default="", description="Words that it must have."
     )
 
