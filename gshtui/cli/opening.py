@@ -8,8 +8,6 @@ if TYPE_CHECKING:
 
     from gshtui.bus.agent_data import GuardMode
 
-PANES = ("agents", "shell", "context", "timeline")
-
 
 class Opening:
     """What to open: the folder, the conversation, the agent, its model, its mode, and the pane in front.

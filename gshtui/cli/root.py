@@ -14,11 +14,12 @@ import click
 
 from gshtui.cli import by_hand, declared
 from gshtui.cli.familiar_words import MEANT, OPTIONS
-from gshtui.cli.opening import PANES, Opening
+from gshtui.cli.opening import Opening
 from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option, mode_option, print_version, version_option
 from gshtui.commands.word_groups import grouped
 from gshtui.settings.known_providers import PROVIDER_NAMES
 from gshtui.settings.paths import FolderError
+from gshtui.ui.window.pane_names import LEFT, RIGHT
 
 FOLDER = "FOLDER"
 """Stands for a command where a folder is given."""
@@ -82,7 +83,7 @@ def _window_options(function: F) -> F:
             ),
             click.option("--model", "-m", type=MODEL, metavar="NAME", help="Model to start with."),
             mode_option("What runs unasked at first: plan, ask, edit, auto or yolo."),
-            click.option("--pane", type=click.Choice(PANES), help="Pane to show and go to."),
+            click.option("--pane", type=click.Choice((*LEFT, *RIGHT)), help="Pane to show and go to."),
             click.option("--alone", is_flag=True, help="Run in one process, with a hub of its own."),
             click.option("--screen-reader", is_flag=True, help="Lines in place of a window: no frames, nothing moves."),
         )

@@ -38,7 +38,7 @@ from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
 from gshtui.ui.window.palette import PaletteScreen
 from gshtui.ui.window.palette_entries import action_entries
-from gshtui.ui.window.pane_layout import CHAT
+from gshtui.ui.window.pane_names import CHAT
 from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.recorded_shell import FakeShellLog

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.ui.window.pane_layout import AGENTS, CONTEXT, MIN_CENTRE, RIGHT, SHELL, TIMELINE, PaneLayout, arrange
+from gshtui.ui.window.pane_layout import MIN_CENTRE, PaneLayout, arrange
+from gshtui.ui.window.pane_names import RIGHT
+
+AGENTS, (SHELL, CONTEXT, TIMELINE) = "agents", RIGHT
 
 layouts = st.builds(
     PaneLayout,

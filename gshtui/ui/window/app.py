@@ -49,7 +49,7 @@ from gshtui.ui.window.farewell import farewell
 from gshtui.ui.window.features import FEATURES, action_of, own_keys
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.notifications import Attention, Notices
-from gshtui.ui.window.pane_layout import CHAT
+from gshtui.ui.window.pane_names import CHAT
 from gshtui.ui.window.stylesheets import style_paths
 from gshtui.ui.window.ui_state import UiStateStore
 from gshtui.ui.window.workbench_screen import WorkbenchScreen

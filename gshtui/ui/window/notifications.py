@@ -32,7 +32,7 @@ from gshtui.system.faults import Fault
 from gshtui.ui.kit.textual.driver import write_sequence
 from gshtui.ui.kit.textual.isolation import in_words
 from gshtui.ui.kit.workbench_port import WorkbenchPort
-from gshtui.ui.window.pane_layout import CHAT
+from gshtui.ui.window.pane_names import CHAT
 
 if TYPE_CHECKING:
     from gshtui.hub.person_notifier import PersonNotifier

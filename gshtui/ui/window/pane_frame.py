@@ -13,7 +13,8 @@ from textual.widget import Widget
 
 from gshtui.ui.kit.widgets.draggable_edges import Dragged, Splitter
 from gshtui.ui.kit.widgets.side_pane import Pane
-from gshtui.ui.window.pane_layout import LEFT, RIGHT, Arrangement, PaneLayout, arrange
+from gshtui.ui.window.pane_layout import Arrangement, PaneLayout, arrange
+from gshtui.ui.window.pane_names import LEFT, RIGHT
 
 
 class PaneFrame:

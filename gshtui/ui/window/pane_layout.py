@@ -11,10 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-AGENTS, SHELL, CONTEXT, TIMELINE, CHAT = "agents", "shell", "context", "timeline", "chat"
-LEFT = (AGENTS,)
-RIGHT = (SHELL, CONTEXT, TIMELINE)
-PANES = (CHAT, *LEFT, *RIGHT)
+from gshtui.ui.window.pane_names import CHAT, LEFT, RIGHT
 
 MIN_SIDE = 18
 MIN_CENTRE = 56
@@ -25,7 +22,7 @@ WIDE = 150
 """Columns of the terminal from which on the right side is shown by itself; below, its panes are a strip of one row."""
 _STRIP = (96, 24)
 """Columns and rows of the terminal from which on there is such a strip."""
-_WEIGHTS = {SHELL: 3, CONTEXT: 4, TIMELINE: 3}
+_WEIGHTS = {"shell": 3, "context": 4, "timeline": 3}
 
 
 class PaneLayout(msgspec.Struct, frozen=True):
@@ -120,7 +117,7 @@ def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
         return Arrangement(width, 0, (), (), centre=False, **frame)
     share = 15 if right_panes else 26
     left = 0
-    if layout.shown(AGENTS, width) and not layout.zoomed:
+    if layout.shown("agents", width) and not layout.zoomed:
         left = _column(layout.left, min(width * share // 100, width - 1 - STAGE), 20, 34)
     fitting = min(width * 26 // 100, width - (left or -1) - 2 - STAGE)
     right = _column(layout.right, fitting, 28, 56) if right_panes and not layout.zoomed else 0

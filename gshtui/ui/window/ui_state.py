@@ -22,7 +22,8 @@ from gshtui.system.files import private_files
 from gshtui.ui.kit.bridge import Bridge
 from gshtui.ui.kit.drawing.themes import DARK, ThemedApp
 from gshtui.ui.window.notifications import Attention
-from gshtui.ui.window.pane_layout import PANES, RIGHT, PaneLayout
+from gshtui.ui.window.pane_layout import PaneLayout
+from gshtui.ui.window.pane_names import PANES, RIGHT
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 if TYPE_CHECKING:

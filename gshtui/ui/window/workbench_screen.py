@@ -33,7 +33,8 @@ from gshtui.ui.window.banner import Banner
 from gshtui.ui.window.header import HeaderBar
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.pane_frame import PaneFrame
-from gshtui.ui.window.pane_layout import CHAT, PANES, RIGHT, PaneLayout
+from gshtui.ui.window.pane_layout import PaneLayout
+from gshtui.ui.window.pane_names import CHAT, PANES, RIGHT
 from gshtui.ui.window.pane_strip import PaneStrip
 
 ECHO = 1 / 60
@@ -49,11 +50,7 @@ class WorkbenchScreen(Screen[None]):
         bind("mode.next", "app.press('mode.next')"),
         bind("panes.next", "cycle(1)"),
         bind("panes.previous", "cycle(-1)"),
-        bind("panes.chat", "pane('chat')"),
-        bind("panes.agents", "pane('agents')"),
-        bind("panes.shell", "pane('shell')"),
-        bind("panes.context", "pane('context')"),
-        bind("panes.timeline", "pane('timeline')"),
+        *(bind(f"panes.{name}", f"pane('{name}')") for name in PANES),
         bind("panes.sides", "sides"),
         bind("panes.left", "go('left')"),
         bind("panes.right", "go('right')"),
