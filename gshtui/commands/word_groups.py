@@ -50,13 +50,29 @@ SLASH_GROUPS: Groups = (
     (_OTHERS, ("mcp", "hook", "program_hooks", "plugins", "provider")),
     (_REST, ("config", "hub", "find_tool", "quit")),
 )
+_TITLES = {
+    **dict.fromkeys(("session", "conversation", "prompts"), _TALK),
+    **dict.fromkeys(("agents", "calls", "usage"), _AGENTS),
+    **dict.fromkeys(("context", "memory"), _CONTEXT),
+    **dict.fromkeys(("files", "run", "shell", "language", "approvals"), _SHELL),
+    "workbench": _REST,
+}
+"""Family of a command → the group that lists it, if none names it."""
 
 
 def grouped(words: Collection[str], groups: Groups = WORD_GROUPS) -> list[tuple[str, Sequence[str]]]:
-    """These words by group, each once; those of no group come last."""
-    known = {word for _, named in groups for word in named}
-    found: list[tuple[str, Sequence[str]]] = [
-        (title, [word for word in named if word in words]) for title, named in groups
-    ]
-    found.append(("Others", sorted(set(words) - known)))
-    return [(title, named) for title, named in found if named]
+    """These words by group, each once: those that a group names, then those whose family belongs to it, then others."""
+    rest = set(words) - {word for _, named in groups for word in named}
+    found: list[tuple[str, Sequence[str]]] = []
+    for title, named in groups:
+        later = sorted(word for word in rest if _title_of(word) == title)
+        rest -= {*later}
+        found.append((title, [*(word for word in named if word in words), *later]))
+    return [(title, named) for title, named in (*found, ("Others", sorted(rest))) if named]
+
+
+def _title_of(word: str) -> str:
+    """The group of a command's family; empty: it is none of our commands."""
+    from gshtui.commands.known_tools import NO_TOOLS, TOOLS  # only help needs them
+
+    return _TITLES.get(TOOLS[word][0] if word in TOOLS else NO_TOOLS.get(word, ""), "")

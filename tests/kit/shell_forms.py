@@ -47,10 +47,11 @@ async def declared(folder: Path) -> tuple[str, str]:
 def _tools(registry: Registry, shell: list[str]) -> str:
     tools = {tool.name: (tool.family, tool.always_offered) for tool in registry.tools()}
     does = "".join(f"    {tool.name!r}: {tool.does!r},\n" for tool in registry.tools() if tool.does)
-    others = sorted(name for command in registry for name in (command.name, *command.aliases) if name not in tools)
+    families = {name: command.family for command in registry for name in (command.name, *command.aliases)}
+    others = "".join(f"    {name!r}: {families[name]!r},\n" for name in sorted(families) if name not in tools)
     listed = "".join(f"    {name!r}: {about!r},\n" for name, about in tools.items())
     return (
-        f"{_TOOLS}{listed}}}\nDOES: dict[str, str] = {{\n{does}}}\nNO_TOOLS = frozenset((\n{_filled(others)},\n))\n"
+        f"{_TOOLS}{listed}}}\nDOES: dict[str, str] = {{\n{does}}}\nNO_TOOLS = {{\n    # name, family\n{others}}}\n"
         f'SHELL_FORMS = frozenset((\n{_filled(shell)},\n))\n"""Commands that are words of `gsh-tui`."""\n'
     ).replace("'", '"')
 
