@@ -1,8 +1,10 @@
 """Bundles of rules: only what a trusted key has signed, for what is read and nothing else; shown, kept and undone."""
 
+import asyncio
 import base64
 import hashlib
 import tomllib
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gshtui import __version__
 from gshtui.commands.declaration import Caller, CommandError, Invocation
-from gshtui.programs.check.check_results import CheckedStep, CheckResult, Verdict
+from gshtui.programs.check import check_run
+from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, Verdict
 from gshtui.programs.check.profile_updates import UpdatedRules, UpdateProfiles, is_worse, update_action
 from gshtui.programs.profiles import profile as profiles
 from tests.kit.home import Home
@@ -247,6 +250,36 @@ async def test_without_a_trusted_key_or_a_signature_nothing_is_taken(home: Home,
 async def test_a_signature_over_the_whole_file_is_one_too(home: Home, tmp_path: Path) -> None:
     path = written(tmp_path, RULES, SIGNER.sign(RULES.encode(), hashed=False))
     assert (await update(UpdateProfiles(source=path))).taken
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+async def test_rules_that_turn_out_worse_or_that_nobody_waits_for_do_not_count(
+    stopped: bool, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check after them ends with the first step that fails more, since one that fails takes long."""
+    told = list[str]()
+
+    async def check(profile: profiles.Profile, environ: Mapping[str, str]) -> AsyncGenerator[CheckedStep]:
+        new = profile.knows("3.1.0")
+        for step in STEPS:
+            told.append(f"{step} after" if new else step)
+            if new and stopped:
+                raise asyncio.CancelledError
+            yield CheckedStep(step, "N" if new and step == "question" else "W")
+
+    monkeypatch.setattr(check_run, "check_program", check)
+    (tmp_path / "vibe").write_text("#!/bin/sh\necho 3.0.2\n", "utf-8")
+    (tmp_path / "vibe").chmod(0o755)
+    before = profiles.load().profiles["vibe"]
+    action = update_action({"PATH": f"{tmp_path}:/usr/bin:/bin"}, lambda: (SIGNER.public,))
+    running = action.run(Invocation(Caller(), tmp_path, tmp_path), UpdateProfiles(source=written(tmp_path)))
+    if stopped:
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    else:
+        assert not (await running).taken
+        assert told[len(STEPS) :] == ["rest after", "work after", "question after"]
+    assert profiles.load().profiles["vibe"] == before
 
 
 async def test_rules_for_another_release_do_not_count_after_an_upgrade(

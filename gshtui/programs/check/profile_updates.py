@@ -13,6 +13,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, cast, get_args, get_type_hints
@@ -161,7 +162,15 @@ def update_action(
         names = sorted(bundle.profiles)
         before = {name: await _checked(name, environ, invocation, kept=True) for name in names}
         await asyncio.to_thread(use, own_folder(), bundle, signature)
-        after = {name: await _checked(name, environ, invocation) for name in names if before[name].result}
+        try:
+            after = {
+                name: await _checked(name, environ, invocation, than=than)
+                for name in names
+                if (than := before[name].result) is not None
+            }
+        except BaseException:
+            undo(own_folder())  # what nobody has checked to its end does not count
+            raise
         notes = tuple(_compared(name, before[name], after.get(name)) for name in names)
         worse = [name for name in after if is_worse(before[name].result, after[name].result)]
         if worse:
@@ -353,8 +362,15 @@ class _Trial:
             keep_result(self.name, self.version, self.result)
 
 
-async def _checked(name: str, environ: Mapping[str, str], invocation: Invocation, *, kept: bool = False) -> _Trial:
-    """Check a program. `kept`: what is known of it will do."""
+async def _checked(
+    name: str,
+    environ: Mapping[str, str],
+    invocation: Invocation,
+    *,
+    kept: bool = False,
+    than: CheckResult | None = None,
+) -> _Trial:
+    """Check a program. `kept`: what is known of it will do. `than`: until more fails than there."""
     from gshtui.programs.check.check_run import CheckError, check_program
 
     loaded: LoadedProfiles = await asyncio.to_thread(load)
@@ -367,9 +383,12 @@ async def _checked(name: str, environ: Mapping[str, str], invocation: Invocation
         return _Trial(name, version, known)
     steps: list[CheckedStep] = []
     try:
-        async for step in check_program(profile, environ):
-            invocation.output(f"{name} {step.step:10} {step.verdict}  {plain(step.reason)}".rstrip() + "\n")
-            steps.append(step)
+        async with aclosing(check_program(profile, environ)) as running:
+            async for step in running:
+                invocation.output(f"{name} {step.step:10} {step.verdict}  {plain(step.reason)}".rstrip() + "\n")
+                steps.append(step)
+                if than is not None and _fails(steps) > _fails(than.steps):
+                    break  # a step that fails takes long
     except CheckError as error:
         return _Trial(name, version, why=f"not checked: {re.sub(r'[.]$', '', str(error))}")
     return _Trial(name, version, CheckResult(tuple(steps)))
@@ -379,8 +398,11 @@ def is_worse(before: CheckResult | None, after: CheckResult | None) -> bool:
     """Whether more fails than before, or less works."""
     if before is None or after is None:
         return after is None and before is not None
-    fails = [sum(step.verdict == "N" for step in each.steps) for each in (before, after)]
-    return fails[1] > fails[0] or after.points < before.points
+    return _fails(after.steps) > _fails(before.steps) or after.points < before.points
+
+
+def _fails(steps: Sequence[CheckedStep]) -> int:
+    return sum(step.verdict == "N" for step in steps)
 
 
 def _compared(name: str, before: _Trial, after: _Trial | None) -> str:
