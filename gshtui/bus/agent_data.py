@@ -290,7 +290,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def about(self) -> str:
         """What it does, or what its person is asked although it rests."""
-        return self.question.subject if self.question is not None and self.status != "waiting" else self.doing
+        asked = self.question if self.needs_you and self.status != "waiting" else None
+        return asked.subject if asked is not None else self.doing
 
     @property
     def screen_is_guessed(self) -> bool:

@@ -97,6 +97,8 @@ def test_one_that_rests_with_a_prompt_that_was_not_sent_says_what_it_needs() -> 
     assert narrow[0].startswith("◆ a needs you") and narrow[1] == "  Your prompt to a was not sent."
     assert any(line.startswith("◆ needs you") and unsent.subject in line for line in wide)
     assert status_words(asks).startswith("idle · Your prompt to a was not sent. (")
+    ended = msgspec.structs.replace(asks, status="done", needs_you=False, doing="killed")
+    assert status_words(ended).startswith("done · killed (")
 
 
 def test_agents_of_other_folders_and_old_ones_are_counted_not_listed() -> None:
