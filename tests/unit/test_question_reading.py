@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.profiles import profile as profiles
@@ -195,6 +196,17 @@ def test_choices_by_letters_are_read_with_what_they_are_about() -> None:
     assert (question.subject, question.detail, question.partial) == ("Add file to the chat?", "x.py", False)
     assert [(one.key, one.label) for one in question.choices] == [("1", "Yes"), ("4", "No"), ("7", "Don't ask again")]
     assert asked.letters == ("y", "n", "d")
+
+
+@pytest.mark.parametrize("choices", ["y/n", "y/N", "Y/n"])
+def test_letters_alone_are_choices_where_a_profile_reads_them(choices: str) -> None:
+    rules = structs.replace(LOADED.get("aider").question, letters=r"^(.*\?) \(([a-zA-Z/]+)\): *$")
+    quip = structs.replace(LOADED.get("aider"), question=rules)
+    line = f"Really delete everything? ({choices}):"
+    asked = read_screen(quip, ["quip> delete all", line], "", (len(line) + 1, 1), 80).read
+    assert asked is not None and asked.question.subject == "Really delete everything?"
+    assert [(one.key, one.label) for one in asked.question.choices] == [("1", "Yes"), ("4", "No")]
+    assert asked.letters == ("y", "n")
 
 
 @pytest.mark.parametrize("width", range(20, 64))

@@ -158,7 +158,7 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """Pattern of the line above such a row; another line there says that a part of the question is out of sight."""
     letters: Pattern = ""
     """Pattern of a question in front of the cursor that is answered by a letter and Enter: group 1 is the question,
-    group 2 its choices, such as `(Y)es/(N)o`."""
+    group 2 its choices, such as `(Y)es/(N)o` or `y/N`."""
     footer: Pattern = ""
     """Pattern of the first line with text below the choices, or behind the buttons."""
     above: Pattern = ""

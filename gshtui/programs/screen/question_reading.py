@@ -432,15 +432,22 @@ def _by_keys(rules: QuestionRules, whole: Sequence[str], text: Sequence[str]) ->
 
 # -- choices by their letters --------------------------------------------------------------------------------------
 
-_LETTER = re.compile(r"\(([A-Z])\)(.*)")
+_LETTER = re.compile(r"\(([A-Z])\)(.*)|([A-Za-z])")
+_LETTERS_ALONE = {"y": "Yes", "n": "No"}
 _QUESTION_ROWS = 6
 """Most rows of such a question."""
+
+
+def _letter_and_label(found: re.Match[str]) -> tuple[str, str]:
+    if alone := found.group(3):
+        return alone.lower(), _LETTERS_ALONE.get(alone.lower(), alone)
+    return found.group(1).lower(), found.group(1) + found.group(2)
 
 
 def _by_letters(
     rules: QuestionRules, text: Sequence[str], cursor: tuple[int, int] | None, width: int
 ) -> ReadQuestion | None:
-    """A question in front of the cursor with choices such as `(Y)es/(N)o` and nothing typed behind it."""
+    """A question in front of the cursor with choices such as `(Y)es/(N)o` or `y/N` and nothing typed behind it."""
     if not rules.letters or cursor is None or width <= 0 or not len(text) - 1 <= cursor[1] <= len(text):
         return None
     column, last = cursor
@@ -455,8 +462,8 @@ def _by_letters(
     if match is None or row[column:].strip() or column >= width - 1:
         return None
     found = [_LETTER.fullmatch(part) for part in (match.group(2) or "").split("/")]
-    known = [(one.group(1), one.group(1) + one.group(2)) for one in found if one is not None]
-    letters = tuple(letter.lower() for letter, _ in known)
+    known = [_letter_and_label(one) for one in found if one is not None]
+    letters = tuple(letter for letter, _ in known)
     if len(known) != len(found) or not 2 <= len(known) <= _MOST or len(set(letters)) != len(letters):
         return None
     start, complete = _start(rules, text, first)
