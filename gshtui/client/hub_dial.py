@@ -106,6 +106,7 @@ def dial(opening: WindowOpening | PaneOpening, coming: Callable[[], bool] = lamb
     kind = "pane" if isinstance(opening, PaneOpening) else "window"
     until = time.monotonic() + _COMES_WITHIN
     while True:
+        comes = coming()  # asked first: it may be there a moment after one has looked
         for connected in greeted(kind, ANSWER_WITHIN):
             try:
                 connected.sendall(msgspec.json.encode(opening) + b"\n")
@@ -117,6 +118,6 @@ def dial(opening: WindowOpening | PaneOpening, coming: Callable[[], bool] = lamb
             except (OSError, ValueError):
                 pass
             connected.close()
-        if not coming() or time.monotonic() > until:
+        if not comes or time.monotonic() > until:
             return None
         time.sleep(_LOOK_EVERY)

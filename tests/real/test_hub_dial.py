@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -38,7 +38,6 @@ async def data(monkeypatch: pytest.MonkeyPatch, named_servers: Path) -> AsyncIte
     """The folder of a record whose hub windows may start."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("GSH_HUB__KEEP", "auto")
-    monkeypatch.setenv("GSH_HUB__RESIDENT", "true")
     try:
         yield data_dir()
     finally:
@@ -100,11 +99,10 @@ async def test_a_window_has_its_hub_in_the_process_that_it_starts_whenever_there
         assert second is not None and second.process != first.process
 
 
-@pytest.mark.parametrize("name", ["GSH_HUB__KEEP=never", "GSH_HUB__RESIDENT=false"])
 async def test_a_window_starts_none_where_the_settings_want_none(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(*name.split("="))
+    monkeypatch.setenv("GSH_HUB__KEEP", "never")
     app = Workbench(OpenRequest(tmp_path))
     async with app.run_test():
         assert isinstance(await app.bridge.running(), WindowHub)
@@ -205,3 +203,15 @@ async def test_one_that_is_being_started_is_waited_for_until_it_ends() -> None:
     call = HubDial(opening(), lambda: starting.pop(0))
     assert await call.connected() is None
     assert starting == []
+
+
+def test_one_that_listens_by_the_time_it_is_no_longer_starting_is_found() -> None:
+    with ExitStack() as hub:
+
+        def starts() -> bool:
+            hub.enter_context(listening(OURS + b'\n{"begins":true}\n'))
+            return False
+
+        connected = dial(opening(), starts)
+        assert connected is not None
+        connected.close()
