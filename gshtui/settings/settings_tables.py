@@ -591,11 +591,8 @@ class HubSettings(SettingsTable):
 
     keep: Literal["auto", "never"] = Field(
         default="auto",
-        description="auto: one hub in the background serves windows and looks after agents, shells and mail.",
-    )
-    resident: bool = Field(
-        default=True,
-        description="The hub in the background serves windows, which start it, and runs the turns of `gsh`.",
+        description="auto: one hub in the background serves windows, runs the turns of `gsh`, and looks after agents,"
+        " shells and mail. never: none is started.",
     )
     closing: Literal["finish", "stop"] = Field(
         default="stop",
@@ -608,11 +605,6 @@ class HubSettings(SettingsTable):
         le=1_048_576,
         description="MB in memory from which on the hub begins anew while no turn goes on; 0: never.",
     )
-
-    @property
-    def serves_windows(self) -> bool:
-        """Whether a window has its hub in the keeper, and starts one for that."""
-        return self.resident and self.keep != "never"
 
 
 class Notify(SettingsTable):

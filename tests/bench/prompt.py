@@ -62,7 +62,6 @@ async def _questions(report: Report, place: Place, beside: dict[str, str], alone
         kinds = {
             "alone": (alone | model, question),
             "beside": (beside | model, question),
-            "resident": (beside | model | {"GSH_HUB__RESIDENT": "true"}, question),
             "bare": (alone | model, bare),
         }
         clock: dict[str, list[float]] = {name: [] for name in kinds}
@@ -74,7 +73,7 @@ async def _questions(report: Report, place: Place, beside: dict[str, str], alone
                     clock[name].append(first)
                     processor[name].append(used)
     floor = "bare Python with the SDK"
-    for name in ("alone", "beside", "resident"):
+    for name in ("alone", "beside"):
         report.add(f"gsh to the first byte, {name}", median(clock[name]), "s", floor=median(clock["bare"]), limit=1.0)
         report.add(
             "  processor time, to its end", median(processor[name]), "s", floor=median(processor["bare"]), note=floor

@@ -24,7 +24,7 @@ def run(report: Report, place: Place) -> None:
         runtime.mkdir(mode=0o700)
         environ = place.environ | variables("anthropic", url) | {"TMUX_TMPDIR": str(folder)}
         beside = environ | {"XDG_RUNTIME_DIR": str(runtime)}
-        ways = {"alone": environ | {"GSH_HUB__RESIDENT": "false"}, "resident": beside | {"GSH_HUB__RESIDENT": "true"}}
+        ways = {"alone": environ, "resident": beside}
         early: dict[str, list[float]] = {way: [] for way in ways}
         first: dict[str, list[float]] = {way: [] for way in ways}
         later: dict[str, list[float]] = {way: [] for way in ways}

@@ -16,7 +16,6 @@ from tests.kit.warm_program import start_gsh
 @contextmanager
 def resident_hub(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """A hub that takes the turns of faces."""
-    monkeypatch.setenv("GSH_HUB__RESIDENT", "true")
     with short_folder() as folder, start_gsh("hub", "run", "--idle", "0", env={"TMUX_TMPDIR": str(folder)}) as process:
         monkeypatch.setenv("TMUX_TMPDIR", str(folder))
         for _ in watch(paths.runtime_dir(), yield_on_timeout=True, debounce=10, step=5, rust_timeout=100):

@@ -30,7 +30,6 @@ sys.exit(main(["hub", "run", "--idle", "4"]))
 
 
 async def test_a_fat_hub_begins_anew_and_its_windows_go_on(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GSH_HUB__RESIDENT", "true")
     monkeypatch.setenv("GSH_HUB__KEEP", "auto")
     monkeypatch.setenv("GSH_HUB__MEMORY", "1")
     with short_folder() as folder:

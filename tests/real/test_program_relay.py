@@ -88,13 +88,11 @@ def answers(folder: Path) -> list[dict[str, Any]]:
     return said
 
 
-def test_the_answers_are_those_of_a_process_of_its_own(
-    resident: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_answers_are_those_of_a_process_of_its_own(resident: None, tmp_path: Path) -> None:
     assert run_gsh("prompt", "--provider", "offline", "hello", cwd=tmp_path).code == 0
     beside = answers(tmp_path)
     assert [message["id"] for message in beside] == [2, 3, 4]
-    monkeypatch.setenv("GSH_HUB__RESIDENT", "false")
+    assert run_gsh("hub", "stop").code == 0
     assert beside == answers(tmp_path)
 
 

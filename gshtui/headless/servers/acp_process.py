@@ -58,8 +58,7 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
         return code
     settings = (await asyncio.to_thread(load_settings, options.flags, quiet=True)).settings
     if (
-        settings.hub.resident
-        and await leave_keeper(settings)
+        await leave_keeper(settings)
         and (code := await relayed(AcpProtocol(), wanted, source, sink, stop, comes=True)) is not None
     ):
         return code

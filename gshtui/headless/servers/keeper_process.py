@@ -98,7 +98,7 @@ def run_keeper(terms: KeeperTerms) -> int:
 async def _run(stop: Stop, terms: KeeperTerms, again: list[str], selector: WatchedSelector) -> int:
     """Be it. `again`: gets the arguments by which the next program of this process keeps the right to be it."""
     loaded = load_settings(quiet=True)
-    if terms.for_window and not loaded.settings.hub.serves_windows:
+    if terms.for_window and loaded.settings.hub.keep == "never":
         return exits.DONE
     claim = KeeperClaim(loaded.settings.general.session_dir, terms.lock)
     try:

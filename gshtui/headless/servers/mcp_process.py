@@ -74,7 +74,6 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
     own = load_settings()
     if (
         protocol is not None
-        and own.settings.hub.resident
         and await leave_keeper(own.settings)
         and (code := await relayed(McpProtocol(), wanted, *protocol, stop, comes=True)) is not None
     ):

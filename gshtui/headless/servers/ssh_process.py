@@ -48,8 +48,7 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
     if (code := await face.be_served(stop)) is not None:
         return code
     loaded = load_settings()
-    resident = loaded.settings.hub.resident and await leave_keeper(loaded.settings)
-    if resident and (code := await face.be_served(stop, comes=True)) is not None:
+    if await leave_keeper(loaded.settings) and (code := await face.be_served(stop, comes=True)) is not None:
         return code
     from gshtui.headless.servers.people_door import PeopleDoor, door_options
 

@@ -44,8 +44,6 @@ def difference(host: Hub, umask: int, there: Surroundings, loaded: Loaded) -> st
         umask: this process's.
         loaded: the settings there.
     """
-    if not loaded.settings.hub.resident:
-        return "a process of its own does it"
     if why := other_place(there.cwd, there.environ):
         return why
     ours = host.settings

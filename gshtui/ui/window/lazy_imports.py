@@ -66,12 +66,8 @@ async def _linked(asked: WindowOpening, loaded: Loaded, early: HubDial | None) -
     from gshtui.client.hub_dial import dial
 
     connected = await early.connected() if early is not None else None
-    if not loaded.settings.hub.resident:
-        if connected is not None:
-            connected.close()
-        return None
     connected = connected or await asyncio.to_thread(dial, asked)
-    if connected is None and loaded.settings.hub.serves_windows:
+    if connected is None and loaded.settings.hub.keep != "never":
         connected = await _connected_to_new(asked, loaded)
     if connected is None:
         return None
