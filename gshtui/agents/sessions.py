@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gshtui.agents.conversation import Conversation, MemoryRecord, StoreRecord
 from gshtui.agents.ports import Record
@@ -23,8 +24,14 @@ from gshtui.store.tables.session_table import SessionInfo
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import keep_on, start_job
 
+if TYPE_CHECKING:
+    from gshtui.context.tasks.task_list import SessionLookup
 
-def session_lookup(store: Store, here: Callable[[str], str], cwd: str) -> Callable[[str], Awaitable[str]]:
+SessionOf = Callable[[str], str]
+"""The conversation of an agent of this process, or empty."""
+
+
+def session_lookup(store: Store, here: SessionOf, cwd: str) -> SessionLookup:
     """The look-up. `here(agent)`: the conversation of an agent of this process, else empty. It raises `StoreError`."""
 
     async def session_of(agent: str) -> str:

@@ -12,7 +12,8 @@ import contextlib
 import getpass
 import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -56,6 +57,9 @@ from gshtui.text.plain_name import NameRefused, plain_name
 from gshtui.text.sanitise import literal, one_line, plain
 from gshtui.text.truncation import shorten
 
+if TYPE_CHECKING:
+    from gshtui.store.sessions.session_summary import AskModel
+
 LONGEST = 50_000
 """Characters of one message."""
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
@@ -89,8 +93,6 @@ OF_CALLS = frozenset(
 """Commands that say something, or look at who and what is in a call; and one that does nothing."""
 
 
-AskModel = Callable[[str, str, int], Awaitable[str]]
-"""(prompt, agent whose model is asked or empty, most tokens) → the answer. Raises `ExpectedError`."""
 _SUMMARY_WITHIN = 60.0
 """Seconds that a member who is asked something waits for the summary of what it missed."""
 

@@ -66,7 +66,7 @@ class ShellForm:
     examples: tuple[str, ...] = ()
     """Whole lines."""
     parts: frozenset[str] = ALL_COMMANDS
-    """The parts of the hub that the command needs; none: the settings are enough (`CommandOffers.offer_local`)."""
+    """The parts of the hub that the command needs; none: the settings are enough (`hub/command_offers.py`)."""
     waiting: str = "Working"
     """The progress line shown after a second of silence."""
     prints_agents: bool = False

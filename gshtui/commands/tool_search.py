@@ -90,6 +90,11 @@ def searched_tools(registry: Registry) -> list[AnyCommand]:
     return [tool for tool in registry.tools() if tool.name != FIND_TOOL]
 
 
+def commands(registry: Registry) -> list[AnyCommand]:
+    """The command, for a hub."""
+    return [find_tool_command(registry)]
+
+
 def find_tool_command(registry: Registry) -> AnyCommand:
     """The command, for agents whose tools are those of this registry."""
 

@@ -98,7 +98,7 @@ class ModePort:
     program: Callable[[str, Wanted], Awaitable[AgentRow]]
 
 
-def mode_command(port: ModePort) -> AnyCommand:
+def commands(port: ModePort) -> list[AnyCommand]:
     """The command."""
     one_at_a_time = asyncio.Lock()
 
@@ -166,26 +166,28 @@ def mode_command(port: ModePort) -> AnyCommand:
         names = [*MODES, "next"] if parameter == "mode" else [row.name for row in await port.agents()]
         return [name for name in names if name.startswith(prefix)]
 
-    return group(
-        "mode",
-        "Show or change how much an agent may do before it asks",
-        Action(ShowModes, ModeList, show, _render_list),
-        Action(
-            ChangeMode,
-            ChangedMode,
-            change,
-            _render_changed,
-            asks,
-            shows,
-            effect=Effect.WRITE,
-            positions=("mode", "agent"),
-        ),
-        bare="show",
-        otherwise="change",
-        access=Access.HUMAN_ONLY,
-        family="approvals",
-        complete=complete,
-    )
+    return [
+        group(
+            "mode",
+            "Show or change how much an agent may do before it asks",
+            Action(ShowModes, ModeList, show, _render_list),
+            Action(
+                ChangeMode,
+                ChangedMode,
+                change,
+                _render_changed,
+                asks,
+                shows,
+                effect=Effect.WRITE,
+                positions=("mode", "agent"),
+            ),
+            bare="show",
+            otherwise="change",
+            access=Access.HUMAN_ONLY,
+            family="approvals",
+            complete=complete,
+        )
+    ]
 
 
 def _said(changed: ChangedMode) -> str:

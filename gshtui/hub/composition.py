@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.hub import hub_sources
 from gshtui.hub.hub import Hub, StartPart
 from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.part_lifecycle import MissingPart
 
 if TYPE_CHECKING:
-    from gshtui.commands.registry import AnyCommand
-    from gshtui.context.retrieval.log_commands import FlushLog
     from gshtui.mcp_client.server_pool import ServerPool
 
 
@@ -30,6 +29,7 @@ def build_hub(options: HubOptions, bus: Bus | None = None, host: Hub | None = No
     """
     hub = Hub(options, PARTS, bus, host)
     hub.make_mcp_servers = lambda: _make_mcp_servers(hub)
+    hub.offers.things.add(*hub_sources.ALL)
     return hub
 
 
@@ -43,18 +43,12 @@ async def start_store(hub: Hub) -> None:
     """Open the record and the log, and start recording events. Raises `StoreError`."""
     from gshtui.agents.telemetry import Journal, Telemetry
     from gshtui.agents.trace_export import TraceExport, is_wanted
-    from gshtui.hub.parts.prompt_part import offer_prompts
+    from gshtui.hub.parts.prompt_part import provide_prompts
     from gshtui.hub.virtual_files import mount_record
     from gshtui.store.record.store import Store
 
     telemetry = hub.telemetry = Telemetry(hub.bus, hub.settings, hub.environ, hub.carries)
     hub.parts.stops_with("log", telemetry.close)
-    hub.offers.flush_log = telemetry.flush_log
-
-    def flush_log() -> FlushLog:
-        return telemetry.flush_log
-
-    hub.offers.things.add(flush_log)
     if is_wanted(hub.environ):
         traces = TraceExport(hub.bus, hub.environ, telemetry.redactor.redact, hub.carries)
         hub.parts.stops_with("traces", traces.close)
@@ -70,32 +64,13 @@ async def start_store(hub: Hub) -> None:
                 Noticed(level="warning", text=text, hint=hint, about=hub.options.about or "store")
             ),
         )
-    hub.offers.things.have(hub.store)
+    hub.offers.things.have(hub.store, telemetry)
     if not hub.options.looks:
         hub.journal = Journal(hub.bus, hub.store)
     telemetry.keep_usage(hub.store)
     mount_record(hub, hub.store)
-    offer_prompts(hub)
-    hub.offers.offer_hooks(lambda: _hook_commands(hub))
-    hub.offers.offer_record(
-        hub.store,
-        hub.project,
-        hub.session_of,
-        hub.sync_shells,
-        hub.sync_programs,
-        hub.open_approvals,
-        hub.memory_owners,
-        hub.small_model.ask,
-        hub.is_working,
-        hub.settle_agents,
-    )
-
-
-def _hook_commands(hub: Hub) -> list[AnyCommand]:
-    from gshtui.agents.hooks.commands import commands
-    from gshtui.hub.parts.hook_part import known_hooks
-
-    return commands(lambda: known_hooks(hub))
+    provide_prompts(hub)
+    hub.offers.offer("store")
 
 
 async def start_guard(hub: Hub) -> None:
@@ -173,7 +148,8 @@ async def start_providers(hub: Hub) -> None:
     hub.parts.stops_with("providers", models.close)
     for problem in models.catalog.problems:
         hub.bus.publish(Noticed(level="warning", text=problem, about="models"))
-    hub.offers.offer_models(models, hub.options.agent, hub.agent_states, lambda: hub.fleet)
+    hub.offers.things.have(models)
+    hub.offers.offer("providers")
     if hub.store is None or hub.telemetry is None:
         return
     from gshtui.agents.context_assembly import make_contexts
@@ -192,7 +168,8 @@ async def start_providers(hub: Hub) -> None:
         lambda agent: as_it_begins(hub, build_hub, agent),
     )
     mount_contexts(hub, hub.store, hub.contexts)
-    hub.offers.offer_contexts(hub.contexts, hub.store, lambda: [state.row.id for state in hub.agent_states.all()])
+    hub.offers.things.have(hub.contexts)
+    hub.offers.offer("contexts")
 
 
 async def _start_agents(hub: Hub) -> None:

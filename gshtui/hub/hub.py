@@ -25,25 +25,21 @@ from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.fleet.core.agent_states import AgentStates
 from gshtui.guard.secrets.report_redaction import redact_report
 from gshtui.hub.branch_watch import BranchWatch
-from gshtui.hub.command_offers import LEFT_OUT_OF_AGENTS, AgentSources, CommandOffers, Spawner
+from gshtui.hub.command_offers import CommandOffers
 from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.part_lifecycle import PartLifecycle
 from gshtui.hub.small_model import SmallModel
 from gshtui.hub.unseen_git_programs import tell_unseen_programs
-from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
 from gshtui.vfs.file_system import FileSystem
 
 if TYPE_CHECKING:
     from gshtui.agents.agent import Agent, LocalRoster
     from gshtui.agents.hooks.agent_hooks import AgentHooks
-    from gshtui.agents.memory.memory_owner import MemoryOwners
     from gshtui.agents.model_pool import ModelPool
     from gshtui.agents.telemetry import Journal, Telemetry
     from gshtui.bus.agent_data import AgentRow
     from gshtui.calls.call_service import CallService
-    from gshtui.code.language_servers import LanguageServers
-    from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.context.log.ports import Contribution
     from gshtui.fleet.lifecycle.agent_buses import HostedAgent
@@ -53,9 +49,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.terminal_tools.shared_shell import SharedShell
     from gshtui.guard.approval.gate import Gate
     from gshtui.guard.approval.open_approvals import ApprovalWatch, OpenApprovals
-    from gshtui.mcp_client.commands import ServersElsewhere
     from gshtui.mcp_client.server_pool import ServerPool
-    from gshtui.python.interpreters import InterpreterOwner, Interpreters, ToolAnswer
     from gshtui.shell.log.shell_log import ShellLog
     from gshtui.store.record.store import Store
     from gshtui.store.tables.message_table import StoredMessage
@@ -94,8 +88,7 @@ class Hub:
         self.bus.faults.clean = redact_report
         self._faults = LoopFaults(self.bus)
         self.registry = Registry()
-        left_out = frozenset[str]() if options.native is None else LEFT_OUT_OF_AGENTS
-        self.offers = CommandOffers(self.registry, self.bus, options.loaded, options.cwd, without=left_out)
+        self.offers = CommandOffers(self.registry, self.bus, options.loaded, of_agent=options.native is not None)
         self.files = FileSystem()
         """The virtual files; each part that starts adds its mounts."""
         self.parts = PartLifecycle(self.bus)
@@ -117,14 +110,11 @@ class Hub:
         self.contexts: ContextRouter | None = None
         """The requests to any agent's model, once there are providers and a record."""
         self.shell_log: ShellLog | None = None
-        self._rows_elsewhere: list[AgentRow] = []
+        self.rows_elsewhere: list[AgentRow] = []
         """The other agents of this folder, where the hub is that of one agent's process."""
-        self._interpreters: Interpreters | None = None
-        self._language_servers: LanguageServers | None = None
         self._mcp_servers: ServerPool | None = None
         self.make_mcp_servers: Callable[[], ServerPool] | None = None
         """Makes the MCP servers, once one is needed."""
-        self._memory_owners: MemoryOwners | None = None
         self.small_model = SmallModel(self, options.agent)
         self.parts.ceases_with(self.small_model.cease)
         self.make_shared_shell: Callable[[], SharedShell] | None = None
@@ -237,15 +227,6 @@ class Hub:
     def failed(self) -> dict[str, PartFailed]:
         """The parts that do not work, by name."""
         return self.parts.failed
-
-    def memory_owners(self) -> MemoryOwners:
-        """Whose memories agents have; needs the record."""
-        assert self.store is not None
-        if self._memory_owners is None:
-            from gshtui.agents.memory.memory_owner import MemoryOwners
-
-            self._memory_owners = MemoryOwners(self.store.agents.find, self.options.agent, self.project)
-        return self._memory_owners
 
     async def first_prompt(self, agent: str) -> str:
         """What a person or agent first said in the conversation of an agent of this process. Raises `StoreError`."""
@@ -410,24 +391,13 @@ class Hub:
 
     def _offer_commands(self) -> None:
         """The commands that need no part of the hub; the parts offer their own when they start."""
-        agents = AgentSources(
-            self.agent_states,
-            lambda: self.fleet.rows(everywhere=False) if self.fleet is not None else self._rows_elsewhere,
-            self._context_facts,
-            lambda row: self.fleet.attach_words(row) if self.fleet is not None else [],
-            lambda: self.make_calls() if self.make_calls is not None else None,
-            self.look_at_agents,
-        )
-        native = self.options.native
-        spawner = Spawner() if native is None else native.spawner()
-        self.offers.things.add(self.mcp_servers, self._servers_elsewhere)
-        self.offers.offer_general(agents, spawner, self.files, self.options.paths, self._make_language_servers)
-        self.offers.offer_brief(self.small_model.ask)
-        self.offers.offer_provider(self.small_model.check)
+        things = self.offers.things
+        things.have(self, self.agent_states, self.files, self.small_model)
+        for part in ("hub", "settings", "models"):
+            self.offers.offer(part)
         self.parts.stops_with("small model", self.small_model.close)
-        self.offers.offer_python(self._make_interpreters)
-        self.parts.stops_with("python", self._close_interpreters)
-        self.parts.stops_with("language servers", self._close_language_servers)
+        self.parts.stops_with("python", partial(things.close, "Interpreters"))
+        self.parts.stops_with("language servers", partial(things.close, "LanguageServers"))
         self.parts.stops_with("mcp", self._close_mcp_servers)
 
     async def look_at_agents(self) -> None:
@@ -444,10 +414,7 @@ class Hub:
                 own = self.options.agent
                 home = next((row.home for row in rows if row.id == own), str(self.options.cwd))
                 here = (row for row in rows if row.home == home and row.id != own)
-                self._rows_elsewhere = [row for row in here if not (row.archived or row.killed)]
-
-    def _servers_elsewhere(self) -> ServersElsewhere:
-        return self.agent_states.servers
+                self.rows_elsewhere = [row for row in here if not (row.archived or row.killed)]
 
     def mcp_servers(self) -> ServerPool:
         """The MCP servers, made when they are first needed; none of them is started by that."""
@@ -470,52 +437,3 @@ class Hub:
     async def _close_mcp_servers(self) -> None:
         if self._mcp_servers is not None:
             await self._mcp_servers.close()
-
-    def _make_interpreters(self) -> Interpreters:
-        if self._interpreters is None:
-            from gshtui.python.interpreters import Interpreters
-
-            settings = self.settings
-            self._interpreters = Interpreters(
-                settings.python, settings.sandbox, self.environ, self.bus, self._ask_model, self._use_tool
-            )
-        return self._interpreters
-
-    async def _close_interpreters(self) -> None:
-        if self._interpreters is not None:
-            await self._interpreters.close()
-
-    def _make_language_servers(self) -> LanguageServers:
-        if self._language_servers is None:
-            from gshtui.code.language_servers import LanguageServers
-
-            self._language_servers = LanguageServers(self.settings, self.environ, self.offers.sandboxes.sandbox)
-        return self._language_servers
-
-    async def _close_language_servers(self) -> None:
-        if self._language_servers is not None:
-            await self._language_servers.close()
-
-    async def _ask_model(self, owner: InterpreterOwner, prompt: str) -> str:
-        """Ask the model of the agent whose block asks. Raises `ExpectedError`."""
-        agent = self.local_agent(owner.agent)
-        if agent is None:
-            raise ExpectedError(f"There is no agent {owner.agent!r} here whose model could be asked.")
-        return (await agent.ask(prompt)).text
-
-    async def _use_tool(self, owner: InterpreterOwner, tool: str, arguments: dict[str, object]) -> ToolAnswer:
-        """Run a tool for the agent whose block wants it, as a call of that agent. Raises `ExpectedError`."""
-        from gshtui.python.interpreters import ToolAnswer
-
-        agent = self.local_agent(owner.agent)
-        if agent is None:
-            raise ExpectedError(f"There is no agent {owner.agent!r} here who could use a terminal.")
-        result = await agent.use_tool(tool, arguments)
-        return ToolAnswer(result.status, result.content)
-
-    async def _context_facts(self, agent: str) -> AgentFacts | None:
-        if self.contexts is None:
-            return None
-        from gshtui.context.commands.agent_facts import read_facts
-
-        return await read_facts(self.contexts, agent)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from gshtui.fleet.native.permissions import SpendingBudget
 from gshtui.fleet.native.spec import Spec
-from gshtui.hub.command_offers import Spawner
 
 if TYPE_CHECKING:
     from gshtui.tools.remote.remote_tools import RemoteTools
@@ -43,7 +42,3 @@ class NativeAgent:
 
     def __post_init__(self) -> None:
         self.budget = SpendingBudget(self.spec.request.budget_usd, self.spec.agent)
-
-    def spawner(self) -> Spawner:
-        """The agent as a starter of agents: the process that receives its request asks about it."""
-        return Spawner(self.spec.depth, lambda: self.budget.left, ask=False)

@@ -34,9 +34,10 @@ class Provision:
         """What this maker, which was added, has made or makes now."""
         return self._of(maker.__annotations__["return"])
 
-    def made(self, maker: Callable[..., T]) -> T | None:
-        """What this maker has made; `None`: it was not needed yet."""
-        return self._made.get(maker.__annotations__["return"])
+    async def close(self, kind: str) -> None:
+        """Close what was made of this kind."""
+        if kind in self._made:
+            await self._made[kind].close()
 
     def call(self, maker: Callable[..., T]) -> T:
         """Call it with what its parameters name. Raises `LookupError`: there is no such thing here."""

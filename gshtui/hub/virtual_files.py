@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.hub import hub_sources
 from gshtui.hub.hub import Hub
 from gshtui.vfs.mount import Mount, as_file_error
 
@@ -23,7 +24,7 @@ def mount_record(hub: Hub, store: Store) -> None:
     def memory() -> Mount:
         from gshtui.agents.memory.memory_mount import MemoryMount
 
-        return MemoryMount(store.memory, hub.memory_owners())
+        return MemoryMount(store.memory, hub.offers.things.get(hub_sources.memory_owners))
 
     def agents() -> Mount:
         from gshtui.context.commands.access import ContextAccess

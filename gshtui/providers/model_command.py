@@ -206,25 +206,31 @@ class ChangeEffort(Parameters, Returns[EffortChange]):
     level: EffortWord = Field(default="", description=f"{_LEVELS} Empty: show it.")
 
 
-def commands(
-    catalog: Catalog,
-    switch: Switch,
-    *,
-    settings: ModelSettings | None = None,
-    environ: Mapping[str, str] | None = None,
-    in_use: Callable[[str], ModelInUse | None] = lambda agent: None,
-    of_program: Callable[[str, str], Awaitable[ModelChange | None]] | None = None,
-) -> list[AnyCommand]:
-    """The family `model`.
+@dataclass(frozen=True, slots=True)
+class ModelPort:
+    """What the commands work on.
 
-    Args:
-        of_program: (agent, model) → has the agent's program use another of its own models; `None`: it has none.
+    Attributes:
         settings, environ: used to check a name before the switch, and to find usable providers.
         in_use: agent → its model.
+        of_program: (agent, model) → has the agent's program use another of its own models; `None`: it has none.
     """
 
-    async def available() -> list[Usable] | None:
-        return await usable(settings, environ) if settings is not None and environ is not None else None
+    catalog: Catalog
+    switch: Switch
+    settings: ModelSettings
+    environ: Mapping[str, str]
+    in_use: Callable[[str], ModelInUse | None]
+    of_program: Callable[[str, str], Awaitable[ModelChange | None]]
+
+
+def commands(port: ModelPort) -> list[AnyCommand]:
+    """The family `model`."""
+    catalog, switch, in_use, of_program = port.catalog, port.switch, port.in_use, port.of_program
+    settings, environ = port.settings, port.environ
+
+    async def available() -> list[Usable]:
+        return await usable(settings, environ)
 
     async def show(invocation: Invocation, _parameters: ShowModel) -> ShownModel:
         present = in_use(invocation.addressed)
@@ -240,20 +246,17 @@ def commands(
         if parameters.effort and not (parameters.name or parameters.provider):
             done = await change_effort(invocation, ChangeEffort(level=parameters.effort))
             return ModelChange("", "", done.model, done)
-        if of_program is not None and (own := await of_program(invocation.addressed, parameters.name)) is not None:
+        if (own := await of_program(invocation.addressed, parameters.name)) is not None:
             return own
-        if settings is None or environ is None:
-            done = ModelChange(parameters.provider, parameters.name, parameters.name or parameters.provider)
-        else:
-            try:
-                choice = await choose_model(
-                    settings, environ, provider=parameters.provider, model=parameters.name, catalog=catalog
-                )
-            except ProviderError as error:
-                kind = UsageError if error.kind in ("unknown_model", "missing") else CommandError
-                raise kind(f"{error.message}.", hint=error.hint, data={"kind": error.kind}) from error
-            await choice.provider.close()
-            done = ModelChange(choice.provider.name, choice.model, choice.label)
+        try:
+            choice = await choose_model(
+                settings, environ, provider=parameters.provider, model=parameters.name, catalog=catalog
+            )
+        except ProviderError as error:
+            kind = UsageError if error.kind in ("unknown_model", "missing") else CommandError
+            raise kind(f"{error.message}.", hint=error.hint, data={"kind": error.kind}) from error
+        await choice.provider.close()
+        done = ModelChange(choice.provider.name, choice.model, choice.label)
         effort = None
         if parameters.effort:
             label, able = done.label or done.model, catalog.find(done.model)

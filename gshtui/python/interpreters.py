@@ -63,7 +63,7 @@ class ToolAnswer(NamedTuple):
 
 UseTool = Callable[[InterpreterOwner, str, dict[str, object]], Awaitable[ToolAnswer]]
 """(owner, tool, arguments) → its result, judged as a call of the owner. Raises an `ExpectedError`."""
-AskModel = Callable[[InterpreterOwner, str], Awaitable[str]]
+AskOwnersModel = Callable[[InterpreterOwner, str], Awaitable[str]]
 """(owner, prompt) → the answer of the owner's model. Raises an `ExpectedError`."""
 
 
@@ -93,7 +93,7 @@ class Interpreters:
         sandbox: SandboxSettings,
         environ: Mapping[str, str],
         bus: Bus,
-        ask_model: AskModel,
+        ask_model: AskOwnersModel,
         use_tool: UseTool,
     ) -> None:
         """

@@ -22,7 +22,8 @@ from gshtui.commands.evaluation import Ask
 from gshtui.commands.registry import Registry
 from gshtui.context.commands import context_commands, view_calls, view_commands
 from gshtui.fleet.commands import agent_commands as fleet_commands
-from gshtui.fleet.commands.worktree_commands import TearDown, worktree_command
+from gshtui.fleet.commands.worktree_commands import TearDown
+from gshtui.fleet.commands.worktree_commands import commands as worktree_commands
 from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import Ui
@@ -147,7 +148,7 @@ def declared_keys() -> Registry:
     return Registry(
         [
             *fleet_commands.commands(nothing),
-            worktree_command(nothing, TearDown((), no_consent, Path())),
+            *worktree_commands(nothing, TearDown((), no_consent, Path())),
             *tool_commands.commands(ToolConfig(os.environ)),
             *hunk_commands.commands(1),
             *context_commands.commands(nothing, None),

@@ -39,7 +39,7 @@ class Notes:
     def __init__(self, store: Store, project: Path) -> None:
         self.store, self.project = store, project
         owners = MemoryOwners(store.agents.find, "main", project)
-        self.registry = Registry(commands(store.memory, owners, lambda text: text.replace("hunter2", "[redacted]")))
+        self.registry = Registry(commands(store, owners, lambda text: text.replace("hunter2", "[redacted]")))
 
     def invocation(self, caller: Caller) -> Invocation:
         return Invocation(caller, self.project, self.project, agent="main")

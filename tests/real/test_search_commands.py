@@ -18,6 +18,7 @@ from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcom
 from gshtui.commands.language import lowered, validate
 from gshtui.context.retrieval import result_text, search_commands
 from gshtui.context.retrieval.search_commands import SearchPast, commands
+from gshtui.guard.secrets.redaction import Redactor
 from gshtui.shell.log.note_command import AddNote
 from gshtui.shell.log.note_command import commands as note_commands
 from gshtui.store.log.log_writer import LogFile
@@ -102,12 +103,12 @@ async def test_shell_history_as_an_agent_reads_it(store: Store, logs: Path) -> N
 
 async def test_a_note_is_kept_without_secrets_and_found(store: Store, logs: Path) -> None:
     bus = Bus()
-    (command,) = note_commands(store, bus, lambda: lambda text: text.replace("hunter2", "•••"))
+    (command,) = note_commands(store, bus, lambda: Redactor({"DB_PASSWORD": "hunter2-hunter2"}))
     here = Invocation(Caller(), Path("/infra"), Path("/infra"))
-    added = await command.handler(here, AddNote(text="the key is\n hunter2"))
-    assert added.text == "Noted: the key is •••"
+    added = await command.handler(here, AddNote(text="the key is\n hunter2-hunter2"))
+    assert added.text == "Noted: the key is [redacted]"
     found = (await search(store, logs, source="shell_history", query="the KEY", cwd="/infra")).text
-    assert "# the key is ••• (in /infra)" in found
+    assert "# the key is [redacted] (in /infra)" in found
     with pytest.raises(UsageError, match="Write the remark"):
         await command.handler(here, AddNote(text=" "))
     await bus.close()

@@ -15,8 +15,9 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, ToastView, UsageError
 from gshtui.commands.language import validate
 from gshtui.context.tasks import task_list
-from gshtui.context.tasks.plan_command import EditPlan, RewritePlan, StartPlan, plan_command
-from gshtui.context.tasks.task_list import TaskStore, task_commands
+from gshtui.context.tasks.plan_command import EditPlan, RewritePlan, StartPlan
+from gshtui.context.tasks.plan_command import commands as plan_commands
+from gshtui.context.tasks.task_list import TaskStore, commands
 from gshtui.store.record.store import Store
 from tests.kit.record import open_record
 
@@ -34,7 +35,7 @@ class TaskTools:
         async def session_of(agent: str) -> str:
             return {"main": self.session}.get(agent, "")
 
-        [command] = task_commands(self.task_store, session_of)
+        [command] = commands(self.task_store, session_of)
         who = Caller() if caller == "person" else Caller(caller, is_agent=True)
         front = "main" if caller == "person" else caller
         invocation = Invocation(who, Path("/p"), Path("/p"), agent=front)
@@ -109,7 +110,7 @@ async def test_a_plan_is_edited_and_started(tmp_path: Path) -> None:
         async def leave(_invocation: Invocation, agent: str, mode: str | None) -> None:
             left.append((agent, mode))
 
-        plan = plan_command(tools.task_store, session_of, leave)
+        (plan,) = plan_commands(tools.task_store, session_of, leave)
 
         async def run(value: Any) -> Outcome:
             action = next(one for one in plan.actions if one.parameters is type(value))

@@ -13,7 +13,8 @@ from gshtui.commands.execution import call, question, run_value
 from gshtui.commands.registry import Registry
 from gshtui.fleet.commands.agent_commands import commands
 from gshtui.fleet.commands.spawn_command import SpawnAgent
-from gshtui.fleet.commands.worktree_commands import FinishWorktree, TearDown, worktree_command
+from gshtui.fleet.commands.worktree_commands import FinishWorktree, TearDown
+from gshtui.fleet.commands.worktree_commands import commands as worktree_commands
 from gshtui.fleet.core.agent_calls import ArchiveAgent, ForkAgent, ListAgents, RestartAgent, UnarchiveAgent
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.store.record.store import Store
@@ -37,7 +38,7 @@ async def harness(project: Path) -> AsyncGenerator[FleetHarness]:
 
 
 def registry(fleet: Fleet, teardown: tuple[str, ...] = (), output: Path = Path()) -> Registry:
-    return Registry([*commands(fleet), worktree_command(fleet, TearDown(teardown, no_consent, output))])
+    return Registry([*commands(fleet), *worktree_commands(fleet, TearDown(teardown, no_consent, output))])
 
 
 def here(project: Path) -> Invocation:

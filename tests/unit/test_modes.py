@@ -25,7 +25,7 @@ from gshtui.fleet.core.ports import LaunchTerms
 from gshtui.fleet.native.spawn_requests import held_to_rights
 from gshtui.fleet.native.spec import Spec, make_spec, read_spec, spec_path, with_mode, write_spec
 from gshtui.guard.approval.gate import Call, Gate, Verdict
-from gshtui.guard.mode_commands import ChangeMode, ModePort, mode_command
+from gshtui.guard.mode_commands import ChangeMode, ModePort, commands
 from gshtui.guard.modes import ABOUT, MODES, AgentModes, inherited, next_mode, strictest
 from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
 from gshtui.ui.agents.agents_state import AgentView
@@ -214,7 +214,7 @@ class Around:
             AgentRow(id="0001", name="fix", cwd="/p"),
             AgentRow(id="0002", name="claude", kind="cli"),
         ]
-        self.command = mode_command(ModePort(self.modes, self.agents, self.unproven, self.send, self.program))
+        (self.command,) = commands(ModePort(self.modes, self.agents, self.unproven, self.send, self.program))
         self.registry = Registry([self.command])
 
     async def unproven(self, _folder: Path) -> str:

@@ -16,7 +16,15 @@ from gshtui.providers.adapters.ollama import Ollama, address
 from gshtui.providers.adapters.openai_chat import OpenAIChat
 from gshtui.providers.adapters.openai_responses import OpenAIResponses
 from gshtui.providers.catalog import Catalog
-from gshtui.providers.model_command import ChangeModel, ListModels, ModelChange, ModelInUse, ShowModel, commands
+from gshtui.providers.model_command import (
+    ChangeModel,
+    ListModels,
+    ModelChange,
+    ModelInUse,
+    ModelPort,
+    ShowModel,
+    commands,
+)
 from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import ModelChoice, choose_model
 from gshtui.providers.wire.sdk_connection import Endpoint
@@ -248,13 +256,19 @@ def here(tmp_path: Path) -> Invocation:
 async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> None:
     switched: list[tuple[str, str, str, str | None]] = []
     environ = {**NOWHERE, "ANTHROPIC_API_KEY": "k"}
-    command, _ = commands(
+
+    async def of_none(_agent: str, _model: str) -> ModelChange | None:
+        return None
+
+    port = ModelPort(
         Catalog.load(),
         lambda *given: switched.append(given),
-        settings=Settings(),
-        environ=environ,
-        in_use=lambda agent: ModelInUse("anthropic", "claude-sonnet-5-5", "Claude Sonnet 5.5", 1_000_000),
+        Settings(),
+        environ,
+        lambda agent: ModelInUse("anthropic", "claude-sonnet-5-5", "Claude Sonnet 5.5", 1_000_000),
+        of_none,
     )
+    command, _ = commands(port)
     shown = await command.words["show"].handler(here(tmp_path), ShowModel())
     assert "Claude Sonnet 5.5" in shown.text and "1,000,000" in shown.text
     listed = await command.words["list"].handler(here(tmp_path), ListModels())
@@ -279,13 +293,7 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
     async def of_program(agent: str, model: str) -> ModelChange | None:
         return ModelChange("gemini", model, f"gemini {model}") if agent == "0012" else None
 
-    command, _ = commands(
-        Catalog.load(),
-        lambda *given: switched.append(given),
-        settings=Settings(),
-        environ=environ,
-        of_program=of_program,
-    )
+    command, _ = commands(replace(port, in_use=lambda agent: None, of_program=of_program))
     over_acp = Invocation(Caller(), tmp_path, tmp_path, agent="0012")
     outcome = await command.handler(over_acp, ChangeModel(name="its-own"))
     assert outcome.text.startswith("gemini its-own is used") and len(switched) == 1

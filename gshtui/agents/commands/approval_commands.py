@@ -9,9 +9,8 @@ becomes and keeps it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -40,6 +39,7 @@ from gshtui.guard.approval.question_text import asked_words
 from gshtui.guard.rules.rule_book import GuardRule, RuleBook, RuleFiles
 from gshtui.guard.rules.rule_draft import coverage, grant_rule
 from gshtui.guard.rules.rule_file import RuleFileError, add_rule, own_file, remove_rule
+from gshtui.settings.loader import Loaded
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.grant_table import Grant
@@ -104,20 +104,13 @@ class KeepApproval(Parameters, Returns[KeptApproval]):
     """The rule that a person has seen and agreed to."""
 
 
-def approvals_command(
-    store: Store,
-    project: Path,
-    auto_approve: Sequence[str],
-    open_now: Callable[[], OpenApprovals] = OpenApprovals,
-) -> AnyCommand:
-    """The command.
+OpenNow = Callable[[], OpenApprovals]
+"""The questions that are asked here now."""
 
-    Args:
-        store: stores the old approvals, and the agents in terminals.
-        project: the project that they are about.
-        auto_approve: tools that the settings allow inside the project.
-        open_now: the questions that are asked here.
-    """
+
+def commands(store: Store, loaded: Loaded, open_now: OpenNow) -> list[AnyCommand]:
+    """The command. `store`: has the old approvals, and the agents in terminals."""
+    project, auto_approve = loaded.project, loaded.settings.agent.auto_approve
     files = RuleFiles(own_file(), project)
 
     async def find() -> ApprovalList:
@@ -195,17 +188,19 @@ def approvals_command(
             quoted=rule,
         )
 
-    return group(
-        "approvals",
-        "List open questions and what runs without asking in this project, or revoke it",
-        Action(ListApprovals, ApprovalList, list_approvals, _render_list),
-        Action(RevokeApproval, RevokedApproval, revoke, _render_revoked, effect=Effect.WRITE),
-        Action(KeepApproval, KeptApproval, keep, _render_kept, asks, effect=Effect.WRITE),
-        family="approvals",
-        bare="list",
-        access=Access.HUMAN_ONLY,
-        aliases=("permissions",),
-    )
+    return [
+        group(
+            "approvals",
+            "List open questions and what runs without asking in this project, or revoke it",
+            Action(ListApprovals, ApprovalList, list_approvals, _render_list),
+            Action(RevokeApproval, RevokedApproval, revoke, _render_revoked, effect=Effect.WRITE),
+            Action(KeepApproval, KeptApproval, keep, _render_kept, asks, effect=Effect.WRITE),
+            family="approvals",
+            bare="list",
+            access=Access.HUMAN_ONLY,
+            aliases=("permissions",),
+        )
+    ]
 
 
 def _render_list(_invocation: Invocation, found: ApprovalList) -> Outcome:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
@@ -14,8 +13,9 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import plain
 
-AskModel = Callable[[str, str, int], Awaitable[str]]
-"""(prompt, agent whose model is asked or empty, most tokens) → the answer. Raises `ExpectedError`."""
+if TYPE_CHECKING:
+    from gshtui.store.sessions.session_summary import AskModel
+
 _NOTHING = LineValue("", "")
 _LONGEST = 60_000
 """Characters that the model reads; of longer output, the beginning and the end."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from pydantic import Field
@@ -16,6 +16,9 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.text.sanitise import literal, one_line
+
+if TYPE_CHECKING:
+    from gshtui.agents.sessions import SessionOf
 
 
 class QueueParameters(Parameters):
@@ -35,8 +38,8 @@ def _none_here(elsewhere: Sequence[tuple[str, int]]) -> list[str]:
     return [f"No prompts wait here, but {', '.join(each)}."]
 
 
-def queue_command(bus: Bus, store: Store, session_of: Callable[[str], str]) -> AnyCommand:
-    """The command. `session_of`: the conversation of an agent of this process, or empty."""
+def commands(bus: Bus, store: Store, session_of: SessionOf) -> list[AnyCommand]:
+    """The command."""
 
     async def queue(invocation: Invocation, parameters: QueueParameters) -> Outcome:
         agent = parameters.agent or invocation.addressed
@@ -62,14 +65,16 @@ def queue_command(bus: Bus, store: Store, session_of: Callable[[str], str]) -> A
             bus.publish(PromptEditRequested(prompt=one.id, agent=agent))
         return Outcome({"dropped": len(waiting)}, f"Dropped {number}. `up` in the input brings back what you sent.")
 
-    return Command(
-        "queue",
-        "Prompts that wait: list, send or drop them",
-        QueueParameters,
-        queue,
-        access=Access.HUMAN_ONLY,
-        effect=Effect.WRITE,
-        positions=("action", "agent"),
-        description="What an earlier window left is held: it starts when you send it.",
-        family="agents",
-    )
+    return [
+        Command(
+            "queue",
+            "Prompts that wait: list, send or drop them",
+            QueueParameters,
+            queue,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.WRITE,
+            positions=("action", "agent"),
+            description="What an earlier window left is held: it starts when you send it.",
+            family="agents",
+        )
+    ]

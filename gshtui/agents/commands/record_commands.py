@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from gshtui.agents.usage import commands as usage_commands
+from gshtui.agents.usage.commands import SyncPrograms
 from gshtui.commands.registry import AnyCommand
 from gshtui.context.retrieval import search_commands
+from gshtui.context.retrieval.log_commands import FlushLog
 from gshtui.context.retrieval.shell_summary import SyncShells
 from gshtui.settings.model import Settings
 from gshtui.store.record.store import Store
@@ -15,16 +17,10 @@ def commands(
     store: Store,
     settings: Settings,
     sync_shells: SyncShells,
-    sync_programs: usage_commands.SyncPrograms,
-    flush_log: SyncShells,
+    sync_programs: SyncPrograms,
+    flush_log: FlushLog,
 ) -> list[AnyCommand]:
-    """Usage, search and outputs.
-
-    Args:
-        sync_shells: stores what shells have reported until now.
-        sync_programs: records what other programs have used until now.
-        flush_log: writes what happened here until now to the log.
-    """
+    """Usage, search and outputs."""
     return [
         *usage_commands.commands(store, sync_programs),
         *search_commands.commands(store, settings.general.log_dir, sync_shells, flush_log),

@@ -67,8 +67,12 @@ class RefuseHooks(Parameters, Returns[HookSet]):
     id: Annotated[str, ShellOption(metavar="ID")] = Field(description="The hook's id, its beginning, or `all`.")
 
 
-def commands(read: Callable[[], HookSet]) -> list[AnyCommand]:
-    """The family. `read`: gives the hooks as they are now; blocks for a moment."""
+ReadHooks = Callable[[], HookSet]
+"""Gives the hooks as they are now; blocks for a moment."""
+
+
+def commands(read: ReadHooks) -> list[AnyCommand]:
+    """The family."""
 
     async def chosen(word: str, *, approved: bool) -> list[Hook]:
         hooks = (await asyncio.to_thread(read)).hooks

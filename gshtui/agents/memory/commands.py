@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -29,6 +29,9 @@ from gshtui.commands.schema import FOR_PEOPLE, PLAIN, RARE, ToolParameters
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.tables.memory_table import EVERYWHERE, MemoryNote, MemoryTable, NoteName
 from gshtui.text.sanitise import literal, one_line, visible
+
+if TYPE_CHECKING:
+    from gshtui.store.record.store import Store
 
 REMEMBER = """\
 Write a note into your memory, which later conversations in this project begin with: a decision, a preference, a fact \
@@ -255,9 +258,13 @@ def _listed(owner: str, notes: Sequence[MemoryNote], of: int, search: str, *, wh
     return "\n".join(lines)
 
 
-def commands(memory: MemoryTable, owners: MemoryOwners, clean: Callable[[str], str]) -> list[AnyCommand]:
-    """The family. `clean`: takes secrets out of what an agent notes."""
-    here = MemoryCommands(memory, owners, clean)
+CleanNote = Callable[[str], str]
+"""Takes secrets out of what an agent notes."""
+
+
+def commands(store: Store, owners: MemoryOwners, clean: CleanNote) -> list[AnyCommand]:
+    """The family."""
+    here = MemoryCommands(store.memory, owners, clean)
     return [
         Command(
             "remember",

@@ -70,6 +70,11 @@ class ShowPrompt(Parameters, Returns[KeptPrompt]):
     name: Annotated[str, ShellOption(metavar="NAME")] = Field(description="The prompt.")
 
 
+def commands(prompts: PromptCommands) -> list[AnyCommand]:
+    """`prompt` and `prompts`."""
+    return prompts.commands()
+
+
 class PromptCommands:
     """The commands about the prompts of a folder.
 

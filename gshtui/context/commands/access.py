@@ -19,7 +19,7 @@ PARENT = "parent"
 _HIGHEST = 16
 """Generations to look up; there are never this many."""
 Relation = Literal["self", "family", "other"]
-Row = Callable[[str], Awaitable[AgentRow]]
+FindAgent = Callable[[str], Awaitable[AgentRow]]
 """Looks up an agent of the roster by id or name. Raises `StoreError` (`unknown`)."""
 Doing = Literal["look", "cut", "drop", "rule"]
 """`cut`: put back, or keep. `drop`: send less from now on.
@@ -29,7 +29,7 @@ Doing = Literal["look", "cut", "drop", "rule"]
 class ContextAccess:
     """Looks up the roster, which includes agents of other processes."""
 
-    def __init__(self, row: Row | None) -> None:
+    def __init__(self, row: FindAgent | None) -> None:
         """Args:
         row: `None` if there is no record; then there are no agents in terminals either.
         """

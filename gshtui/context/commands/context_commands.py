@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gshtui.bus.context_data import SECTIONS
 from gshtui.commands.declaration import AnyAction, Assess, Assessment, Command, Effect, Invocation
 from gshtui.commands.registry import AnyCommand
-from gshtui.context.commands.access import ContextAccess, Doing, Row
+from gshtui.context.commands.access import ContextAccess, Doing, FindAgent
 from gshtui.context.commands.cut_commands import CutCommands, CutParameters
 from gshtui.context.commands.lookup import side
 from gshtui.context.commands.view_commands import (
@@ -43,8 +43,8 @@ RESTORE = "Send one block that was cut in full again. Give its id from the cut's
 UNDO = "Undo a cut: everything it removed is sent again. Without an id, undoes the newest."
 
 
-def commands(contexts: ContextRouter, row: Row | None, names: Names = list) -> list[AnyCommand]:
-    """Declare the family. `row`: looks up an agent of the roster, if there is a record; `names`: for completion."""
+def commands(contexts: ContextRouter, row: FindAgent | None, names: Names = list) -> list[AnyCommand]:
+    """Declare the family. `row`: if there is a record; `names`: for completion."""
     rights = ContextAccess(row)
     return [
         *_reading(ViewCommands(contexts, rights), rights, names),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.context_data import CutKind, Iteration, Receipt
 from gshtui.bus.messages import Usage
-from gshtui.context.commands.access import Row
+from gshtui.context.commands.access import FindAgent
 from gshtui.context.cuts.forecast import CarryBy, WhatIfTarget, carry_costs, forecast, suppose
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from gshtui.store.engine.store_errors import StoreError
@@ -143,7 +143,7 @@ class ContextRouter:
         self,
         queries: OwnContexts,
         editor: ContextChanges,
-        row: Row | None,
+        row: FindAgent | None,
         transcripts: Callable[[], ProgramTranscripts],
         known: Callable[[str], Capabilities],
     ) -> None:

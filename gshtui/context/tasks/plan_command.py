@@ -31,7 +31,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
-from gshtui.context.tasks.task_list import State, TaskError, TaskStore, tasks_text, written
+from gshtui.context.tasks.task_list import SessionLookup, State, TaskError, TaskStore, tasks_text, written
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line
@@ -100,17 +100,12 @@ class StartPlan(Parameters, Returns[Plan]):
     )
 
 
-def plan_command(
-    lists: TaskStore,
-    session_of: Callable[[str], Awaitable[str]],
-    leave_plan_mode: Callable[[Invocation, str, Literal["ask", "edit", "auto"] | None], Awaitable[None]],
-) -> AnyCommand:
-    """The command.
+LeavePlanMode = Callable[[Invocation, str, Literal["ask", "edit", "auto"] | None], Awaitable[None]]
+"""Gives an agent this mode; `None`: `ask` if it only plans. Raises `CommandError`."""
 
-    Args:
-        session_of: the current conversation of an agent, by name or id. Raises `StoreError`.
-        leave_plan_mode: gives an agent this mode; `None`: `ask` if it only plans. Raises `CommandError`.
-    """
+
+def commands(lists: TaskStore, session_of: SessionLookup, leave_plan_mode: LeavePlanMode) -> list[AnyCommand]:
+    """The command."""
 
     async def find(invocation: Invocation, agent: str) -> tuple[str, str]:
         """The agent, and its conversation."""
@@ -151,18 +146,20 @@ def plan_command(
         await leave_plan_mode(invocation, plan.agent, wanted.mode or None)
         return plan
 
-    return group(
-        "plan",
-        "Show an agent's plan, edit it, or have it worked through",
-        Action(ShowPlan, Plan, show, _render),
-        Action(EditPlan, Plan, show, _render_edit),
-        Action(RewritePlan, Plan, write, _render, shows=_said, effect=Effect.WRITE),
-        Action(StartPlan, Plan, go, _render_go, effect=Effect.WRITE, positions=("mode",)),
-        family="agents",
-        bare="show",
-        access=Access.HUMAN_ONLY,
-        description="The plan is the agent's task list: in plan mode it ends with one, and it ticks off each step.",
-    )
+    return [
+        group(
+            "plan",
+            "Show an agent's plan, edit it, or have it worked through",
+            Action(ShowPlan, Plan, show, _render),
+            Action(EditPlan, Plan, show, _render_edit),
+            Action(RewritePlan, Plan, write, _render, shows=_said, effect=Effect.WRITE),
+            Action(StartPlan, Plan, go, _render_go, effect=Effect.WRITE, positions=("mode",)),
+            family="agents",
+            bare="show",
+            access=Access.HUMAN_ONLY,
+            description="The plan is the agent's task list: in plan mode it ends with one, and it ticks off each step.",
+        )
+    ]
 
 
 def plan_text(plan: Plan) -> str:

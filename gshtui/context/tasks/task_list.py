@@ -214,8 +214,12 @@ class TodoParameters(Parameters):
     )
 
 
-def task_commands(context_store: TaskStore, session_of: Callable[[str], Awaitable[str]]) -> list[AnyCommand]:
-    """The command, on these lists. `session_of(agent)`: the current conversation of an agent, by name or id."""
+SessionLookup = Callable[[str], Awaitable[str]]
+"""The current conversation of an agent, by name or id. Raises `StoreError`."""
+
+
+def commands(context_store: TaskStore, session_of: SessionLookup) -> list[AnyCommand]:
+    """The command, on these lists."""
 
     async def run(invocation: Invocation, parameters: TodoParameters) -> Outcome:
         agent = parameters.agent or invocation.addressed

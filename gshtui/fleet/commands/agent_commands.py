@@ -49,8 +49,11 @@ from gshtui.text.similar_names import known_names
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for by default."""
 LocalAgents = Callable[[], list[AgentState]]
+"""The agents of this hub that live in no terminal."""
 WindowAgents = Callable[[str | None], Awaitable[list[AgentState]]]
 """Finds the agents of windows in this folder (`None`: in all folders). Raises `StoreError`."""
+AcpRegistry = Callable[[], str]
+"""The address of the ACP registry."""
 A = TypeVar("A", bound=Parameters)
 R = TypeVar("R")
 
@@ -63,15 +66,9 @@ def commands(
     fleet: Fleet,
     local: LocalAgents = list,
     windows: WindowAgents = _no_windows,
-    registry: Callable[[], str] = lambda: "",
+    registry: AcpRegistry = lambda: "",
 ) -> list[AnyCommand]:
-    """The family.
-
-    Args:
-        local: the agents of this hub that live in no terminal.
-        windows: those of other windows.
-        registry: the address of the ACP registry.
-    """
+    """The family."""
     agents = _Agents(fleet, local, windows, registry)
     return [
         spawn_command(fleet),
@@ -151,7 +148,7 @@ def _is_archived(row: calls.ListedAgent) -> bool:
 class _Agents:
     """The actions of `agent`, and the handlers of those that only look."""
 
-    def __init__(self, fleet: Fleet, local: LocalAgents, windows: WindowAgents, registry: Callable[[], str]) -> None:
+    def __init__(self, fleet: Fleet, local: LocalAgents, windows: WindowAgents, registry: AcpRegistry) -> None:
         self._fleet = fleet
         life, messages, outcomes = AgentLifecycle(fleet), AgentMessages(fleet), AgentOutcomes(fleet)
         self._local = local

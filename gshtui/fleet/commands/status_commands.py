@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -62,40 +63,25 @@ class WhoParameters(Parameters):
     call: str = Field("", description="Who is in this call; empty: the one you are in.")
 
 
-Facts = Callable[[str], Awaitable["AgentFacts | None"]]
-"""What is known of an agent's context; `None` where contexts cannot be read."""
+@dataclass(frozen=True, slots=True)
+class AgentSources:
+    """The sources of what is said about agents."""
 
-
-async def _no_facts(_agent: str) -> AgentFacts | None:
-    return None
-
-
-def _no_terminal(_row: AgentRow) -> list[str]:
-    return []
-
-
-async def _nothing_new() -> None:
-    """The default: the rows are always up to date."""
+    rows: Callable[[], list[AgentRow]]
+    """The agents of this folder that live in terminals."""
+    facts: Callable[[str], Awaitable[AgentFacts | None]]
+    """The facts about an agent's context; `None` where contexts cannot be read."""
+    attach: agent_tables.AttachWords
+    """How to see an agent's terminal."""
+    look: Callable[[], Awaitable[object]]
+    """Brings `rows` up to date where nothing does that all the time."""
 
 
 def commands(
-    bus: Bus,
-    states: AgentStates,
-    rows: Callable[[], list[AgentRow]] = list,
-    facts: Facts = _no_facts,
-    attach: agent_tables.AttachWords = _no_terminal,
-    calls: Callable[[], CallService | None] = lambda: None,
-    look: Callable[[], Awaitable[object]] = _nothing_new,
+    bus: Bus, states: AgentStates, sources: AgentSources, calls: Callable[[], CallService | None]
 ) -> list[AnyCommand]:
-    """The family, about these agents.
-
-    Args:
-        rows: those of this folder that live in terminals.
-        facts: what `info` says of an agent's context.
-        attach: how to see an agent's terminal.
-        calls: the shared rooms; `None`: there are none here.
-        look: brings `rows` up to date where nothing does that all the time.
-    """
+    """The family. `calls`: the shared rooms; `None`: there are none here."""
+    rows, facts, attach, look = sources.rows, sources.facts, sources.attach, sources.look
 
     def known() -> list[AgentState]:
         """Those that live here, and those in terminals, by their rows."""

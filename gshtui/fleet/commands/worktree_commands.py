@@ -109,27 +109,29 @@ The git worktrees that agents work in.
 )
 
 
-def worktree_command(fleet: Fleet, tear_down: TearDown) -> AnyCommand:
+def commands(fleet: Fleet, tear_down: TearDown) -> list[AnyCommand]:
     """The command, on this fleet."""
     finisher = _Finisher(fleet, tear_down)
-    return group(
-        "worktree",
-        "Finish a git worktree: merge its branch, then remove both",
-        Action(
-            FinishWorktree,
-            FinishedWorktree,
-            finisher.finish,
-            _render,
-            finisher.ask,
-            effect=Effect.EXECUTE,
-            where=(Where("agents.finish", _of_agent),),
-            positions=("name", "message"),
-        ),
-        family="agents",
-        bare="",
-        shell=_GROUP,
-        access=Access.HUMAN_ONLY,
-    )
+    return [
+        group(
+            "worktree",
+            "Finish a git worktree: merge its branch, then remove both",
+            Action(
+                FinishWorktree,
+                FinishedWorktree,
+                finisher.finish,
+                _render,
+                finisher.ask,
+                effect=Effect.EXECUTE,
+                where=(Where("agents.finish", _of_agent),),
+                positions=("name", "message"),
+            ),
+            family="agents",
+            bare="",
+            shell=_GROUP,
+            access=Access.HUMAN_ONLY,
+        )
+    ]
 
 
 def _of_agent(row: ListedAgent) -> FinishWorktree | None:

@@ -50,13 +50,12 @@ has more permissions than you."""
 
 @dataclass(frozen=True, slots=True)
 class SpawnAuthority:
-    """The asking agent: its depth (0 for the window's own), and US dollars that it may still spend; 0: no limit.
-
-    `limits`: it may not start other programs, so there is no `cli`.
-    """
+    """The asking agent: its depth (0 for the window's own), and US dollars that it may still spend; 0: no limit."""
 
     depth: int = 0
     left: Callable[[], float] = lambda: 0.0
+    ask: bool = True
+    """A person is asked here; otherwise the process that receives the request asks."""
 
 
 _TO_A_MODEL = {
@@ -91,15 +90,15 @@ class SpawnAgentParameters(SpawnParameters):
     )
 
 
-def spawn_commands(bus: Bus, above: SpawnAuthority, *, ask: bool = True) -> list[AnyCommand]:
-    """The tool. `ask`: a person is asked here; otherwise the process that receives the request asks."""
+def commands(bus: Bus, above: SpawnAuthority) -> list[AnyCommand]:
+    """The tool, and `personas`."""
 
     async def run(invocation: Invocation, parameters: SpawnAgentParameters) -> Outcome:
         return await _spawn(bus, above, invocation, parameters)
 
     async def assess(_invocation: Invocation, parameters: SpawnAgentParameters) -> Assessment:
         found = spawn_assessment(_request(above, "", parameters))
-        return found if ask else replace(found, effect=Effect.READ, inside=True)
+        return found if above.ask else replace(found, effect=Effect.READ, inside=True)
 
     return [
         Command(
@@ -116,7 +115,8 @@ def spawn_commands(bus: Bus, above: SpawnAuthority, *, ask: bool = True) -> list
             tool=True,
             always_offered=True,
             assess=assess,
-        )
+        ),
+        personas_command(),
     ]
 
 

@@ -18,9 +18,10 @@ from gshtui.fleet.terminal_tools.targets import ApprovedState, RowSource, Termin
 from gshtui.settings.model import Settings
 
 
-def commands(reach: TerminalTargets, max_output_bytes: int = 30_000) -> list[AnyCommand]:
-    """The family, over these terminals. `max_output_bytes`: the limit for a screen or an output; 0: none."""
-    limit, told, marks = max_output_bytes, ApprovedState(), tmux_tool.Marks()
+def commands(reach: TerminalTargets, settings: Settings | None = None) -> list[AnyCommand]:
+    """The family, over these terminals."""
+    limit = 30_000 if settings is None else settings.context.max_tool_output_bytes
+    told, marks = ApprovedState(), tmux_tool.Marks()
 
     async def complete(invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         if parameter != "pane":

@@ -5,11 +5,12 @@ What comes out goes into one prompt in place of the input. Nothing of the input 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
 
-AskModel = Callable[[str, str, int], Awaitable[str]]
-"""(prompt, agent whose model is asked or empty, most tokens) → the answer. Raises `ExpectedError`."""
+if TYPE_CHECKING:
+    from gshtui.store.sessions.session_summary import AskModel
+
 Say = Callable[[str], None]
 """Tells a person who watches how far it is."""
 Large = Literal["", "batches", "summary"]

@@ -17,7 +17,7 @@ class LocalCommands:
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
         self.registry = Registry()
-        CommandOffers(self.registry, Bus(), loaded, loaded.cwd).offer_local()
+        CommandOffers(self.registry, Bus(), loaded).offer("settings")
 
     def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
         """The context of a command that runs here now."""

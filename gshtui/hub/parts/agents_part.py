@@ -27,6 +27,7 @@ from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.context.assembly.system_section import mode_section, system_sections
 from gshtui.context.log.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
+from gshtui.hub import hub_sources
 from gshtui.hub.hub import Hub
 from gshtui.hub.named_texts import named_texts
 from gshtui.hub.part_lifecycle import MissingPart
@@ -194,7 +195,7 @@ def memory_of(hub: Hub, agent: str) -> tuple[Contribute, ...]:
     store = hub.store
     if store is None:
         return ()
-    owners = hub.memory_owners()
+    owners = hub.offers.things.get(hub_sources.memory_owners)
 
     async def notes() -> tuple[str, list[MemoryNote]]:
         owner = await owners.owner(agent)

@@ -23,6 +23,7 @@ from gshtui.shell import plugin_files
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.calls.call_service import CallService
+    from gshtui.fleet.commands.worktree_commands import TearDown
     from gshtui.fleet.core.ports import MessageTransport
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
@@ -37,16 +38,15 @@ async def start_fleet(hub: Hub) -> None:
     maker = _FleetMaker(hub, hub.store)
     fleet = hub.fleet = maker.make_fleet()
     hub.parts.stops_with("fleet", fleet.stop)
-    hub.make_mail = lambda: maker.mail
+    things = hub.offers.things
+    things.have(fleet)
+    things.add(maker.mail, maker.calls, maker.targets, maker.tear_down)
+    hub.make_mail = lambda: things.get(maker.mail)
+    hub.make_calls = lambda: things.get(maker.calls)
     if not maker.visiting:
-        hub.make_shared_shell = lambda: maker.targets.shared
-    hub.offers.things.have(fleet)
-    hub.offers.offer_fleet(fleet, hub.store, hub.agent_states, maker.tear_down_consent)
-    hub.make_calls = lambda: maker.calls
-    hub.offers.offer_mail(hub.store, lambda: maker.mail.outbox, lambda: maker.mail, calls=lambda: maker.calls)
-    hub.offers.offer_calls(lambda: maker.calls)
+        hub.make_shared_shell = lambda: things.get(maker.targets).shared
+    hub.offers.offer("fleet")
     mount_calls(hub, hub.store)
-    hub.offers.offer_terminals(lambda: maker.targets)
     if hub.relay is not None:
         hub.relay.name_of = lambda id: row.name if (row := fleet.get(id)) is not None else ""
         hub.relay.sessions_here = lambda: {agent.home for agent in hub.roster or ()}
@@ -58,9 +58,10 @@ async def start_fleet(hub: Hub) -> None:
         hub.call_person = notices.call
         hub.parts.stops_with("notices", notices.stop)
     if not maker.visiting:
-        await maker.mail.start()
-        hub.parts.stops_with("calls", maker.calls.stop)
-        await maker.calls.start(shown=not (hub.options.visiting or hub.options.keeper))
+        await things.get(maker.mail).start()
+        calls = things.get(maker.calls)
+        hub.parts.stops_with("calls", calls.stop)
+        await calls.start(shown=not (hub.options.visiting or hub.options.keeper))
     if not hub.options.keeper and hub.host is None and hub.settings.hub.keep == "auto":
         from gshtui.hub.parts.keeper_watch import KeeperWatch
 
@@ -74,6 +75,7 @@ class _FleetMaker:
     def __init__(self, hub: Hub, store: Store) -> None:
         self._hub = hub
         self._store = store
+        self._get = hub.offers.things.get
         self._programs = Programs(hub.settings.programs.screen_only)
         self._terminals = AgentTerminals(hosts=hub.offers.hosts)
         self.visiting = "agents" not in hub.options.parts and not hub.options.keeper
@@ -133,7 +135,6 @@ class _FleetMaker:
         options = self._hub.options
         return options.respondent == "person" and not options.visiting and self._hub.relay is not None
 
-    @functools.cached_property
     def mail(self) -> MailService:
         """Accepts the messages to agents, and delivers them."""
         from gshtui.fleet.mail.mail_service import MailService
@@ -151,7 +152,7 @@ class _FleetMaker:
             silent=hub.options.silent,
             follow=self._follow,
             mode_of=self._mode_of,
-            answered=lambda letter: self.calls.post_answer(letter),
+            answered=lambda letter: self._get(self.calls).post_answer(letter),
         )
         hub.parts.stops_with("mail", mail.stop)
         if hub.fleet is not None and not hub.options.keeper:
@@ -160,14 +161,14 @@ class _FleetMaker:
             mail.outbox.addresses.start_named = NamedAgents(hub.settings, hub.environ, hub.fleet, self._store).start
         return mail
 
-    @functools.cached_property
     def calls(self) -> CallService:
         """The shared rooms, and what is said there."""
         from gshtui.calls.call_service import CallService, person_name
         from gshtui.fleet.mail.call_post import CallMail
 
         hub = self._hub
-        post = CallMail(self._store, self.mail.outbox, self._local_agents, self.mail)
+        mail = self._get(self.mail)
+        post = CallMail(self._store, mail.outbox, self._local_agents, mail)
         calls = CallService(hub.bus, self._store, post, person_name(hub.settings.general.name), hub.small_model.ask)
         calls.named = tuple(hub.settings.agents)
         if hub.telemetry is not None:
@@ -178,7 +179,6 @@ class _FleetMaker:
         """The agents that live in this process."""
         return [] if self._hub.roster is None else [agent.name for agent in self._hub.roster]
 
-    @functools.cached_property
     def targets(self) -> TerminalTargets:
         """The terminals that the tools reach."""
         from gshtui.fleet.terminal_tools.commands import terminal_targets
@@ -223,21 +223,24 @@ class _FleetMaker:
             return no_consent
         return consent_by_gate(hub.gate, agent, sandboxes=lambda: hub.offers.sandboxes)
 
-    def tear_down_consent(self) -> Consent:
-        """Asks whether the tear-down command of a worktree may run; without a gate it is not run."""
+    def tear_down(self) -> TearDown:
+        """The tear-down command of a worktree, which is asked about; without a gate it is not run."""
+        from gshtui.fleet.commands.worktree_commands import TearDown
         from gshtui.tools.git.worktree_setup import consent_by_gate, no_consent
 
         hub = self._hub
-        if hub.gate is None:
-            return no_consent
-        what = "tear-down command, in the worktree"
-        return consent_by_gate(hub.gate, "", what=what, sandboxes=lambda: hub.offers.sandboxes)
+        what, sandboxes = "tear-down command, in the worktree", hub.offers.sandboxes
+        consent = (
+            no_consent if hub.gate is None else consent_by_gate(hub.gate, "", what=what, sandboxes=lambda: sandboxes)
+        )
+        output = self._store.path.parent / "worktrees"
+        return TearDown(tuple(hub.settings.worktrees.teardown), consent, output, sandboxes)
 
     def _transport(self) -> MessageTransport:
         from gshtui.fleet.lifecycle.transport import TerminalTransport
 
         hub = self._hub
-        return self.mail.post(TerminalTransport(hub.bus, self._terminals, self._programs, self._buses))
+        return self._get(self.mail).post(TerminalTransport(hub.bus, self._terminals, self._programs, self._buses))
 
 
 def _notice_file(environ: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from gshtui.agents.hooks.agent_hooks import AgentHooks
-from gshtui.agents.hooks.hook_set import Hook, HookFiles, HookSet, read_hooks
+from gshtui.agents.hooks.hook_set import Hook, HookFiles
 from gshtui.agents.hooks.hook_transcript import HookTranscripts
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.hub.hub import Hub
@@ -57,11 +57,6 @@ def agent_hooks(hub: Hub) -> AgentHooks:
     transcripts = HookTranscripts(paths.state_dir(create=False) / "transcripts", hub.project, hub.newer_messages)
     hub.hooks = AgentHooks(hub.bus, hub.project, hub.environ, files.read, hub.offers.sandboxes, transcripts)
     return hub.hooks
-
-
-def known_hooks(hub: Hub) -> HookSet:
-    """The hooks as the agents of this hub ask them; where it has none, as one that starts now would. Blocks."""
-    return hub.hooks.read() if hub.hooks is not None else read_hooks(hub.settings.hooks, hub.project, hub.environ)
 
 
 def watch_hooks(hub: Hub, hooks: AgentHooks | None) -> None:

@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gshtui.bus.agent_data import AgentRow, GuardMode
 from gshtui.bus.events.approval_events import ModeChangeRequested
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.commands.registry import AnyCommand
 from gshtui.guard.approval.gate import Gate
 from gshtui.hub.hub import Hub
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import cancel_and_wait, start_job
+
+if TYPE_CHECKING:
+    from gshtui.guard.mode_commands import ModePort
 
 _HINT = "`edit` runs edits in the project; `gsh-tui doctor` says more."
 
@@ -80,9 +82,10 @@ def offer_modes(hub: Hub, gate: Gate) -> None:
         except FleetError as error:
             raise command_error(error) from error
 
-    def make() -> list[AnyCommand]:
-        from gshtui.guard.mode_commands import ModePort, mode_command
+    def port() -> ModePort:
+        from gshtui.guard.mode_commands import ModePort
 
-        return [mode_command(ModePort(gate.modes, agents, lambda folder: unproven(hub, folder), send, program))]
+        return ModePort(gate.modes, agents, lambda folder: unproven(hub, folder), send, program)
 
-    hub.offers.offer_modes(make)
+    hub.offers.things.add(port)
+    hub.offers.offer("guard")

@@ -23,6 +23,7 @@ from gshtui.context.log.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.call_post import CallMail
+from gshtui.fleet.mail.commands import Courier
 from gshtui.fleet.mail.delivery_state import no_call
 from gshtui.fleet.mail.inbox import MailInbox
 from gshtui.fleet.mail.outbox import Addresses, MailOutbox
@@ -142,11 +143,15 @@ def _offer_tools(hub: Hub, spec: Spec, store: Store, build: BuildHub) -> None:
     post = CallMail(store, outbox, lambda: [spec.agent])
     calls = CallService(hub.bus, store, post, person_name(hub.settings.general.name), hub.small_model.ask)
     hub.make_calls = lambda: calls
-    hub.offers.offer_mail(store, lambda: outbox, courier=lambda: own_delivery(hub, build), calls=lambda: calls)
-    hub.offers.offer_calls(lambda: calls)
+
+    def courier() -> Courier:
+        return lambda: own_delivery(hub, build)
+
+    hub.offers.things.add(courier)
     mount_calls(hub, store)
     targets = terminal_targets(hub.settings, terminals, store.agents.find_all, hub.environ, socket=spec.tmux_socket)
-    hub.offers.offer_terminals(lambda: targets)
+    hub.offers.things.have(outbox, calls, targets)
+    hub.offers.offer("native")
     for tool in unknown_tools(hub.registry, spec.limits):
         text = f"This agent should have the tool {tool!r}, which does not exist."
         hub.bus.publish(Noticed(level="warning", text=text, about=spec.agent))

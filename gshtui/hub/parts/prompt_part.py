@@ -12,29 +12,22 @@ from gshtui.system.tasks import start_job
 if TYPE_CHECKING:
     from gshtui.agents.prompts.commands import PromptCommands
     from gshtui.agents.prompts.prompt_expansion import PromptToolAnswer
-    from gshtui.commands.registry import AnyCommand
     from gshtui.hub.parts.server_prompts import ServerPrompts
 
 
-def offer_prompts(hub: Hub) -> None:
-    """Offer `prompt` and `prompts`, and soon a command for each kept prompt of the folder."""
-    made: list[PromptCommands] = []
+def provide_prompts(hub: Hub) -> None:
+    """Provide for `prompt` and `prompts`, and offer soon a command for each kept prompt of the folder."""
 
     async def use_tool(agent: str, tool: str, arguments: dict[str, object]) -> PromptToolAnswer:
         return await _use_tool(hub, agent, tool, arguments)
 
     def prompts() -> PromptCommands:
-        if not made:
-            from gshtui.agents.prompts.commands import PromptCommands
+        from gshtui.agents.prompts.commands import PromptCommands
 
-            made.append(PromptCommands(hub.options.cwd, hub.environ, use_tool, lambda: _servers(hub)))
-        return made[0]
+        return PromptCommands(hub.options.cwd, hub.environ, use_tool, lambda: _servers(hub))
 
-    def commands() -> list[AnyCommand]:
-        return prompts().commands()
-
-    hub.offers.offer_prompts(commands)
-    hub.read_prompts = lambda: register_prompts(hub, prompts())
+    hub.offers.things.add(prompts)
+    hub.read_prompts = lambda: register_prompts(hub, hub.offers.things.get(prompts))
     if "agents" in hub.options.parts and not hub.options.visiting:
         job = start_job(hub.read_prompts(), "the kept prompts")
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from gshtui.hub.hub import Hub
 
 if TYPE_CHECKING:
-    from gshtui.commands.registry import AnyCommand
     from gshtui.store.record.store import Store
     from gshtui.workflows.step_process import LendTerminal
     from gshtui.workflows.workflow_run import RunParts
@@ -20,26 +19,16 @@ def offer_workflows(hub: Hub) -> None:
     store, gate = hub.store, hub.gate
     if store is None or gate is None:
         return
-    made: list[WorkflowService] = []
 
     def service() -> WorkflowService:
-        if not made:
-            made.append(make_service(hub, store))
-            hub.parts.ceases_with(made[0].cease)
-        return made[0]
+        made = make_service(hub, store)
+        hub.parts.ceases_with(made.cease)
+        hub.parts.stops_with("workflows", made.stop)
+        return made
 
-    async def stop() -> None:
-        for one in made:
-            await one.stop()
-
-    def commands() -> list[AnyCommand]:
-        from gshtui.workflows.commands import commands
-
-        return commands(service)
-
-    hub.make_workflows = service
-    hub.parts.stops_with("workflows", stop)
-    hub.offers.offer_workflows(commands)
+    hub.offers.things.add(service)
+    hub.make_workflows = lambda: hub.offers.things.get(service)
+    hub.offers.offer("workflows")
 
 
 def make_service(hub: Hub, store: Store) -> WorkflowService:

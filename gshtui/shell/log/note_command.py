@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
@@ -34,6 +34,9 @@ from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.text.sanitise import one_line
 
+if TYPE_CHECKING:
+    from gshtui.guard.secrets.redaction import Redactor
+
 
 @dataclass(frozen=True, slots=True)
 class KeptNote:
@@ -58,14 +61,14 @@ class AddNote(Parameters, Returns[KeptNote]):
     )
 
 
-def commands(store: Store, bus: Bus, redact: Callable[[], Callable[[str], str]]) -> list[AnyCommand]:
-    """The command, on this store. `redact`: gives what takes secrets out of text."""
+def commands(store: Store, bus: Bus, redactor: Callable[[], Redactor]) -> list[AnyCommand]:
+    """The command, on this store."""
 
     async def add(invocation: Invocation, given: AddNote) -> KeptNote:
         text = " ".join(given.text.split())
         if not text:
             raise UsageError("Write the remark.", hint="For example: note the staging database is the old one")
-        note = ShellNote("note", redact()(text), time.time(), cwd=str(invocation.cwd))
+        note = ShellNote("note", redactor().redact(text), time.time(), cwd=str(invocation.cwd))
         try:
             await store.shells.add_all((), [(note, 0)])
         except StoreError as error:

@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 from pydantic import Field
@@ -42,6 +42,9 @@ from gshtui.store.tables.message_table import StoredMessage
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
+
+if TYPE_CHECKING:
+    from gshtui.store.sessions.session_html import Redact
 
 Word = Literal["ls", "show", "resume", "rm", "export", "search", "summarise", "rename"]
 _FORMATS: dict[str, session_export.Format] = {
@@ -106,7 +109,7 @@ class ResumeParameters(Parameters):
 
 
 def commands(
-    store: Store, redactor: Callable[[], Callable[[str], str]] | None = None, ask: AskModel | None = None
+    store: Store, redactor: Callable[[], Redact] | None = None, ask: AskModel | None = None
 ) -> list[Command[Any]]:
     """The session family, on this store.
 
@@ -192,7 +195,7 @@ def _action(
 class _Sessions(Family[SessionParameters]):
     """The handlers and renderings."""
 
-    def __init__(self, store: Store, redactor: Callable[[], Callable[[str], str]] | None, ask: AskModel | None) -> None:
+    def __init__(self, store: Store, redactor: Callable[[], Redact] | None, ask: AskModel | None) -> None:
         self._store = store
         self._redactor = redactor
         self._ask = ask
