@@ -132,7 +132,7 @@ class CommandOffers:
         """Makes of a command one that acts on another machine, if it is such a one; `None`: all act on this one."""
         self.things = Provision(registry, bus, loaded, settings)
         """What the rooms need; the parts of a hub add theirs."""
-        self.things.add(*command_sources.ALL)
+        self.things.add_from(command_sources)
 
     def leave_out(self, families: Iterable[str]) -> None:
         """Offer none of these rooms, by the first name of each."""

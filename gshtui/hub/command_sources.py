@@ -1,4 +1,4 @@
-"""What makes the things that commands need of others that a hub has."""
+"""Each function makes a thing that commands need, of others that a hub has: `provision.py` calls it."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def find_agent(store: Store) -> FindAgent:
     return store.agents.find
 
 
-def names(states: AgentStates) -> Names:
+def agent_names(states: AgentStates) -> Names:
     """Agents' names, for completion."""
     return lambda: [state.row.id for state in states.all()]
 
@@ -217,7 +217,7 @@ def local_agents(states: AgentStates) -> LocalAgents:
     return states.local
 
 
-def windows(store: Store) -> WindowAgents:
+def agents_of_windows(store: Store) -> WindowAgents:
     """The agents of windows, by the record."""
     from gshtui.fleet.core.agent_states import window_agents
 
@@ -262,7 +262,7 @@ def names_taken(loaded: Loaded, store: Callable[[], Store | None]) -> NamesTaken
     return names
 
 
-def look(fleet: Callable[[], Fleet | None]) -> Look:
+def agent_screen(fleet: Callable[[], Fleet | None]) -> Look:
     """Finds an agent's row and its screen. Raises `CommandError`."""
 
     async def screen(agent: str) -> tuple[AgentRow, PaneInfo, tuple[str, ...]]:
@@ -280,34 +280,3 @@ def look(fleet: Callable[[], Fleet | None]) -> Look:
             raise command_error(error) from error
 
     return screen
-
-
-ALL = (
-    sandboxes,
-    hosts,
-    redactor,
-    tool_config,
-    python_tool,
-    real_path,
-    redact,
-    clean_note,
-    servers_elsewhere,
-    ask_model,
-    ask_provider,
-    flush_log,
-    task_store,
-    session_lookup,
-    leave_plan_mode,
-    fork_worktree,
-    model_port,
-    find_agent,
-    names,
-    local_agents,
-    windows,
-    outbox,
-    acp_registry,
-    settings_changed,
-    names_taken,
-    look,
-)
-"""Each makes what its annotation names, of what its parameters name."""

@@ -29,7 +29,7 @@ def build_hub(options: HubOptions, bus: Bus | None = None, host: Hub | None = No
     """
     hub = Hub(options, PARTS, bus, host)
     hub.make_mcp_servers = lambda: _make_mcp_servers(hub)
-    hub.offers.things.add(*hub_sources.ALL)
+    hub.offers.things.add_from(hub_sources)
     return hub
 
 

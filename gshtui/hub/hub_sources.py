@@ -1,4 +1,4 @@
-"""What makes the things that commands need of the hub itself."""
+"""Each function makes a thing that commands need, of the hub itself: `provision.py` calls it."""
 
 from __future__ import annotations
 
@@ -143,21 +143,3 @@ def read_hooks(hub: Hub) -> ReadHooks:
         return hook_set.read_hooks(hub.settings.hooks, hub.project, hub.environ)
 
     return read
-
-
-ALL = (
-    agent_sources,
-    spawn_authority,
-    file_paths,
-    mcp_servers,
-    language_servers,
-    interpreters,
-    session_of,
-    sync_shells,
-    sync_programs,
-    open_now,
-    memory_owners,
-    is_working,
-    settle,
-    read_hooks,
-)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -29,6 +30,11 @@ class Provision:
     def add(self, *makers: Callable[..., object]) -> None:
         """Provide what each of these returns, which its annotation names. Their parameters are provided, too."""
         self._makers.update({maker.__annotations__["return"]: maker for maker in makers})
+
+    def add_from(self, module: ModuleType) -> None:
+        """Provide what each function of this module returns."""
+        functions = (one for one in vars(module).values() if inspect.isfunction(one))
+        self.add(*(one for one in functions if one.__module__ == module.__name__))
 
     def get(self, maker: Callable[..., T]) -> T:
         """What this maker, which was added, has made or makes now."""

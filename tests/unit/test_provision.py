@@ -32,9 +32,8 @@ def test_things_are_made_once_when_they_are_first_needed() -> None:
     lamp = Lamp()
     things = Provision(lamp)
     things.add(room)
-    assert things.made(room) is None
     first, second, third, plain = things.call(needs)
-    assert first is second is things.made(room) is things.get(room)
+    assert first is second is things.get(room)
     assert (things.get(room).lamp, third, plain) == (lamp, lamp, 3)
 
 

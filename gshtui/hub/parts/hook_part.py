@@ -1,4 +1,4 @@
-"""The hub's side of hooks: which there are, what asks them, and the command about them."""
+"""The hub's side of hooks: which there are, and what asks them."""
 
 from __future__ import annotations
 
