@@ -432,3 +432,24 @@ def test_what_is_told_of_a_helper_while_it_is_being_described_counts(told: list[
     threads.add_message(ServerMessage("thread/status/changed", {"threadId": "h", "status": {"type": "idle"}}), 4.0)
     threads.open({"id": "h", "parentThreadId": "main", "status": {"type": "idle"}}, 5.0)
     assert threads.activity == "idle"
+
+
+@pytest.mark.parametrize("before", ["", "idle", "active"])
+def test_a_helper_is_at_work_from_its_start_on_and_not_once_it_is_described(before: str) -> None:
+    """The turn that has started it may be over by then."""
+    threads = CodexThreads()
+    threads.open({"id": "main", "status": {"type": "active"}}, 1.0)
+
+    def told(method: str, thread: str, **more: object) -> None:
+        threads.add_message(ServerMessage(method, {"threadId": thread, **more}), 2.0)
+
+    if before:
+        told("thread/status/changed", "h", status={"type": before})
+    made = {"type": "collabAgentToolCall", "id": "c", "tool": "spawnAgent", "receiverThreadIds": ["h"]}
+    told("item/completed", "main", item=made)
+    if before != "active":
+        told("thread/status/changed", "h", status={"type": "active"})
+    told("thread/status/changed", "main", status={"type": "idle"})
+    assert (threads.activity, threads.unknown, threads.main) == ("thinking", {}, "main")
+    told("thread/status/changed", "h", status={"type": "idle"})
+    assert threads.activity == "idle"

@@ -6,7 +6,7 @@ and those that make a title, or that nobody keeps, belong to nobody.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -139,6 +139,8 @@ class CodexThreads:
                 thread.changes[text_of(params, "itemId")] = tables_of(params, "changes")
             case "item/completed":
                 thread.running.pop(text_of(item, "id"), None)
+                if text_of(item, "tool") == "spawnAgent" and text_of(item, "type") == "collabAgentToolCall":
+                    self._adopt(thread, words_of(item, "receiverThreadIds"))
                 if text_of(item, "type") == "agentMessage" and text_of(item, "text"):
                     thread.said = plain(text_of(item, "text")[:_MOST_SAID])
             case "thread/settings/updated":
@@ -219,6 +221,16 @@ class CodexThreads:
         thread.turn = ""
         thread.running.clear()
         thread.changes.clear()
+
+    def _adopt(self, thread: CodexThread, helpers: Sequence[str]) -> None:
+        """It has started these: they are its helpers before anybody has described them, and maybe longer than its turn
+        lasts.
+        """
+        for id in helpers:
+            if id not in self.threads and len(self.threads) < _MOST_THREADS:
+                self.threads[id] = CodexThread(id, parent=thread.id)
+                if (told := self.unknown.pop(id, None)) is not None:
+                    self._status(self.threads[id], *told)
 
     def _begin_item(self, thread: CodexThread, item: Mapping[str, Any]) -> None:
         kind, id = text_of(item, "type"), text_of(item, "id")
