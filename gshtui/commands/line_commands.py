@@ -111,7 +111,7 @@ async def _env(invocation: Invocation, given: EnvParameters) -> Outcome:
         return Outcome(variables[given.name].data, variables[given.name].text)
     lines = [f"${name} = {one_line(variables[name].text, _SHOWN)}" for name in variables]
     data = {name: variables[name].data for name in variables}
-    return Outcome(data, "\n".join(lines) or "There are no variables. `env name=greeting value=hello` sets one.")
+    return Outcome(data, "\n".join(lines) or "No variables yet. `env name=greeting value=hello` sets one.")
 
 
 async def _complete_variables(invocation: Invocation, parameter: str, typed: str) -> list[str]:

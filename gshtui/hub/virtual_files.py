@@ -48,7 +48,7 @@ def mount_calls(hub: Hub, store: Store) -> None:
 
         make = hub.make_calls
         if make is None:
-            raise FileError("missing", "There are no calls here.")
+            raise FileError("missing", "No calls here.")
         return CallMount(make, store.calls)
 
     hub.files.mount("calls", calls)

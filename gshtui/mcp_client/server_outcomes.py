@@ -128,7 +128,7 @@ def render_checks(_invocation: Invocation, found: calls.ServerChecks) -> Outcome
 def render_resources(_invocation: Invocation, found: calls.ResourceList) -> Outcome:
     data = [{"server": one.server, "uri": one.uri, "about": one.about} for one in found.resources]
     lines = [f"- `@{one.server}:{one.uri}` {one.about}".rstrip() for one in found.resources]
-    return Outcome(data, "\n".join(lines) or "There are no resources.")
+    return Outcome(data, "\n".join(lines) or "No resources.")
 
 
 def render_answer(_invocation: Invocation, answer: calls.ServerAnswer) -> Outcome:

@@ -17,4 +17,4 @@ def known_names(kind: str, names: Iterable[str]) -> str:
     `kind`: what they name, in the plural.
     """
     known = ", ".join(names)
-    return f"Known {kind}: {known}." if known else f"There are no {kind}."
+    return f"Known {kind}: {known}." if known else f"No {kind} yet."

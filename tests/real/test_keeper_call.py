@@ -269,7 +269,7 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
     assert (asked.code, "`--yes` does it anyway" in asked.err) == (4, True)
     elsewhere = warm.run("agent", "ls", cwd=place.project.parent)
     assert (elsewhere.code, elsewhere.out.count("\n")) == (0, 1), "those of another folder are left out"
-    assert "There are no agents here. 4 are in other folders: `gsh-tui agent ls --all`" in elsewhere.out
+    assert "No agents here. 4 are in other folders: `gsh-tui agent ls --all`" in elsewhere.out
     assert warm.run("agent", "ls", "--all", cwd=place.project.parent).out.count("\n") == 5
 
 
@@ -523,7 +523,7 @@ def test_a_command_that_reads_goes_on_alone(answers: tuple[dict[str, Any] | str,
     with stand_in(*answers) as told:
         ran = run_gsh("agent", "ls")
         assert (ran.code, ran.err) == (0, "")
-        assert "There are no agents here" in ran.out
+        assert "No agents here" in ran.out
     assert told[0]["hello"] == "command"
 
 

@@ -122,7 +122,7 @@ async def test_files_are_searched_and_shortened_in_pipes(here: tuple[Registry, I
 
 async def test_variables(here: tuple[Registry, Invocation]) -> None:
     registry, invocation = here
-    assert (await run_line(registry, "env", invocation)).text.startswith("There are no variables.")
+    assert (await run_line(registry, "env", invocation)).text.startswith("No variables yet.")
     await run_line(registry, "env name=who value='a b'; echo x | env name=piped", invocation)
     listed = await run_line(registry, "env", invocation)
     assert "$who = a b\n$piped = x" in listed.text

@@ -1,5 +1,6 @@
 """The card of the first start: a key that is tried and kept, an Ollama, another program, and what can wait."""
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -15,7 +16,9 @@ from gshtui.commands.config_calls import SetSetting, ShownSettings
 from gshtui.fleet.commands.spawn_command import SpawnAgent
 from gshtui.programs.commands import ListedProfile, ProfileList
 from gshtui.programs.profiles.profile import Profile
+from gshtui.providers import kept_key
 from gshtui.providers.keyring_key import keyring_key
+from gshtui.providers.wire.provider_errors import ErrorOrigin, unreachable
 from gshtui.settings import git_info
 from gshtui.settings.loader import load
 from gshtui.ui.conversation.first_step import LARGE, first_step
@@ -132,6 +135,24 @@ async def test_a_pasted_key_is_tried_kept_and_used(
     assert not [path for path in files if KEY.encode() in path.read_bytes()], "it is in no file of ours"
 
 
+async def test_a_key_that_could_not_be_tried_is_wanted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unheard(*_: object) -> str:
+        raise unreachable(ErrorOrigin("Anthropic"), "[Errno -2] Name or service not known")
+
+    monkeypatch.setattr(kept_key, "try_key", unheard)
+    async with opened() as (app, pilot):
+        await shows(pilot, CardScreen)
+        await pilot.press("enter")
+        await shows(pilot, InputScreen)
+        first = app.screen
+        await pilot.press(*KEY, "enter")
+        while app.screen is first or not app.screen.query(".dialog-title"):
+            await pilot.pause()
+        asked = str(app.screen.query_one(".dialog-title", Static).content)
+        assert asked.startswith("The connection to Anthropic failed: Name or service not known. Check the network")
+        assert asked.endswith("Then paste it again")
+
+
 async def test_a_key_pasted_into_the_card_is_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     async with loopback("anthropic", [[Fault.status(401)]]) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
@@ -167,6 +188,30 @@ async def test_words_leave_the_card_and_programs_begin(tmp_path: Path, monkeypat
         await app.workers.wait_for_complete(worker for worker in app.workers if worker.group == "commands")
         assert app.hub is not None
         assert [call.profile for call in app.hub.ran if isinstance(call, SpawnAgent)] == ["codex"]
+
+
+@pytest.mark.parametrize("key", ["enter", "x"])
+async def test_an_enter_with_nothing_to_send_does_not_cost_the_card(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Window(
+        answers={"config show": Answer(ShownSettings(load(Path.cwd()), "")), "profiles ls": Answer(ProfileList([], []))}
+    )
+    app.is_first = True
+    pressed, begin = asyncio.Event(), app.bridge.start
+
+    async def late() -> None:
+        await pressed.wait()
+        await begin()
+
+    monkeypatch.setattr(app.bridge, "start", late)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await pilot.press(key)
+        pressed.set()
+        if key == "enter":
+            await shows(pilot, CardScreen)
+        else:
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+            assert app.screen is app.bench and app.part(SettingsFeature).setup is None
 
 
 async def test_what_can_wait_is_done_and_the_card_stays(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,7 @@ class Cutter:
         if not chosen:
             if order.automatic:
                 return None
-            raise ContextError("invalid", "There are no old calls to drop.")
+            raise ContextError("invalid", "No old calls to drop.")
         receipt = self._blank(terms, "drop", order)
         return await self._make(
             terms, order, Dropped(id=receipt.id, at=receipt.at, by=order.by, messages=chosen, receipt=receipt)

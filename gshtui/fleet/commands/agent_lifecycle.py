@@ -48,7 +48,7 @@ def setup_question(planned: SetupPlan, agreed: Returns[object], otherwise: Retur
 
 def _state(row: AgentRow) -> str:
     doing = f" · {row.doing}" if row.doing else ""
-    return f"{row.status} (by {row.status_source}){doing}"
+    return f"{row.status}{doing}"
 
 
 class AgentLifecycle:

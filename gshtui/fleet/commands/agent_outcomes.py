@@ -39,7 +39,7 @@ class AgentOutcomes:
             what = f"{there} in other folders: `agent ls --all` lists them."
             if not found.elsewhere:  # whoever has filtered our environment hears where it was looked
                 what = f"`spawn` starts one. Looked in the data folder {visible(str(self._fleet.data))}."
-            return Outcome([], f"There are no agents here. {what}")
+            return Outcome([], f"No agents here. {what}")
         table = agent_tables.agents_table(found.agents, self._fleet.attach_words)
         return Outcome(data, table, plain=bare_columns(table))
 

@@ -292,7 +292,7 @@ def _connection(state: HostState) -> str:
 def _render_list(_: Invocation, listed: HostList) -> Outcome:
     data = [asdict(state) for state in listed.hosts]
     if not listed.hosts:
-        return Outcome(data, "There are no other machines. `[hosts.NAME]` in the configuration names one.")
+        return Outcome(data, "No other machines yet. `[hosts.NAME]` in the configuration names one.")
     head = ("host", "destination", "connection", "agents", "ssh tool")
     rows = (
         (state.name, f"`{state.destination}`", _connection(state), ", ".join(state.agents), state.rules)

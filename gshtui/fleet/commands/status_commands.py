@@ -102,7 +102,7 @@ def commands(
         await look()
         found = known()
         data = [agent_tables.state_json(state, attach(state.row)) for state in found]
-        return Outcome(data, agent_tables.agents_table(found, attach) if found else "There are no agents here.")
+        return Outcome(data, agent_tables.agents_table(found, attach) if found else "No agents here.")
 
     async def who(invocation: Invocation, parameters: WhoParameters) -> Outcome:
         await look()
@@ -110,7 +110,7 @@ def commands(
         service = calls()
         if service is None:
             if parameters.call:
-                raise CommandError("There are no calls here.")
+                raise CommandError("No calls here.")
             lines = ["- **you**", *(f"- **{row.name}** ({agent_tables.presence_words(row)})" for row in here.values())]
             return Outcome(["person", *(row.name for row in here.values())], "\n".join(lines))
         me = await service.principal(invocation.caller)
@@ -157,7 +157,7 @@ def commands(
             elif (service := calls()) is not None:
                 await service.set_doing(await service.principal(invocation.caller), doing)
             else:
-                raise CommandError("There are no calls here, so nobody would see it.")
+                raise CommandError("No calls here, so nobody would see it.")
             return Outcome({"doing": doing}, "Noted.")
         state = state_of(invocation, parameters.agent)
         words = f"{_named(state.row)} — {agent_tables.status_words(state.row)}"

@@ -428,7 +428,7 @@ class _Family:
 
     def _service(self) -> CallService:
         if self._calls is None:
-            raise CommandError("There are no calls here.", hint="With `to`, `say` sends a message to one agent.")
+            raise CommandError("No calls here.", hint="With `to`, `say` sends a message to one agent.")
         return self._calls()
 
     async def _agents_of(self, service: CallService, name: str, who: Principal) -> tuple[str, ...]:

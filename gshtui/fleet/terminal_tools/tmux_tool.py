@@ -471,7 +471,7 @@ def _check_text(invocation: Invocation, parameters: TmuxParameters, shell: bool)
 def _keys(parameters: TmuxParameters) -> list[str]:
     names = [name for given in parameters.keys for name in (given.split() if given.strip() else [given])]
     if not names:
-        raise CommandError("There are no keys to press.", hint="Set `keys`: C-c, Enter, Tab, Up, Escape …")
+        raise CommandError("No keys to press.", hint="Set `keys`: C-c, Enter, Tab, Up, Escape …")
     if len(names) > _MOST_KEYS:
         raise CommandError(f"At most {_MOST_KEYS} keys can be pressed at once; text is typed with `send`.")
     try:

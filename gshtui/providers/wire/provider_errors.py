@@ -68,6 +68,8 @@ _MODEL = (
 _RETRYABLE: frozenset[ErrorKind] = frozenset(
     {"rate_limit", "overloaded", "server", "network", "timeout", "truncated"},
 )
+_NUMBER = re.compile(r"\[Errno -?[0-9]++\] ")
+"""The number of a system's error, before its words."""
 _PAGE = re.compile(r"<(?:!doctype|html|head|\?xml)", re.IGNORECASE)
 DETAIL_LENGTH = 300
 
@@ -96,7 +98,7 @@ def detail(message: str) -> str:
     """What a server said, as one short printable line."""
     line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
     # A proxy's or web server's page says nothing useful in one line.
-    line = _PAGE.split(line, maxsplit=1)[0].rstrip(" :(")
+    line = _PAGE.split(_NUMBER.sub("", line), maxsplit=1)[0].rstrip(" :(")
     return line if len(line) <= DETAIL_LENGTH else line[: DETAIL_LENGTH - 1] + "…"
 
 

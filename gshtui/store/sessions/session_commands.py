@@ -338,7 +338,7 @@ class _Sessions(Family[SessionParameters]):
 def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:
     text = sessions_text(found.sessions, folders=found.everywhere, numbered=found.numbered)
     if not found.sessions:
-        text = "There are no conversations yet." if found.numbered or found.everywhere else "No conversation matches."
+        text = "No conversations yet." if found.numbered or found.everywhere else "No conversation matches."
         text += "" if found.everywhere else " `session ls all=true` (`--all`) lists those of other folders."
     if found.more:
         text += f"\n(the newest {len(found.sessions)}; `session ls limit=N` (`--limit N`) lists more)"

@@ -187,7 +187,7 @@ class SetupCard:
         settings = self._host.bridge.settings
         if settings is None:
             return False
-        title = f"Paste your key for {label_of(provider)}" if provider else "Paste your key"
+        title = f"Paste your key for {label_of(provider)}" if provider else "Paste a key of Anthropic, OpenAI or Gemini"
         while True:
             key = key or (await self._answer(InputScreen(title, secret=True)) or "").strip()
             if not key:
@@ -202,7 +202,8 @@ class SetupCard:
             try:
                 label = await try_key(settings, os.environ, place, key)
             except ProviderError as error:
-                title, key = f"{error.message.rstrip('.')}. Paste another key", ""
+                what = f"{error.hint} Then paste it again" if error.retryable else "Paste another key"
+                title, key = f"{error.message.rstrip('.')}. {what}", ""
                 continue
             await self._keep(place, key, label)
             return True

@@ -104,6 +104,8 @@ class Workbench(ThemedApp[int], AppBase):
         self._runner: CommandRunner | None = None
         self._presses = 0
         """Keys, pastes and clicks so far."""
+        self._began = False
+        """One of them was more than an enter with nothing to send."""
         self._backed_at = -1
         """The press at which escape last found nothing to leave, in an empty input."""
         self._is_there = False
@@ -169,8 +171,8 @@ class Workbench(ThemedApp[int], AppBase):
         self.apply_settings(settings)
         self.bench.centre.connect()
         await self._suggest()
-        if self.is_first and settings.ui.first_questions and not self._presses:
-            self.part(SettingsFeature).offer_setup(unless=lambda: self._presses)
+        if self.is_first and settings.ui.first_questions and not self._began:
+            self.part(SettingsFeature).offer_setup(unless=lambda: self._began)
         if not self.bridge.opening.session:
             await self.offer_last()
         elif self.edited is not None:
@@ -244,11 +246,12 @@ class Workbench(ThemedApp[int], AppBase):
         await super().on_event(event)
 
     async def route_key(self, event: Typed) -> None:
-        self._pressed()
+        self._pressed(by_chance=isinstance(event, events.Key) and event.key == "enter" and not self.input_text)
         await super().route_key(event)
 
-    def _pressed(self) -> None:
+    def _pressed(self, *, by_chance: bool = False) -> None:
         self._presses += 1  # two escapes belong together if nothing was pressed between them
+        self._began = self._began or not by_chance
         self._attention.pressed()
 
     def _take_key(self, key: events.Key) -> bool:
