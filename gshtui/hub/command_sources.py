@@ -272,7 +272,7 @@ def agent_screen(fleet: Callable[[], Fleet | None]) -> Look:
         from gshtui.tmux.tmux_errors import TmuxError
 
         if (agents := fleet()) is None:
-            raise CommandError("There are no agents here.")
+            raise CommandError("No agents here.")
         try:
             row = await agents.find(agent)
             return row, *await agents.terminals.server(row.socket).capture_screen(row.pane)
