@@ -15,7 +15,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
+from gshtui.bus.agent_data import AgentRow, Meaning, OpenQuestion, QuestionChoice
 from gshtui.bus.events.agent_events import PromptQueued, PromptSubmitted
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentChanged
@@ -690,10 +690,10 @@ def typed(key: str, text: str, cursor: int, sent: list[str]) -> tuple[str, int]:
             return text[:cursor] + char + text[cursor:], cursor + 1
 
 
-def asking(subject: str, *labels: str) -> AgentChanged:
+def asking(subject: str, *labels: str, detail: str = "touch made.txt", means: Meaning = "") -> AgentChanged:
     """A program that asks this in its terminal."""
-    choices = tuple(QuestionChoice(str(number), label) for number, label in enumerate(labels, 1))
-    question = OpenQuestion(subject, subject, "touch made.txt", choices)
+    choices = tuple(QuestionChoice(str(number), label, means) for number, label in enumerate(labels, 1))
+    question = OpenQuestion(subject, subject, detail, choices)
     row = AgentRow(id="0007", name="cl", kind="cli", profile="claude", status="waiting", question=question)
     return AgentChanged(agent=row.id, row=row)
 
@@ -722,6 +722,20 @@ async def test_a_programs_question_is_answered_by_its_own_numbers() -> None:
         await app.press(pilot, "1", after=HAND)
         assert app.given[1:] == [("0007", "Another?", "1")]
         assert app.answers == []
+
+
+@pytest.mark.parametrize(
+    ("detail", "whole"), [("touch made.txt", True), ("touch a\ntouch b", False), ("x " * 99, False)]
+)
+async def test_the_row_of_a_programs_question_says_the_command_and_one_key_allows_it(detail: str, whole: bool) -> None:
+    app = AskedByPrograms()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.consume([asking("Do you want to proceed?", "Yes", detail=detail, means="once")])
+        await pilot.pause()
+        assert ("cl asks: touch made.txt · Do you want to proceed?" in app.heading) is whole
+        await app.press(pilot, "alt+a")
+        assert app.given == ([("0007", "Do you want to proceed?", "1")] if whole else [])
+        assert app.focused is (app.area.input if whole else app.pane)
 
 
 async def test_a_dialog_without_choices_can_only_be_looked_at() -> None:

@@ -75,9 +75,18 @@ def question_row(request: ApprovalRequested, name: str = "", *, short: bool = Fa
 
     who, wants, what = _wish(request, name)
     subject = one_line(request.subject, 400)
+    if request.effect == PROGRAM and (told := only_line(request.detail)):
+        parts = (one_line(told, 400), subject)  # first what a question is about, but a statement before its prompt
+        subject = " · ".join(parts if subject.endswith("?") else parts[::-1])
     if subject and (short or request.effect == PROGRAM):
         return f"{who}: {subject}" if short else f"{who} asks: {subject}"
     return f"{who} {_wanted(request, wants, what, subject)}"
+
+
+def only_line(detail: str) -> str:
+    """The one line of what a program asks about, such as a command; empty: there are none or more, or it is long."""
+    lines = [line.strip() for line in detail.split("\n") if line.strip()]
+    return lines[0] if len(lines) == 1 and len(lines[0]) <= 400 else ""
 
 
 def _wanted(request: ApprovalRequested, wants: str, what: str, subject: str) -> str:

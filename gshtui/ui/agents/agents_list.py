@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
+from gshtui.guard.approval.question_text import only_line
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
@@ -273,6 +274,9 @@ def _task(agent: AgentView, left: str) -> str:
     """What it does or asks, else how its report begins, in one line; empty: its state says it all."""
     if left:
         return ""
+    asked = agent.row.question if agent.waits_now and agent.row.unsent is None else None
+    if asked is not None and (told := only_line(asked.detail)):
+        return _clean(f"asks: {told}")
     report = _first_words(agent.row.report) if agent.terminal else ""  # the chat shows what its agent says
     return _clean(agent.row.about if agent.row.about and not agent.ended else report)
 

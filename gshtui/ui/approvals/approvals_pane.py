@@ -38,7 +38,7 @@ from gshtui.guard.approval.answer_keys import (
     choices,
 )
 from gshtui.guard.approval.open_approvals import APPROVAL_EVENTS
-from gshtui.guard.approval.question_text import question_parts, question_row, question_title
+from gshtui.guard.approval.question_text import PROGRAM, only_line, question_parts, question_row, question_title
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
     being_answered,
@@ -323,7 +323,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         of = f" · {place} of {count}" if count > 1 else ""
         head, diff, _ = question_parts(request)
         name = self.state.names.get(request.agent, "")
-        others = [line for line in head[1:] if line.text != f"in {self._folder}"]
+        told = only_line(request.detail) if request.effect == PROGRAM else f"in {self._folder}"
+        others = [line for line in head[1:] if line.text.strip() != told]
         all_said = not diff and all(line.kind == "warning" for line in others)
         behind = "".join(f" · {line.text}" for line in others) if all_said else ""
         words, short = (f"◆ {question_row(request, name, short=cut)}{behind}" for cut in (False, True))
