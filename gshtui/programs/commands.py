@@ -7,6 +7,7 @@ Registered by the hub.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -111,11 +112,11 @@ class HooksParameters(Parameters):
     yes: bool = Field(default=False, description="Apply the change; without this, it is only shown.")
 
 
-def commands(config: Loaded, look: Look) -> list[AnyCommand]:
-    """The family. Every run loads the profiles, so that changed files apply at once."""
+def commands(config: Loaded, look: Look, read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:
+    """The family. `read`: loads the profiles; every run calls it, so that changed files apply at once."""
 
     async def listed(_: Invocation, _parameters: ListProfiles) -> ProfileList:
-        loaded = await asyncio.to_thread(load)
+        loaded = await asyncio.to_thread(read)
         states = await asyncio.to_thread(_states, loaded)
         found = [
             ListedProfile(profile, states[profile.name], str(loaded.origins.get(profile.name, "")))
@@ -124,14 +125,14 @@ def commands(config: Loaded, look: Look) -> list[AnyCommand]:
         return ProfileList(found, list(loaded.problems))
 
     async def show(_: Invocation, parameters: ShowProfile) -> ShownProfile:
-        loaded = await asyncio.to_thread(load)
+        loaded = await asyncio.to_thread(read)
         profile = _named(loaded, parameters.name, "profiles show")
         return ShownProfile(profile, str(loaded.origins.get(profile.name, "nowhere")))
 
     async def run(invocation: Invocation, parameters: HooksParameters) -> Outcome:
         if invocation.caller.is_agent:
             raise UsageError("Only a person can change the hooks of other programs.")
-        loaded = await asyncio.to_thread(load)
+        loaded = await asyncio.to_thread(read)
         if parameters.action == "status":
             states = await asyncio.to_thread(_states, loaded)
             rows = {name: state for name, state in sorted(states.items()) if state != "impossible"}
@@ -149,8 +150,8 @@ def commands(config: Loaded, look: Look) -> list[AnyCommand]:
             "Programs that can be agents: claude, codex, opencode and others",
             Action(ListProfiles, ProfileList, listed, _render_list),
             Action(ShowProfile, ShownProfile, show, _render_profile, positions=("name",)),
-            check_action(load, config.environ),
-            trial_action(load, look),
+            check_action(read, config.environ),
+            trial_action(read, look),
             update_action(config.environ, lambda: config.settings.programs.rule_keys),
             family="agents",
             shell=_GROUP,

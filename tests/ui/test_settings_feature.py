@@ -4,11 +4,14 @@ import json
 import threading
 import tomllib
 from pathlib import Path
+from typing import Never
 
 import pytest
 from textual.widgets import Static
 
 from gshtui.agents.personas import BUILT_IN, load_personas
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
 from gshtui.commands import config_commands
 from gshtui.commands.config_calls import SetSetting
 from gshtui.commands.declaration import CommandError
@@ -34,10 +37,18 @@ WRITTEN = "# mine\n[ui] # looks\nfps = 20 # slow\n\n[keybindings]\n'agents.spawn
 
 
 def window(folder: Path) -> Window:
+    class Feeds(Bus):
+        def publish(self, event: Event) -> None:
+            app.feed(event)
+
+    async def look(_agent: str) -> Never:
+        raise CommandError("There are no agents here.")
+
+    loaded = load(folder)
     commands = (
-        *config_commands.commands(load(folder), publish=lambda event: app.feed(event)),
+        *config_commands.commands(loaded, Feeds()),
         personas_command(),
-        *program_commands.commands(load_profiles),
+        *program_commands.commands(loaded, look),
     )
     app = Window(folder, commands=Registry(commands))
     return app
@@ -201,7 +212,7 @@ def test_edits_at_once_are_all_in_the_file(home: Home, tmp_path: Path) -> None:
 
 async def test_what_was_changed_elsewhere_is_not_overwritten(home: Home, tmp_path: Path) -> None:
     user_file(home, WRITTEN)
-    registry = Registry(config_commands.commands(load(tmp_path)))
+    registry = Registry(config_commands.commands(load(tmp_path), Bus()))
     action = registry.action(SetSetting(key="ui.fps", value="9", seen=json.dumps(19)))
     with pytest.raises(CommandError, match=r"ui\.fps is 20 by now"):
         await action.run(None, SetSetting(key="ui.fps", value="9", seen=json.dumps(19)))  # pyright: ignore[reportArgumentType]

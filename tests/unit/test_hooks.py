@@ -7,6 +7,7 @@ import stat
 import subprocess
 import tomllib
 from pathlib import Path
+from typing import Never
 
 import pytest
 
@@ -18,6 +19,7 @@ from gshtui.programs import report_hook
 from gshtui.programs.hooks import hook_reports, hooks
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.status.status import HookEvent
+from gshtui.settings.loader import load
 from tests.kit.home import Home
 
 LOADED = profiles.load(Path("/nonexistent"))
@@ -206,9 +208,13 @@ async def test_a_feed_tells_of_what_was_and_what_comes(tmp_path: Path) -> None:
         await feed.close()
 
 
+async def look(_agent: str) -> Never:
+    raise CommandError("There are no agents here.")
+
+
 def registry() -> Registry:
     made = Registry()
-    for command in cli_commands.commands(lambda: LOADED):
+    for command in cli_commands.commands(load(Path("/")), look, lambda: LOADED):
         made.register(command)
     return made
 
