@@ -15,6 +15,12 @@ def test_an_exclamation_mark_is_no_shell(name: str) -> None:
     assert worded(LOADED.get(name), "!important") == " !important"
 
 
+@pytest.mark.parametrize("blanks", ["", " ", "\n\t"])
+def test_blanks_protect_nothing_where_a_program_takes_them_away(blanks: str) -> None:
+    assert worded(LOADED.get("pi"), f"{blanks}!important") == f"\\{blanks}!important"
+    assert worded(LOADED.get("pi"), "not!") == "not!"
+
+
 @pytest.mark.parametrize("name", ["claude", "gemini"])
 def test_a_backslash_at_the_end_is_no_further_line(name: str) -> None:
     assert worded(LOADED.get(name), "look into C:\\") == "look into C:\\ "

@@ -82,7 +82,13 @@ def unfit(profile: Profile, text: str) -> str:
 
 
 def _begins(profile: Profile, words: str) -> str:
-    return max((begin for begin in profile.text.first if words.startswith(begin)), key=len, default="")
+    """The beginning that it acts upon; blanks in front of it help only where they are what is written beside it."""
+    found = (
+        begin
+        for begin, beside in profile.text.first.items()
+        if (words if beside.isspace() else words.lstrip()).startswith(begin)
+    )
+    return max(found, key=len, default="")
 
 
 def _ends(profile: Profile, words: str) -> str:
