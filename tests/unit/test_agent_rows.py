@@ -104,10 +104,16 @@ async def test_what_another_process_wrote_is_seen(store: Store, tmp_path: Path) 
     assert (row.status, row.tokens) == ("idle", 5)
 
 
-@pytest.mark.parametrize(("source", "words"), [("event", "idle (0 s)"), ("screen", "idle (screen, 0 s)")])
+@pytest.mark.parametrize(("source", "words"), [("event", "idle (now)"), ("screen", "idle (screen, now)")])
 def test_who_says_a_status_is_named_unless_the_agent_does_itself(source: str, words: str) -> None:
     row = AgentRow(id="0001", name="x", kind="native", status="idle", status_source=source)
     assert agent_tables.status_words(row) == words
+
+
+def test_a_shell_has_no_model_no_context_and_no_cost() -> None:
+    shell = AgentState(AgentRow(id="0001", name="w", kind="cli", profile="shell", status="idle"))
+    for told in (agent_tables.agents_table([shell], lambda _: ()), agent_tables.agent_details(shell)):
+        assert "$" not in told and "none yet" not in told and "0 tokens" not in told
 
 
 @pytest.mark.parametrize(("kind", "cost"), [("native", "$0.02"), ("cli", "$1.50")])

@@ -95,17 +95,16 @@ def status_words(row: AgentRow) -> str:
     doing = f" · {one_line(row.about, 60)}" if row.about else ""
     source = "" if row.status_source == "event" else f"{row.status_source}, "
     waits = f" · a message waits: {one_line(row.held_up, 100)}" if row.held_up else ""
-    return f"{row.status}{doing} ({source}{status_age(row):.0f} s){waits}"
+    return f"{row.status}{doing} ({source}{units.age(status_age(row))}){waits}"
 
 
 def presence_words(row: AgentRow) -> str:
-    """What it is doing, as one says it of somebody in a room: `idle 2m`, `thinking: the parser`, `waiting for you`."""
+    """What it is doing, as one says it of somebody in a room: `idle 2 min`, `thinking: the parser`."""
     if row.needs_you:
         return "waiting for you"
     if row.status == "idle":
-        minutes = int(status_age(row) // 60)
-        quiet = f" {minutes // 60}h" if minutes >= 60 else f" {minutes}m"
-        return f"idle{quiet}" if minutes else "idle"
+        age = status_age(row)
+        return f"idle {units.age(age)}" if age >= 60 else "idle"
     doing = f": {one_line(row.doing, 60)}" if row.doing else ""
     return f"{row.status}{doing}"
 
@@ -129,6 +128,12 @@ def cost_words(row: AgentRow) -> str:
     return units.money(row.cost if row.tokens or row.cost else 0.0)
 
 
+def _used(row: AgentRow) -> tuple[str, str]:
+    """Its context and its cost; empty for a program that has no model, or tells of none."""
+    known = row.kind != "cli" or bool(row.tokens or row.context or row.model)
+    return (f"{row.context:,}", cost_words(row)) if known else ("", "")
+
+
 def agents_table(agents: Sequence[AgentState], attach: AttachWords) -> str:
     """The agents, a row each; the last column says where each can be seen."""
     head = ("id", "name", "kind", "status", "model", "context", "cost", "where")
@@ -142,7 +147,7 @@ def _table_row(state: AgentState, attach: Sequence[str]) -> tuple[str, ...]:
     kind = f"{kind} · {one_line(words, 60)}" if (words := row.mode_words) else kind
     status = f"needs you · {status_words(row)}" if row.needs_you else status_words(row)
     where = f"`{shlex.join(attach)}`" if attach else one_line(state.held_by, 80)
-    return (row.id, row.name, kind, status, state.label or row.model, f"{row.context:,}", cost_words(row), where)
+    return (row.id, row.name, kind, status, state.label or row.model, *_used(row), where)
 
 
 def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Sequence[tuple[str, str]] = ()) -> str:
@@ -162,6 +167,7 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
         cached = f"{usage.cache_read:,} cache read · {usage.cache_write:,} cache write"
         used = f"{usage.input:,} in · {usage.output:,} out · {cached}"
     conversation = f"{row.session or row.external_id} {one_line(state.title, 80)}".strip()
+    context, cost = _used(row)
     facts = [
         ("agent", f"{who}, {row.kind}, {row.runtime}{f', {made_of}' if made_of else ''}"),
         ("status", status_words(row)),
@@ -172,11 +178,11 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
         ("worktree", row.worktree),
         ("account", " · group ".join((row.account, row.group)) if row.group else row.account),
         ("parent", row.parent),
-        ("model", model or "none yet"),
-        ("context", f"{row.context:,} tokens{share}"),
+        ("model", model or ("none yet" if context else "")),
+        ("context", f"{context} tokens{share}" if context else ""),
         ("used", used),
         ("requests", str(state.requests) if state.requests else ""),
-        ("cost", cost_words(row)),
+        ("cost", cost),
         ("conversation", conversation + ("" if state.writable else " (reading only)")),
         ("open in", one_line(state.held_by, 80)),
         ("process", f"{row.pid} in pane {row.pane} of {row.tmux_session}" if row.pane else ""),
