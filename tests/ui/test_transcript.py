@@ -6,7 +6,7 @@ import random
 import zlib
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from textual.geometry import Offset, Region
@@ -28,6 +28,7 @@ from gshtui.ui.kit.transcript.entries import (
     Stream,
     ThoughtEntry,
     ToolEntry,
+    ToolStatus,
 )
 from gshtui.ui.kit.transcript.entry_blocks import CACHED_LINES
 from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
@@ -621,6 +622,17 @@ async def test_every_theme_has_a_palette(theme: str) -> None:
         await wait_until_drawn(pilot, app.transcript)
         await pilot.press("o")
         assert screen_rows(app.transcript)[0] == "▌❯ question 0"
+
+
+@pytest.mark.parametrize("status", [status for each in get_args(ToolStatus) for status in get_args(each)])
+async def test_only_a_call_that_waits_for_the_person_is_yellow(status: ToolStatus) -> None:
+    app = TranscriptHost([ToolEntry("t", "bash", "make", {"command": "make"}, status, "no reason")])
+    async with app.run_test(size=(60, 20)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        yellow = app.transcript.document.page.palette.warning.color
+        rows = range(len(screen_rows(app.transcript)))
+        found = {one.style.color for y in rows for one in app.transcript.row_strip(y) if one.style and one.text.strip()}
+        assert (yellow in found) is (status == "asked")
 
 
 async def test_an_empty_transcript_says_what_will_be_there() -> None:

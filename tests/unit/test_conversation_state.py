@@ -183,7 +183,7 @@ def test_how_a_turn_ends() -> None:
     assert waited.text == "3.2 s working · 3 min 10 s waiting for you · 15 tokens in · 20 out"
     done = end(duration=3.4, waited=0.2, usage=Usage(input=1_500, output=20, cache_read=500), cost=0.0312)
     assert (done.level, done.text) == ("quiet", "3.2 s · 2.0k tokens in · 20 out · $0.03")
-    assert (end(stop="interrupted").level, end(stop="interrupted").text) == ("warning", "Interrupted here.")
+    assert (end(stop="interrupted").level, end(stop="interrupted").text) == ("quiet", "Interrupted here.")
     failed = end(stop="error", error="The key was refused.", hint="Set it.")
     assert (failed.level, failed.text, failed.hint) == ("error", "The key was refused.", "Set it.")
     assert end(stop="max_iterations", hint="Say it.").hint == "Say it."

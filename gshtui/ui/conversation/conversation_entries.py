@@ -144,7 +144,7 @@ def stop_notice(message: Message) -> NoticeEntry | None:
 def stop_words(id: str, stop: str, hint: str = "") -> NoticeEntry:
     """The notice for a reason to stop."""
     text, advice = _STOPS.get(stop, (f"Stopped: {stop}.", ""))
-    return NoticeEntry(id, "warning", text, hint or advice)
+    return NoticeEntry(id, "quiet" if stop == "interrupted" else "warning", text, hint or advice)
 
 
 _WAIT = 1.0

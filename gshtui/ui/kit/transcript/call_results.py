@@ -84,7 +84,7 @@ def result_lines(tool: ToolEntry, page: Page, *, brief: bool = False) -> list[St
         return []
     palette, most = page.palette, page.result_lines
     inner = page.narrower(4)
-    look = palette.warning if tool.status == "denied" else palette.error if failed else palette.muted
+    look = palette.error if failed and tool.status != "denied" else palette.muted
     bar = Segment("  │ ", palette.rule)
     if tool.by_person:
         lines = _piece(tool, most, palette.text, inner, wraps="cells")

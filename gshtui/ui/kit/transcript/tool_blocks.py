@@ -85,7 +85,9 @@ def _look(tool: ToolEntry, palette: Palette) -> Style:
         return palette.ok
     if tool.status in ("error", "timeout", "lost"):
         return palette.error
-    return palette.warning if tool.status in ("asked", "denied", "cancelled") else palette.marker
+    if tool.status == "asked":
+        return palette.warning
+    return palette.muted if tool.status in ("denied", "cancelled") else palette.marker
 
 
 def _header(tool: ToolEntry, opened: bool, brief: bool, page: Page) -> list[StyledLine]:
