@@ -132,6 +132,8 @@ _BESIDE = {"claude": True, "codex": False, "qwen": True}
 """Programs that do not wait for a helper: whether they go on by themselves once it has ended."""
 _HELPS = "subagent working for a parent agent"
 """What one of Qwen's is told at first."""
+_LIMIT = "thread limit reached"
+"""What one of Codex's is told once it has had as many helpers as it may have."""
 _BEGINNING = 2000
 _INTERRUPTS, _DENIES = 0.4, 0.25
 """How often a person interrupts a long answer, and denies a command."""
@@ -463,6 +465,9 @@ class Turns:
 
     def choose(self, asked: Asked) -> Answer | None:
         """Its next answer."""
+        told: list[Any] = asked.body.get("input", []) if isinstance(asked.body, dict) else []
+        if self.helpers and not self.is_helpers(asked) and _LIMIT in str(told[-1:]):
+            self.helpers -= 1
         *before, last = self.follow(asked)
         if self.is_turn(asked) and not self.is_helpers(asked):
             if isinstance(last, Say) and "<proposed_plan>" not in last.text:
