@@ -15,10 +15,11 @@ def test_an_exclamation_mark_is_no_shell(name: str) -> None:
     assert worded(LOADED.get(name), "!important") == " !important"
 
 
+@pytest.mark.parametrize("name", ["copilot", "pi"])
 @pytest.mark.parametrize("blanks", ["", " ", "\n\t"])
-def test_blanks_protect_nothing_where_a_program_takes_them_away(blanks: str) -> None:
-    assert worded(LOADED.get("pi"), f"{blanks}!important") == f"\\{blanks}!important"
-    assert worded(LOADED.get("pi"), "not!") == "not!"
+def test_blanks_protect_nothing_where_a_program_takes_them_away(name: str, blanks: str) -> None:
+    assert worded(LOADED.get(name), f"{blanks}!important") == f"\\{blanks}!important"
+    assert worded(LOADED.get(name), "not!") == "not!"
 
 
 @pytest.mark.parametrize("name", ["claude", "gemini"])
