@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from gshtui.bus.context_data import Receipt
 from gshtui.bus.events.context_events import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
 from gshtui.ui.context.receipt_screen import FateGroup, missing_texts, receipt_entries, receipt_title, receipt_words
 from gshtui.ui.context.summaries import SummariesState, overdue, reduce
@@ -11,10 +12,12 @@ from tests.kit.recorded import NOW, S
 from tests.kit.recorded_contexts import COMPACTED, PRUNED
 
 
-def lines(opened: frozenset[str] = frozenset(), texts: dict[str, str] | None = None) -> list[str]:
+def lines(
+    opened: frozenset[str] = frozenset(), texts: dict[str, str] | None = None, receipt: Receipt = COMPACTED
+) -> list[str]:
     """What a compaction's receipt says."""
     said: list[str] = []
-    for entry in receipt_entries(COMPACTED, opened, texts or {}):
+    for entry in receipt_entries(receipt, opened, texts or {}):
         made = receipt_words(entry, 100)
         said.append(entry.text if entry.text is not None else "".join(part[1] for part in (*made.left, *made.right)))
     return said
@@ -31,6 +34,8 @@ def test_a_receipt_says_what_why_how_much_and_at_what_price() -> None:
         "a compaction starts at\n160,000",
     ):
         assert part in said
+    one = replace(COMPACTED, messages_after=1)
+    assert any(line.endswith("210 → 1 message") for line in lines(receipt=one))
     assert "by the threshold" in receipt_title(COMPACTED)
     assert receipt_title(replace(COMPACTED, id="")) == "Preview: compaction"
     assert "undone by you" in receipt_title(replace(COMPACTED, undone=True, undone_by="person"))

@@ -354,7 +354,7 @@ def receipt(of: Receipt, limit: int = 40) -> str:
     saved = of.tokens_before - of.tokens_after
     size = f"{units.tokens(of.tokens_before)} → {units.tokens(of.tokens_after)} tokens ({units.change(-saved)})"
     if of.messages_before:
-        size += f", {of.messages_before:,} → {of.messages_after:,} messages"
+        size += f", {of.messages_before:,} → {counted(of.messages_after, 'message')}"
     lines.append(size + ".")
     if of.request_before is not None and of.request_after is not None:
         lines.append(f"A request then costs {money(of.request_after)} instead of {money(of.request_before)}.")

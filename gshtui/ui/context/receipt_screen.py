@@ -108,7 +108,7 @@ def _head(receipt: Receipt) -> Iterator[OutlineEntry[ReceiptLine]]:
         ("muted", f" ({units.percent(abs(saved), receipt.tokens_before)})" if receipt.tokens_before else ""),
     ]
     if receipt.messages_before:
-        sizes.append(("muted", f" · {receipt.messages_before} → {receipt.messages_after} messages"))
+        sizes.append(("muted", f" · {receipt.messages_before} → {units.counted(receipt.messages_after, 'message')}"))
     yield OutlineEntry("sizes", data=ReceiptParts(tuple(sizes)))
     for number, cost in enumerate(_costs(receipt)):
         yield OutlineEntry(f"cost:{number}", data=cost)
