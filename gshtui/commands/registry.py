@@ -156,7 +156,13 @@ class Registry:
         made = list(offer.make())
         named = [name for command in made for name in (command.name, *command.aliases)]
         if tuple(named) != offer.names:
-            raise ValueError(f"{', '.join(offer.names)} were offered, but {', '.join(named)} were created")
+            unnamed = ", ".join(name for name in named if name not in offer.names)
+            unmade = ", ".join(name for name in offer.names if name not in named)
+            wrong = f"does not name {unnamed}" if unnamed else f"names {unmade}" if unmade else "has another order"
+            raise ValueError(
+                f"the offer of {offer.names[0]} {wrong}: its names must be those of the commands that are made,"
+                " in their order. They are in hub/command_offers.py"
+            )
         places: dict[str, AnyCommand | _Offer] = {}
         for name, place in self._places.items():
             places.update({command.name: command for command in made} if place is offer else {name: place})
