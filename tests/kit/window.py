@@ -3,10 +3,12 @@
 `Window.feed` hands events to the panes as the bridge does; nothing here clicks or waits for a time.
 """
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
+from textual.app import App
 from textual.pilot import Pilot
 from textual.widget import Widget
 
@@ -17,6 +19,7 @@ from gshtui.ui.window.app import Workbench
 from gshtui.ui.window.main_area import MainArea, PromptArea
 from tests.kit.fake_hub import Answer, FakeHub, HubOptions, door_of
 
+R = TypeVar("R")
 NOW = 1_800_000_000.0
 """The pinned clock of these windows, seconds since the epoch."""
 
@@ -75,3 +78,11 @@ async def settled(pilot: Pilot[Any]) -> None:
         await pilot.pause()
         if all(worker.is_finished for worker in pilot.app.workers):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
             return
+
+
+@contextlib.asynccontextmanager
+async def at_rest(app: App[R], size: tuple[int, int] = (80, 24)) -> AsyncGenerator[Pilot[R]]:
+    """The app in a terminal of this size (columns, rows), settled."""
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        yield pilot

@@ -6,7 +6,7 @@ from gshtui.fleet.core.agent_states import AgentState
 from gshtui.ui.window.palette_entries import listed_entries
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_fleet import row
-from tests.kit.window import settled
+from tests.kit.window import at_rest, settled
 from tests.ui.test_agents_pane import Listening
 
 AGENTS = [
@@ -21,8 +21,7 @@ async def test_a_line_that_attaches_does_so_in_this_window() -> None:
     app = Listening(
         values={"agent attach 2": attach}, results={attach: Answer(text="`tmux …`", view=AttachView("0002"))}
     )
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as pilot:
         app.run_command("agent attach 2")
         await settled(pilot)
         assert app.opened == [("0002", True)]
@@ -33,8 +32,7 @@ async def test_a_line_that_attaches_does_so_in_this_window() -> None:
 
 async def test_the_palette_opens_the_terminal_of_every_agent_that_has_one() -> None:
     app = Listening(results={calls.ListAgents(windows=False): calls.AgentList([*map(AgentState, AGENTS)])})
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as pilot:
         found = {entry.label: entry.run for entry in await listed_entries(app) if entry.id.startswith("agent:")}
         assert len(found) == 1
         assert all(name.isprintable() for name in found)

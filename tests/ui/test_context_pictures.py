@@ -16,7 +16,7 @@ from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts
 from tests.kit.snapshots import Snap, screens, snap
-from tests.kit.window import NOW, Window, settled
+from tests.kit.window import NOW, Window, at_rest, settled
 from tests.ui.test_pictures import MODELS
 
 __all__ = ["snap"]
@@ -100,8 +100,7 @@ async def test_context(snap: Snap, size: tuple[int, int], theme: str, state: str
     app = Window(
         service=RecordedContexts(), answers={"session ls": conversations(), "model list": Answer(MODELS)}, theme=theme
     )
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with at_rest(app, size) as pilot:
         app.feed(*recorded.STARTED, *events)
         await settled(pilot)
         keyboard = Keyboard(app)

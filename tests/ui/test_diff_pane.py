@@ -22,7 +22,7 @@ from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_fleet import DIFF, FEW, PERSONAS, PROFILES
-from tests.kit.window import Window, settled
+from tests.kit.window import Window, at_rest, settled
 from tests.ui.test_agents_pane import ran
 
 PATH = "/src/aurora-lexer"
@@ -33,8 +33,7 @@ TREES = WorktreeList([Worktree("/src/aurora", "main", main=True), Worktree(PATH,
 
 async def test_keys_go_from_change_to_change_and_file_to_file() -> None:
     app = Window(answers={LINE: Answer(DIFF)})
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (80, 24)) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         pane = app.bench.deck.query_one(DiffPane)
@@ -70,8 +69,7 @@ async def test_keys_go_from_change_to_change_and_file_to_file() -> None:
 
 async def test_the_list_of_files_comes_by_key_where_there_is_no_room() -> None:
     app = Window(answers={LINE: Answer(DIFF)})
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (80, 24)) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         pane = app.bench.deck.query_one(DiffPane)
@@ -87,8 +85,7 @@ async def test_the_list_of_files_comes_by_key_where_there_is_no_room() -> None:
 
 async def test_a_tab_is_opened_once_and_closed() -> None:
     app = Window(answers={LINE: Answer(DIFF), "git_worktree list": Answer(TREES)})
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as pilot:
         await pilot.press("f5")
         await settled(pilot)
         assert isinstance(app.screen, WorktreesScreen)
@@ -113,8 +110,7 @@ async def test_a_merge_is_confirmed_and_the_tab_looks_again() -> None:
     merge = MergeWorktree(path=PATH)
     question = Question(merge, "Merge lexer into main?", "4 files.", "Merge")
     app = Window(answers={LINE: Answer(DIFF)}, questions={merge: question})
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         await pilot.press("M")
@@ -131,8 +127,7 @@ async def test_a_merge_is_confirmed_and_the_tab_looks_again() -> None:
 async def test_of_a_long_path_the_end_and_the_counts_are_seen() -> None:
     first = replace(DIFF.files[0], path="deep/" * 60 + "end.py")
     app = Window(answers={LINE: Answer(replace(DIFF, files=(first, *DIFF.files[1:])))})
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (80, 24)) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         view = app.bench.deck.query_one(DiffPane).view
@@ -142,8 +137,7 @@ async def test_of_a_long_path_the_end_and_the_counts_are_seen() -> None:
 
 async def test_two_columns_where_there_is_room_and_the_place_is_kept() -> None:
     app = Window(answers={LINE: Answer(DIFF)})
-    async with app.run_test(size=(100, 30)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (100, 30)) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         await pilot.press("alt+z", "n", "n")
@@ -171,8 +165,7 @@ async def test_two_columns_where_there_is_room_and_the_place_is_kept() -> None:
 
 async def test_two_columns_are_switched_off_in_a_tab_by_a_key_and_everywhere_by_the_settings() -> None:
     app = Window(answers={LINE: Answer(DIFF)})
-    async with app.run_test(size=(150, 30)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (150, 30)) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         view = app.bench.deck.query_one(DiffPane).view
@@ -193,8 +186,7 @@ async def test_two_columns_are_switched_off_in_a_tab_by_a_key_and_everywhere_by_
         assert any("Two columns need" in notice.message for notice in app._notifications)
 
     app = Window(answers={LINE: Answer(DIFF)}, diff_columns="one")
-    async with app.run_test(size=(150, 30)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (150, 30)) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         await pilot.press("alt+z")
@@ -215,8 +207,7 @@ _EDIT = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
 async def test_outside_a_repository_one_sentence_says_so() -> None:
     said = "git cannot list the worktrees: fatal: not a git repository (or any of the parent directories): .git."
     app = Window(answers={"git_worktree list": CommandError(said)})
-    async with app.run_test(size=(100, 30)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (100, 30)) as pilot:
         await pilot.press("f5")
         await settled(pilot)
         [note] = app._notifications  # pyright: ignore[reportPrivateUsage]
@@ -227,8 +218,7 @@ async def test_outside_a_repository_one_sentence_says_so() -> None:
 async def test_what_git_says_instead_of_changes_is_shown() -> None:
     answers: dict[str, Any] = {LINE: CommandError("There is no worktree /src/aurora-lexer.", hint="There are: none.")}
     app = Window(answers=answers)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         shot = app.export_screenshot().replace("&#160;", " ")
@@ -245,8 +235,7 @@ async def test_a_new_agent_from_the_list_and_its_form() -> None:
     started = AgentRow(id="0001", name="test", session="s1")
     answers = {"personas": Answer(PERSONAS), "profiles ls": Answer(PROFILES), "spawn": Answer(started)}
     app = Window(answers=answers)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (80, 24)) as pilot:
         app.run_command("/spawn")
         await settled(pilot)
         assert isinstance(app.screen, SpawnList)

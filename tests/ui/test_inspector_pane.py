@@ -21,7 +21,7 @@ from tests.kit.fake_hub import Answer
 from tests.kit.recorded_contexts import AGENTS, FAILED, PROMPT, RecordedContexts
 from tests.kit.recorded_fleet import FEW
 from tests.kit.storms import combined
-from tests.kit.window import Window, settled
+from tests.kit.window import Window, at_rest, settled
 from tests.ui.test_pictures import MODELS
 
 
@@ -323,8 +323,7 @@ async def test_a_cut_typed_by_key_and_by_menu_is_the_same(kind: str, pane: str) 
     key = "P" if (kind, pane) == ("prune", "inspector") else CUT_KEYS[kind]
     shown: list[str] = []
 
-    async with app.run_test(size=(100, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (100, 40)) as pilot:
         app.feed(*recorded.STARTED, *recorded.TURN)
         await pressed(pilot, there)
         for way in ((key,), (menu, *MENU_WORDS[kind], "enter"), ()):

@@ -20,7 +20,7 @@ from gshtui.ui.changes.line_comments import CommentFile, LineComment, message, r
 from gshtui.ui.kit.widget_messages import OpenChanges
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_fleet import DIFF
-from tests.kit.window import Window, settled
+from tests.kit.window import Window, at_rest, settled
 from tests.ui.test_agents_pane import ran
 from tests.ui.test_diff_pane import LINE, PATH
 
@@ -40,8 +40,7 @@ def agents(*rows: AgentRow) -> Answer:
 async def test_comments_are_written_kept_and_sent_as_one_message() -> None:
     send = SendToAgent(agent="0002", text="")
     app = Window(answers={LINE: Answer(DIFF), "agent ls": agents(HERE, THERE), send.words(): CommandError("Gone.")})
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         await pilot.press("shift+down", "c", *"why", "ctrl+s")
@@ -87,8 +86,7 @@ async def test_comments_are_written_kept_and_sent_as_one_message() -> None:
 async def test_a_comment_between_the_lines_is_gone_to_changed_there_and_removed() -> None:
     """In one column and in two, as wide as the tab; and where its lines are gone, below the name of their file."""
     app = Window(answers={LINE: Answer(DIFF), "agent ls": agents(HERE)})
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         words = "why is this " * 12
@@ -128,8 +126,7 @@ async def test_a_comment_between_the_lines_is_gone_to_changed_there_and_removed(
 async def test_the_agent_of_the_folder_gets_them_as_a_prompt_and_one_is_removed() -> None:
     row = AgentRow(id="main", name="main", runtime="local", cwd=PATH, status="idle")
     app = Window(Path(PATH), answers={LINE: Answer(DIFF), "agent ls": agents(row, replace_row(THERE))})
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         await pilot.press("c", *"one", "ctrl+s")
@@ -159,8 +156,7 @@ async def test_a_change_is_staged_and_edited_by_its_mark() -> None:
     where = {"tree": PATH, "file": file.path, "number": 1, "mark": hunk.mark}
     results = {ShowHunk(**where): HunkText(hunk, "\tone\n")}
     app = Window(answers={LINE: Answer(DIFF)}, results=results)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         await pilot.press("a")

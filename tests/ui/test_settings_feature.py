@@ -31,7 +31,7 @@ from gshtui.ui.settings.setting_rows import setting_rows
 from gshtui.ui.settings.settings_screen import KeyScreen, SettingsScreen
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
-from tests.kit.window import Window, settled
+from tests.kit.window import Window, at_rest, settled
 
 WRITTEN = "# mine\n[ui] # looks\nfps = 20 # slow\n\n[keybindings]\n'agents.spawn' = 'f12' # free\n"
 
@@ -94,8 +94,7 @@ def test_rows_are_listed_by_group_with_a_label_each_and_the_most_used_first(home
 async def test_defaults_are_named_and_the_raw_name_is_in_grey(home: Home, tmp_path: Path) -> None:
     user_file(home, WRITTEN)
     app = window(tmp_path)
-    async with app.run_test(size=(200, 50)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (200, 50)) as pilot:
         await pilot.press("alt+g")
         await settled(pilot)
         first = [str(screen(app).choices.get_option_at_index(at).prompt) for at in range(12)]
@@ -107,8 +106,7 @@ async def test_defaults_are_named_and_the_raw_name_is_in_grey(home: Home, tmp_pa
 async def test_rows_are_changed_in_place_and_comments_stay(home: Home, tmp_path: Path) -> None:
     file = user_file(home, WRITTEN)
     app = window(tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as pilot:
         await pilot.press("alt+g")
         await settled(pilot)
         await pilot.press(*"ui.fps", "enter", "ctrl+u", *"25", "enter")
@@ -163,8 +161,7 @@ async def test_a_persona_is_handed_to_the_editor_and_its_mistakes_are_said(
     monkeypatch.setattr(terminal_handoff, "_run_editor", edited)
     monkeypatch.setenv("EDITOR", "/bin/cat")
     app = window(tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as pilot:
         await pilot.press("alt+g", *"persona explore", "enter")
         await settled(pilot)
         own = home.config / "gsh" / "agents" / "explore.toml"
@@ -178,8 +175,7 @@ async def test_a_persona_is_handed_to_the_editor_and_its_mistakes_are_said(
 async def test_two_screens_lose_no_edit(home: Home, tmp_path: Path) -> None:
     file = user_file(home, WRITTEN)
     app = window(tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as pilot:
         await pilot.press("alt+g", *"ui.fps", "enter")
         await settled(pilot)
         set_value("ui.fps", "31")  # another screen, while this one's dialog is open

@@ -15,7 +15,7 @@ from gshtui.ui.context.timeline_pane import TimelinePane
 from tests.kit import recorded
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts
-from tests.kit.window import NOW, Window, settled
+from tests.kit.window import NOW, Window, at_rest, settled
 from tests.ui.test_inspector_pane import pressed
 
 
@@ -53,8 +53,7 @@ def timeline(app: Window) -> TimelinePane:
 
 async def test_the_cursor_goes_from_mark_to_mark_and_cut_to_cut() -> None:
     app = Window(service=RecordedContexts())
-    async with app.run_test(size=(140, 50)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (140, 50)) as pilot:
         app.feed(*recorded.STARTED, *SENT)
         await pressed(pilot, "alt+5", "left")
         assert timeline(app).mark == timeline(app).state.marks[2]
@@ -77,8 +76,7 @@ async def test_the_cursor_goes_from_mark_to_mark_and_cut_to_cut() -> None:
 
 async def test_a_click_on_a_mark_chooses_it_and_a_double_click_opens_it() -> None:
     app = Window(service=RecordedContexts())
-    async with app.run_test(size=(160, 50)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (160, 50)) as pilot:
         app.feed(*recorded.STARTED, *SENT)
         await settled(pilot)
         pane = timeline(app)
@@ -93,8 +91,7 @@ async def test_a_click_on_a_mark_chooses_it_and_a_double_click_opens_it() -> Non
 async def test_a_mark_opens_its_receipt_and_from_there_it_is_undone() -> None:
     service = RecordedContexts()
     app = Window(service=service)
-    async with app.run_test(size=(100, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (100, 40)) as pilot:
         app.feed(*recorded.STARTED, *SENT)
         await pressed(pilot, "alt+5", "enter")
         screen = app.screen
@@ -106,8 +103,7 @@ async def test_a_mark_opens_its_receipt_and_from_there_it_is_undone() -> None:
 async def test_one_item_of_a_receipt_is_read_and_restored() -> None:
     service = RecordedContexts()
     app = Window(service=service)
-    async with app.run_test(size=(100, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (100, 40)) as pilot:
         app.feed(*recorded.STARTED, *SENT)
         await pressed(pilot, "alt+5", "enter")
         screen = app.screen
@@ -122,8 +118,7 @@ async def test_one_item_of_a_receipt_is_read_and_restored() -> None:
 async def test_a_summary_is_written_anew() -> None:
     service = RecordedContexts()
     app = Window(service=service)
-    async with app.run_test(size=(100, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (100, 40)) as pilot:
         app.feed(*recorded.STARTED, *SENT)
         await pressed(pilot, "alt+5", "enter", "e")
         assert isinstance(app.screen, SummaryScreen)
@@ -138,8 +133,7 @@ async def test_a_summary_is_written_anew() -> None:
 async def test_undo_by_key_and_the_request_of_a_mark() -> None:
     service = RecordedContexts()
     app = Window(service=service)
-    async with app.run_test(size=(100, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (100, 40)) as pilot:
         app.feed(*recorded.STARTED, *SENT)
         await pressed(pilot, "alt+5", "u")
         assert service.done == [("undo", "main", "cut2")]
@@ -154,8 +148,7 @@ async def test_undo_by_key_and_the_request_of_a_mark() -> None:
 
 async def test_a_resumed_conversation_has_its_past() -> None:
     app = Window(service=RecordedContexts())
-    async with app.run_test(size=(140, 50)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (140, 50)) as pilot:
         opened = SessionOpened(session=recorded.S, agent="main", messages=12, resumed=True)
         app.feed(recorded.STARTED[0], recorded.STARTED[1], opened, *recorded.STARTED[3:])
         await settled(pilot)
@@ -174,8 +167,7 @@ async def test_a_conversation_cut_since_its_last_request_shows_one_size_everywhe
     service = RecordedContexts()
     service.made = service.made[:3]  # the compaction is newer
     app = Window(service=service)
-    async with app.run_test(size=(140, 50)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (140, 50)) as pilot:
         opened = SessionOpened(session=recorded.S, agent="main", messages=12, resumed=True)
         app.feed(recorded.STARTED[0], recorded.STARTED[1], opened, *recorded.STARTED[3:])
         await settled(pilot)
@@ -193,8 +185,7 @@ PROPOSED = SummaryProposed(agent="main", session=recorded.S, receipt=COMPACTED, 
 
 async def test_a_summary_waits_without_taking_the_focus() -> None:
     app = Window(service=RecordedContexts())
-    async with app.run_test(size=(100, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (100, 40)) as pilot:
         app.feed(*recorded.STARTED)
         await pilot.press(*"so far")
         app.feed(PROPOSED)
@@ -220,8 +211,7 @@ async def test_a_summary_waits_without_taking_the_focus() -> None:
 
 async def test_a_summary_is_read_changed_or_rejected() -> None:
     app = Window(service=RecordedContexts())
-    async with app.run_test(size=(100, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (100, 40)) as pilot:
         app.feed(*recorded.STARTED, PROPOSED)
         await settled(pilot)
         await pressed(pilot, "ctrl+g", "enter")

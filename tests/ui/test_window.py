@@ -1,7 +1,9 @@
 """The window: what people do with it, and what it tells them. Text from elsewhere is never taken for markup."""
 
 import asyncio
+import contextlib
 from collections import Counter
+from collections.abc import AsyncGenerator
 
 import msgspec
 import pytest
@@ -73,6 +75,13 @@ async def settled(pilot: Pilot[int]) -> FakeHub:
     return pilot.app.hub
 
 
+@contextlib.asynccontextmanager
+async def at_rest(app: Window, size: tuple[int, int] = (80, 24)) -> AsyncGenerator[tuple[Pilot[int], FakeHub]]:
+    """The window in a terminal of this size, with its hub, once both rest."""
+    async with app.run_test(size=size) as pilot:
+        yield pilot, await settled(pilot)
+
+
 def notices(app: Window) -> list[str]:
     return [notice.message for notice in app._notifications]
 
@@ -82,8 +91,7 @@ def notices(app: Window) -> list[str]:
 
 async def test_escape_backs_out_and_then_interrupts() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         app.feed(*STARTED)
         await pilot.press("alt+2", "escape")
         await settled(pilot)
@@ -95,8 +103,7 @@ async def test_escape_backs_out_and_then_interrupts() -> None:
 
 async def test_escape_without_a_turn_does_nothing_and_never_leaves() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         await pilot.press(*["escape"] * 5)
         await settled(pilot)
         assert hub.intents(InterruptRequested) == [] and app.is_running
@@ -111,8 +118,7 @@ async def test_escape_stops_the_turn_first_and_then_a_command_of_the_person() ->
         return next(stops)
 
     app = Window(shell_log=FakeShellLog(stop))
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         app.feed(*STARTED)
         await pilot.press("escape")
         await settled(pilot)
@@ -134,8 +140,7 @@ async def test_what_a_command_of_the_person_came_to_is_not_said_twice() -> None:
         "bash comand='ls'": UsageError("bash has no parameter comand."),
     }
     app = Window(answers=answers)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         for line in answers:
             app.run_command(line)
             await settled(pilot)
@@ -145,8 +150,7 @@ async def test_what_a_command_of_the_person_came_to_is_not_said_twice() -> None:
 
 async def test_ctrl_c_copies_then_clears_then_interrupts_then_says_how_to_leave() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         await pilot.press(*"words", "shift+home", "ctrl+c")
         assert app.clipboard == "words"
         assert app.bench.centre.typed() == "words"
@@ -167,8 +171,7 @@ async def test_ctrl_c_copies_then_clears_then_interrupts_then_says_how_to_leave(
 
 async def test_a_prompt_reaches_the_bus_and_the_history() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         await pilot.press(*"do it", "enter")
         hub = await settled(pilot)
         sent = hub.intents(PromptSubmitted)
@@ -177,8 +180,7 @@ async def test_a_prompt_reaches_the_bus_and_the_history() -> None:
 
 async def test_a_prompt_without_a_hub_says_so() -> None:
     app = Window(fails=OSError("no hub today"))
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         await pilot.press(*"do it", "enter")
         await pilot.pause()
         assert "no hub today" in notices(app)[-1]
@@ -196,8 +198,7 @@ def shown_rows(app: Window) -> list[str]:
 async def test_what_a_typed_command_answers_is_a_row_of_the_conversation_that_folds() -> None:
     long = "\n\n".join(f"line {n} {NASTY}" for n in range(100))
     app = Window(answers={"who": Answer(text=f"you and {NASTY}"), "help": Answer(text=long)})
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         before = len(notices(app))
         await pilot.press(*"/who", "escape", "enter")
         await settled(pilot)
@@ -224,8 +225,7 @@ async def test_what_a_key_answers_is_said_in_short_and_shown_in_the_viewer_if_lo
             ListAgents(windows=True): Answer(text=long),
         }
     )
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         app.perform(ListAgents(windows=False))
         await settled(pilot)
         assert notices(app)[-1] == f"you and {NASTY}"
@@ -242,8 +242,7 @@ async def test_what_a_key_answers_is_said_in_short_and_shown_in_the_viewer_if_lo
 async def test_a_command_that_fails_is_said_with_its_hint_as_it_is_typed_here() -> None:
     error = CommandError("There is no x.", hint=f"Try {NASTY}, `help tune`, `make all`.")
     app = Window(answers={"read x": error}, commands=Registry(help_command.commands(Registry([]))))
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         app.run_command("read x")
         await settled(pilot)
         assert [row.split()[:2] for row in shown_rows(app) if "/read" in row] == [["✗", "/read"]]
@@ -254,8 +253,7 @@ async def test_a_command_that_fails_is_said_with_its_hint_as_it_is_typed_here() 
 @pytest.mark.faults
 async def test_a_command_that_breaks_does_not_break_the_window() -> None:
     app = Window(answers={"boom": ZeroDivisionError("oh")})
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         app.run_command("boom")
         await settled(pilot)
         assert any("boom failed: ZeroDivisionError: oh" in row for row in shown_rows(app))
@@ -266,8 +264,7 @@ async def test_a_command_that_breaks_does_not_break_the_window() -> None:
 
 async def test_the_last_conversation_is_offered_and_continued_by_key() -> None:
     app = Window(answers={"session ls": conversations(*SESSIONS)})
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         offer = app.bench.query_one(SessionOffer)
         assert offer.display and app.focused is app.bench.input
         assert f"“Second {NASTY}"[:25] in str(offer.visual) and "2 h" in str(offer.visual)
@@ -282,8 +279,7 @@ async def test_the_last_conversation_is_offered_and_continued_by_key() -> None:
 async def test_the_offer_is_one_row(width: int) -> None:
     long = conversation("s2", "Make the parser take empty lines, and say so in the changelog", messages=14, updated=NOW)
     app = Window(answers={"session ls": conversations(long)})
-    async with app.run_test(size=(width, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (width, 24)):
         offer = app.bench.query_one(SessionOffer)
         assert offer.display and offer.size.height == 1
         shown = str(offer.visual)
@@ -297,23 +293,20 @@ async def test_neither_an_agents_conversation_nor_an_open_one_is_offered() -> No
     agents = msgspec.structs.replace(conversation("a1", "fix", messages=2, updated=NOW), parent="agent 0001")
     elsewhere = conversation("s9", "elsewhere", messages=2, updated=NOW, held_by="window 7")
     app = Window(answers={"session ls": conversations(agents, elsewhere, *SESSIONS)})
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE):
         assert app.bench.query_one(SessionOffer).session == "s2"
 
 
 async def test_the_offer_goes_when_a_prompt_is_sent() -> None:
     app = Window(answers={"session ls": conversations(*SESSIONS)})
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE):
         app.feed(SessionOpened(session="new", agent="main"), *STARTED)
         assert not app.bench.query_one(SessionOffer).display
 
 
 async def test_no_offer_comes_behind_a_prompt_that_was_sent_while_the_window_still_opened() -> None:
     app = Window(answers={"session ls": conversations(*SESSIONS)})
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE):
         offer = app.bench.query_one(SessionOffer)
         app.feed(PromptSubmitted(prompt="p", agent="0001", text="theirs"))
         assert offer.display
@@ -325,8 +318,7 @@ async def test_no_offer_comes_behind_a_prompt_that_was_sent_while_the_window_sti
 
 async def test_the_offer_stays_while_other_agents_work() -> None:
     app = Window(answers={"session ls": conversations(*SESSIONS)})
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         app.feed(
             SessionOpened(session="theirs", agent="0001", resumed=True),
             TurnStarted(agent="0001", session="theirs", turn="t", prompt="p"),
@@ -339,8 +331,7 @@ async def test_the_offer_stays_while_other_agents_work() -> None:
 
 async def test_the_key_says_so_where_nothing_is_offered() -> None:
     app = Window(answers={"session ls": conversations()})
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         await pilot.press("alt+c")
         await settled(pilot)
         assert hub.intents(SessionChangeRequested) == []
@@ -352,22 +343,19 @@ async def test_the_key_says_so_where_nothing_is_offered() -> None:
 )
 async def test_nothing_is_offered_where_there_is_nothing(answer: Answer | Exception) -> None:
     app = Window(answers={"session ls": answer})
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE):
         assert not app.bench.query_one(SessionOffer).display
 
 
 async def test_nothing_is_offered_to_who_asked_for_a_conversation() -> None:
     app = Window(answers={"session ls": conversations(*SESSIONS)}, session="latest")
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE):
         assert not app.bench.query_one(SessionOffer).display
 
 
 async def test_a_conversation_is_picked_from_the_list() -> None:
     app = Window(answers={"session ls": conversations(*SESSIONS)})
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         await app.bench.deck.open("other", "Other", Static("something else"))
         await pilot.press("f3")
         await settled(pilot)
@@ -385,8 +373,7 @@ async def test_a_conversation_is_picked_from_the_list() -> None:
 
 async def test_a_command_of_the_person_brings_the_chat_to_the_front() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         await app.bench.deck.open("other", "Other", Static("something else"))
         assert app.bench.deck.front == "other"
         app.feed(InputCommandStarted(agent="helper", session="s", run="0", command="ls"))
@@ -401,8 +388,7 @@ async def test_what_an_outcome_asks_of_the_window_is_done() -> None:
     line = "session target=s1 action=resume"
     change = SessionChangeRequested(agent="main", session="s1")
     app = Window(answers={line: Answer({"session": "s1"}, "The conversation s1.", intent=change)})
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         app.run_command(line)
         await settled(pilot)
         assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s1"]
@@ -411,8 +397,7 @@ async def test_what_an_outcome_asks_of_the_window_is_done() -> None:
 
 async def test_resume_alone_lists_the_conversations() -> None:
     app = Window(answers={"session ls": conversations(*SESSIONS)})
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         app.run_command("/resume")
         await settled(pilot)
         assert isinstance(app.screen, SessionsScreen)
@@ -422,8 +407,7 @@ async def test_escape_twice_offers_the_prompts_to_go_back_to() -> None:
     """The chosen one is in the input again, once the conversation and the files are back before it."""
     prompts = (EarlierPrompt(1, 5, "p2", "the second", NOW), EarlierPrompt(2, 1, "p1", "the first", NOW))
     app = Window(answers={"rewind": Answer(RewindResult(prompts))})
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         await pilot.press("x", "escape", "escape")
         await settled(pilot)
         assert not isinstance(app.screen, PromptsScreen)  # something is being written
@@ -446,8 +430,7 @@ async def test_escape_twice_offers_the_prompts_to_go_back_to() -> None:
 
 async def test_a_model_is_picked_by_key_and_by_line() -> None:
     app = Window(answers={"model list": Answer(MODELS)})
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         await pilot.press("f2")
         await settled(pilot)
         assert isinstance(app.screen, ModelsScreen)
@@ -463,8 +446,7 @@ async def test_a_model_is_picked_by_key_and_by_line() -> None:
 
 async def test_a_list_that_matches_nothing_says_so_and_gives_nothing() -> None:
     app = Window(answers={"session ls": conversations(*SESSIONS)})
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         await pilot.press("f3")
         await settled(pilot)
         await pilot.press(*"zzzz", "enter", "escape")
@@ -478,8 +460,7 @@ async def test_a_list_that_matches_nothing_says_so_and_gives_nothing() -> None:
 
 async def test_notices_and_failed_parts() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         app.feed(
             Noticed(level="info", text=f"saved {NASTY}", hint="go on"),
             Noticed(level="warning", text="a row of the chat, which is in front", about="main"),
@@ -498,8 +479,7 @@ async def test_notices_and_failed_parts() -> None:
 
 async def test_the_title_and_where_it_is_held() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE):
         app.feed(SessionOpened(session="s", agent="main", title=NASTY, writable=False, held_by="pts/3"))
         assert app.bench.deck.bar.note == f"{NASTY} · read only, open in pts/3"
         app.feed(SessionTitled(session="s", title="Better"), SessionTitled(session="other", title="Not this"))
@@ -508,8 +488,7 @@ async def test_the_title_and_where_it_is_held() -> None:
 
 async def test_quitting_by_command() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         app.feed(QuitRequested())
         await pilot.pause()
     assert app.hub is not None and app.hub.stopped
@@ -518,8 +497,7 @@ async def test_quitting_by_command() -> None:
 async def test_a_turn_that_ends_elsewhere_draws_attention_as_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     app = Window()
     called: list[str] = []
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         attention = app._watchers[1]
         monkeypatch.setattr(app, "bell", lambda: called.append("bell"))
         monkeypatch.setattr(attention, "_write", called.append)
@@ -553,8 +531,7 @@ async def test_a_turn_that_ends_elsewhere_draws_attention_as_configured(monkeypa
 
 async def test_help_shows_the_keys_that_work_here() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         await pilot.press("f1")
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
@@ -570,8 +547,7 @@ async def test_help_shows_the_keys_that_work_here() -> None:
 async def test_no_key_of_the_window_opens_anything_behind_a_dialog() -> None:
     keys = {key for id, one in KEYS.items() if one.priority and id != "app.quit" for key in one.keys.split(",")}
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         app.push_screen(TextScreen("A dialog", "its text"))
         await settled(pilot)
         before = (list(app.screen_stack), list(app.deck.panes), app.deck.front, app.bench.focused)
@@ -583,8 +559,7 @@ async def test_no_key_of_the_window_opens_anything_behind_a_dialog() -> None:
 
 async def test_a_question_mark_where_one_types_is_typed() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         await pilot.press(*"why", "question_mark")
         assert app.bench.centre.typed() == "why?"
 
@@ -600,8 +575,7 @@ async def palette_with(pilot: Pilot[int], words: str) -> PaletteScreen:
 
 async def test_a_question_mark_in_an_empty_input_shows_a_dozen_keys_until_the_next_key() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         sheet = app.bench.query_one("#quick-keys", Static)
 
         async def press(*keys: str) -> str:
@@ -624,8 +598,7 @@ async def test_a_question_mark_in_an_empty_input_shows_a_dozen_keys_until_the_ne
 @pytest.mark.parametrize("size", [(60, 22), (61, 20), (79, 24), (80, 24), (100, 30), (140, 45), (200, 50)])
 async def test_no_word_of_the_sheet_of_keys_is_cut(size: tuple[int, int]) -> None:
     app = Window()
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with at_rest(app, size) as (pilot, _):
         await pilot.press("question_mark")
         await settled(pilot)
         sheet = app.bench.query_one("#quick-keys", Static)
@@ -637,8 +610,7 @@ async def test_no_word_of_the_sheet_of_keys_is_cut(size: tuple[int, int]) -> Non
 
 async def test_the_sheet_of_keys_names_them_as_they_were_remapped() -> None:
     app = Window(keybindings={"app.palette": "f10"})
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         await pilot.press("question_mark")
         await settled(pilot)
         assert "f10" in str(app.bench.query_one("#quick-keys", Static).render())
@@ -646,8 +618,7 @@ async def test_the_sheet_of_keys_names_them_as_they_were_remapped() -> None:
 
 async def test_the_palette_finds_actions_themes_and_conversations() -> None:
     app = Window(answers={"session ls": conversations(*SESSIONS), "model list": Answer(MODELS)})
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         for words in ("theme gsh-light", "continue second"):
             await palette_with(pilot, words)
             await pilot.press("enter")
@@ -673,16 +644,14 @@ async def test_the_palette_finds_actions_themes_and_conversations() -> None:
 )
 async def test_the_palette_finds_what_the_footer_calls_things(words: str, label: str) -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         screen = await palette_with(pilot, words)
         assert [entry.label for entry in screen.listed][:1] == [label]
 
 
 async def test_the_palette_says_that_nothing_was_found_and_enter_does_nothing() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         screen = await palette_with(pilot, "no such thing")
         await pilot.press("enter")
         await settled(pilot)
@@ -692,8 +661,7 @@ async def test_the_palette_says_that_nothing_was_found_and_enter_does_nothing() 
 
 async def test_an_action_of_a_pane_goes_to_the_pane_and_runs_there() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         await palette_with(pilot, "shell.filter")
         await pilot.press("enter")
         await settled(pilot)
@@ -708,8 +676,7 @@ async def test_the_palette_lists_actions_then_commands_then_themes_and_before_al
         return [entry.id.partition(":")[0] for entry in screen.listed]
 
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         hub.registry.register(declaration.Command("who", "", Parameters, who))
         screen = await palette_with(pilot, "")
         assert kinds(screen) == sorted(kinds(screen), key=["key", "command", "theme"].index)
@@ -718,8 +685,7 @@ async def test_the_palette_lists_actions_then_commands_then_themes_and_before_al
         await pilot.press("enter")
         await settled(pilot)
     again = Window()
-    async with again.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(again, SIZE) as (pilot, _):
         screen = await palette_with(pilot, "")
         assert screen.listed[0].id == "theme:gsh-light"
 
@@ -777,8 +743,7 @@ VERBS = {
 
 async def test_each_action_is_called_by_a_verb_and_a_noun_in_at_most_three_words_and_by_no_other_ones_name() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE):
         names = [entry.label for entry in action_entries(app)]
     assert len(names) > 80
     assert [name for name in names if not 2 <= len(name.split()) <= 3 or name.split()[0].lower() not in VERBS] == []
@@ -787,8 +752,7 @@ async def test_each_action_is_called_by_a_verb_and_a_noun_in_at_most_three_words
 
 async def test_work_that_takes_longer_than_a_moment_is_named_below_the_input_until_it_is_done() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         gate = asyncio.Event()
 
         async def work() -> None:
@@ -805,8 +769,7 @@ async def test_work_that_takes_longer_than_a_moment_is_named_below_the_input_unt
 
 async def test_a_notice_that_confirms_a_key_takes_the_place_of_the_one_before() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         app.notify("The agent asks first.", timeout=2.5)
         app.notify("**Compacted** `main`.", timeout=8)
         app.notify("The agent edits unasked.", timeout=2.5)
@@ -818,8 +781,7 @@ async def test_a_notice_that_confirms_a_key_takes_the_place_of_the_one_before() 
 
 async def test_help_is_searched_by_word_key_and_id() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         await pilot.press("f1")
         await pilot.pause()
         screen = app.screen
@@ -838,8 +800,7 @@ async def test_help_is_searched_by_word_key_and_id() -> None:
 
 async def test_a_chosen_theme_is_remembered_until_the_settings_change() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         app.choose_theme("gsh-light")
         await settled(pilot)
     again = Window()
@@ -848,15 +809,13 @@ async def test_a_chosen_theme_is_remembered_until_the_settings_change() -> None:
         await settled(pilot)
         assert again.theme == "gsh-light"
     changed = Window(theme="nord")
-    async with changed.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(changed, SIZE) as (pilot, _):
         assert changed.theme == "nord"
 
 
 async def test_themes_are_tried_out_and_only_the_chosen_one_stays() -> None:
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         await pilot.press("f4", "down")
         await settled(pilot)
         assert app.theme == "gsh-light"
@@ -870,15 +829,13 @@ async def test_themes_are_tried_out_and_only_the_chosen_one_stays() -> None:
 
 async def test_a_theme_that_is_not_there_is_ours() -> None:
     app = Window(theme="no-such-theme")
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE):
         assert app.theme == "gsh-dark"
 
 
 async def test_keys_are_remapped_and_mistakes_are_said() -> None:
     app = Window(keybindings={"app.help": "f10", "app.hepl": "f8", "invoke_llm": "^G"})
-    async with app.run_test(size=SIZE) as pilot:
-        hub = await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, hub):
         await pilot.press("f1")
         await pilot.pause()
         assert app.screen is app.bench
@@ -892,8 +849,7 @@ async def test_keys_are_remapped_and_mistakes_are_said() -> None:
 async def test_sleep_is_refused_where_no_shell_could_wake_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gshtui.ui.kit.terminal_handoff.has_job_control", lambda: False)
     app = Window()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at_rest(app, SIZE) as (pilot, _):
         await pilot.press("alt+2", "ctrl+z")
         await pilot.pause()
         assert "Can't suspend" in notices(app)[-1]
