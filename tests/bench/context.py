@@ -15,6 +15,7 @@ from gshtui.store.record.store import Store
 from tests.bench.figures import Report
 from tests.bench.place import Place
 from tests.kit.context_harness import ContextHarness, SummaryModel
+from tests.kit.endings import closing_async
 
 SHORT, LONG, ROUNDS = 100, 10_000, 60
 
@@ -36,8 +37,7 @@ async def _run(report: Report, where: Place) -> None:
 
 async def _next_request(length: int) -> float:
     """Median seconds of one request."""
-    store = await Store.open(paths.data_dir() / f"bench-{length}.db")
-    try:
+    async with closing_async(await Store.open(paths.data_dir() / f"bench-{length}.db")) as store:
         session = (await store.sessions.create(cwd="/", agent="main")).id
         here = ContextHarness(
             SummaryModel(100_000_000),
@@ -60,5 +60,3 @@ async def _next_request(length: int) -> float:
             await here.report_usage(prepared)
         await here.bus.close()
         return statistics.median(times)
-    finally:
-        await store.close()

@@ -13,20 +13,18 @@ from gshtui.store.record.store import Store
 from gshtui.system.ids import new_id
 from tests.bench.material import last_turns, turns
 from tests.bench.place import ROOT, Place
+from tests.kit.endings import closing_async
 
 
 async def record(place: Place, length: int) -> str:
     """Write a conversation of this length; gives its id."""
-    store = await Store.open(paths.data_dir() / "gsh.db")
-    try:
+    async with closing_async(await Store.open(paths.data_dir() / "gsh.db")) as store:
         session = (await store.sessions.create(cwd=str(place.project), agent="main")).id
         told = [*turns(length - 10), *last_turns()]
         for start in range(0, length, 500):
             batch = [Message(id=new_id(), role=role, blocks=(Text(text),)) for role, text in told[start : start + 500]]  # type: ignore[arg-type]
             await asyncio.gather(*(store.messages.append(session, message) for message in batch))
         return session
-    finally:
-        await store.close()
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from gshtui.system.ids import new_id
 from tests.bench.figures import Report, median
 from tests.bench.place import Place, ours
 from tests.bench.pty_probe import Probe
+from tests.kit.endings import closing_async
 from tests.kit.loopback.anthropic import AnthropicSpeech
 from tests.kit.loopback.apis import variables
 from tests.kit.loopback.script import Say
@@ -65,8 +66,7 @@ def arrival(probe: Probe, came: SimpleQueue[float]) -> float:
 
 async def _record(place: Place, length: int) -> str:
     """Write a conversation of short messages, which fits into the model's window; gives its id."""
-    store = await Store.open(paths.data_dir() / "gsh.db")
-    try:
+    async with closing_async(await Store.open(paths.data_dir() / "gsh.db")) as store:
         session = (await store.sessions.create(cwd=str(place.project), agent="main")).id
         words = [f"Step {number} of the plan is next." for number in range(length - 1)]
         for start in range(0, length, 500):
@@ -77,8 +77,6 @@ async def _record(place: Place, length: int) -> str:
             ]
             await asyncio.gather(*(store.messages.append(session, message) for message in batch))
         return session
-    finally:
-        await store.close()
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from gshtui.store.record.store import Store
 from tests.bench.figures import Report, p95
 from tests.bench.place import Place, ours
 from tests.bench.pty_probe import Probe
+from tests.kit.endings import closing_async
 
 TURNS = 400
 _SECONDS = 4.0
@@ -42,8 +43,7 @@ def run(report: Report, place: Place) -> None:
 
 async def recorded(place: Place) -> str:
     """A conversation with turns of a second each; gives its id."""
-    store = await Store.open(paths.data_dir() / "gsh.db")
-    try:
+    async with closing_async(await Store.open(paths.data_dir() / "gsh.db")) as store:
         session = (await store.sessions.create(cwd=str(place.project), agent="main", title="Long")).id
         for number in range(TURNS):
             at = 1_000.0 + number
@@ -62,5 +62,3 @@ async def recorded(place: Place) -> str:
             for event in events:
                 store.journal.record(event)
         return session
-    finally:
-        await store.close()

@@ -21,6 +21,7 @@ from gshtui.store.log.log_reader import LogQuery, find_records
 from gshtui.store.record.store import Store
 from tests.bench.figures import Report, median, p95
 from tests.bench.place import Place
+from tests.kit.endings import closing_async
 from tests.kit.record import no_sync
 
 ROWS = 1_000_000
@@ -59,8 +60,7 @@ def run(report: Report, place: Place) -> None:
 
 async def _history(report: Report, place: Place) -> None:
     lines = place.home.state / "history.jsonl"
-    store = await Store.open(paths.data_dir() / "gsh.db")
-    try:
+    async with closing_async(await Store.open(paths.data_dir() / "gsh.db")) as store:
         with lines.open("w") as file:
             for batch in _batches():
                 await store.shells.import_records(batch)
@@ -83,8 +83,6 @@ async def _history(report: Report, place: Place) -> None:
         )
         report.add("a linear scan of the same, p95", slow * 1000, "ms")
         report.add("times faster", slow / quick, "x", limit=TIMES_FASTER, at_least=True)
-    finally:
-        await store.close()
 
 
 def _batches() -> Iterator[list[ShellRecord]]:

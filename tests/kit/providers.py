@@ -26,6 +26,7 @@ from gshtui.providers.port import (
 from gshtui.providers.wire.retry import Backoff
 from gshtui.providers.wire.sdk_connection import Deadlines, Endpoint
 from gshtui.system.ids import new_id
+from tests.kit.endings import closing_async
 from tests.kit.loopback.apis import base_url, loopback
 from tests.kit.loopback.script import Answer
 from tests.kit.loopback.server import Loopback
@@ -87,12 +88,11 @@ async def provider_with_loopback(
     **options: Any,
 ) -> AsyncIterator[tuple[Provider, Loopback]]:
     """A provider and the loopback behind it."""
-    async with loopback(api, script, **options) as server:
-        provider = make_provider(api, server.url, key=key, waits=waits, deadlines=deadlines)
-        try:
-            yield provider, server
-        finally:
-            await provider.close()
+    async with (
+        loopback(api, script, **options) as server,
+        closing_async(make_provider(api, server.url, key=key, waits=waits, deadlines=deadlines)) as provider,
+    ):
+        yield provider, server
 
 
 def make_message(role: Role, *blocks: Block | str, provider: str = "", model: str = "") -> Message:

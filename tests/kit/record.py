@@ -14,6 +14,7 @@ from pathlib import Path
 from gshtui.bus.messages import Message, user_message
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
+from tests.kit.endings import closing_async
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,11 +46,10 @@ async def open_record(
     path: Path, notices: Notices | None = None, *, retry_every: float = 0.05
 ) -> AsyncGenerator[Store]:
     """The record at `path`, closed at the end whatever happens."""
-    store = await Store.open(path, on_notice=notices if notices is not None else Notices(), retry_every=retry_every)
-    try:
+    async with closing_async(
+        await Store.open(path, on_notice=notices if notices is not None else Notices(), retry_every=retry_every)
+    ) as store:
         yield store
-    finally:
-        await store.close()
 
 
 async def wait_until(holds: Callable[[], bool], store: Store) -> None:

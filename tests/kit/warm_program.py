@@ -323,11 +323,8 @@ def start_gsh(
     finally:
         if ours is not None:
             os.close(theirs)
-    process = WarmProcess(fork, ours)
-    try:
+    with contextlib.closing(WarmProcess(fork, ours)) as process:
         yield process
-    finally:
-        process.close()
 
 
 @cache

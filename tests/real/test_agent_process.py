@@ -26,6 +26,7 @@ from gshtui.fleet.native.spec import write_spec
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
 from tests.kit.command import environment
+from tests.kit.endings import closing_async
 from tests.kit.native_agents import (
     AGENT,
     DEADLINE,
@@ -68,15 +69,12 @@ async def test_from_spawn_to_report(tmp_path: Path, beside: str) -> None:
         assert said == turn.text
         appended = [event.message.id for event in hub.heard.of(MessageAppended, agent=AGENT)]
         assert len(appended) == len(set(appended)) == 4
-    store = await Store.open(paths.data_dir() / "gsh.db")
-    try:
+    async with closing_async(await Store.open(paths.data_dir() / "gsh.db")) as store:
         kept = await store.messages.read(opened.session)
         assert [one.message.id for one in kept] == appended
         assert await store.sessions.latest(str(tmp_path)) is None, "an agent's conversation is not the folder's latest"
         assert not (await store.sessions.find(opened.session)).held_by
         assert await store.check() == []
-    finally:
-        await store.close()
 
 
 async def test_the_person_speaks_to_it_and_stops_it(tmp_path: Path, beside: str) -> None:
@@ -171,11 +169,8 @@ async def test_the_hub_is_killed_in_the_middle_of_a_turn(tmp_path: Path) -> None
                 assert (await wait_for_exit(process))[0] == 0
                 await second.heard.wait_for(AgentStatusChanged, status="done")
                 assert stranger.heard.events == []
-    store = await Store.open(paths.data_dir() / "gsh.db")
-    try:
+    async with closing_async(await Store.open(paths.data_dir() / "gsh.db")) as store:
         assert (await store.messages.read(turn.session))[-1].message.text == turn.text
-    finally:
-        await store.close()
 
 
 async def test_a_question_open_when_the_hub_is_killed_is_not_granted(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What agents say in a call while they say it: from one process to another, and on the screens of people elsewhere."""
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import AsyncGenerator
@@ -123,11 +124,8 @@ async def test_what_a_killed_process_left_or_somebody_damaged_is_passed_over(tmp
 
 async def test_people_see_an_answer_grow_and_see_it_once(tmp_path: Path) -> None:
     async with door_for(tmp_path, amy="talk") as door, visit(door, "amy") as plain:
-        terminal = door.terminal("amy")
-        try:
+        with contextlib.closing(door.terminal("amy")) as terminal:
             await _see_it_grow(terminal, plain)
-        finally:
-            terminal.close()
 
 
 async def _see_it_grow(terminal: PtyChild, plain: Visitor) -> None:

@@ -1,6 +1,7 @@
 """Turns that a resident hub takes for `gsh`: as its own process would, with its variables, whoever of the two dies."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -181,15 +182,12 @@ async def test_a_hub_that_is_stopped_costs_a_second_and_the_face_does_it_itself(
 
 @pytest.mark.parametrize(("key", "code", "made"), [(b"1", 0, True), (b"4", 4, False)])
 def test_a_question_is_answered_at_the_terminal_that_asked(project: Path, key: bytes, code: int, made: bool) -> None:
-    child = PtyChild(command(["gsh", "run touch x"]), project)
-    try:
+    with contextlib.closing(PtyChild(command(["gsh", "run touch x"]), project)) as child:
         child.go()
         child.read_until(lambda: b" deny with reason\r\n? " in child.output)
         child.write(key)
         assert child.wait() == code
         assert (project / "x").exists() == made
-    finally:
-        child.close()
 
 
 async def test_nobody_else_answers_and_no_stranger_is_taken(project: Path) -> None:
@@ -254,15 +252,12 @@ async def test_agents_that_a_turn_starts_go_on_in_the_hub_and_those_there_are_le
 async def test_who_stops_the_hub_is_told_which_turns_that_ends(project: Path) -> None:
     with start_gsh("prompt", "--json", "--yes", "run sleep 30073", cwd=project) as process:
         await asyncio.to_thread(events_until, process, "ToolStarted")
-        child = PtyChild(command(["hub", "stop"]), project)
-        try:
+        with contextlib.closing(PtyChild(command(["hub", "stop"]), project)) as child:
             child.go()
             await asyncio.to_thread(child.read_until, lambda: b"[y/N]" in child.output)
             assert b"The turn in run sleep 30073 is interrupted." in child.output
             child.write(b"n\n")
             assert await asyncio.to_thread(child.wait) == 4
             assert process.poll() is None and running_keeper(data_dir()) is not None
-        finally:
-            child.close()
         process.terminate()
         assert await asyncio.to_thread(process.wait, DEADLINE) == 130

@@ -22,6 +22,7 @@ from gshtui.providers.port import Capabilities
 from gshtui.providers.wire.media_notes import beyond_limits, instead_of
 from gshtui.providers.wire.wire_history import turns
 from gshtui.text.png_picture import read_png
+from tests.kit.endings import closing_async
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Say
 from tests.kit.pdf import pdf
@@ -201,13 +202,10 @@ async def test_each_api_gets_it_in_its_own_form_or_is_told_why_not(api: str, tmp
 async def test_a_model_of_openai_that_hears_gets_sounds_by_chat_completions(tmp_path: Path) -> None:
     sound = attach(put(tmp_path / "b.wav", wav()))
     async with loopback("openai-chat", [[Say("heard")]]) as server:
-        provider = make_provider("openai", server.url)
-        try:
+        async with closing_async(make_provider("openai", server.url)) as provider:
             assert provider.capabilities("gpt-audio-1.5").audio
             request = make_request("openai", make_message("user", "listen", sound), model="gpt-audio-1.5")
             answer = await receive_stream(provider, request)
-        finally:
-            await provider.close()
         (asked,) = server.chats
     raw = base64.b64encode((tmp_path / "b.wav").read_bytes()).decode()
     assert {"type": "input_audio", "input_audio": {"data": raw, "format": "wav"}} in asked.body["messages"][-1][

@@ -19,6 +19,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.call_table import PIN_BYTES
+from tests.kit.endings import closing_async
 from tests.kit.mail_harness import MailHarness, open_mail
 from tests.kit.tmux import eventually
 
@@ -320,8 +321,7 @@ async def test_what_another_process_says_is_published_here_once_and_in_order(tmp
     path = tmp_path / "gsh.db"
     async with open_mail(path) as m:
         await call_of(m)
-        other = await Store.open(path)
-        try:
+        async with closing_async(await Store.open(path)) as other:
             for number in range(30):
                 await other.calls.add_message(CallMessage(call="audio", id=f"x{number}", author="bo", text=str(number)))
             await eventually(
@@ -332,8 +332,6 @@ async def test_what_another_process_says_is_published_here_once_and_in_order(tmp
             assert heard == [str(number) for number in range(30)]
             await other.calls.remove("audio")
             await eventually(lambda: published(m, CallRemoved), until=bool)
-        finally:
-            await other.close()
 
 
 async def test_who_types_is_known_to_other_processes_until_they_have_spoken(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`gsh-tui agent …` as processes of its own on a real tmux: the public contract, with and without a window."""
 
 import asyncio
+import contextlib
 import json
 import os
 import subprocess
@@ -88,15 +89,12 @@ def test_a_person_at_a_terminal_is_asked_about_the_set_up_command(project: Path,
     user_file(home, "[worktrees]\nsetup = ['sh', '-c', 'pwd > made.txt']\n")
 
     def start(branch: str, *words: str, answer: bytes = b"") -> str:
-        child = PtyChild([sys.executable, "-m", "gshtui", "agent", *words], project)
-        try:
+        with contextlib.closing(PtyChild([sys.executable, "-m", "gshtui", "agent", *words], project)) as child:
             child.go()
             if answer:
                 child.read_until(lambda: b"[y/N]" in child.output)
                 child.write(answer)
             assert child.wait() == 0
-        finally:
-            child.close()
         assert (tmp_path / f"project-{branch}").is_dir()
         return child.output.decode()
 

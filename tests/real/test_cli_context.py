@@ -11,6 +11,7 @@ import pytest
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.store.record.store import Store
 from tests.kit.configuration import made_project
+from tests.kit.endings import closing_async
 from tests.kit.warm_program import run_gsh, start_gsh
 from tests.real.test_cli_prompt import SLEEP, until
 
@@ -166,11 +167,8 @@ async def test_a_program_in_a_terminal_is_told_from_its_transcript(project: Path
         external_id=CLAUDE_ID,
         created=1.0,
     )
-    store = await Store.open(database)
-    try:
+    async with closing_async(await Store.open(database)) as store:
         await store.agents.add(row, SpawnRequest(cli=("claude",)))
-    finally:
-        await store.close()
     folder = tmp_path / "claude-home" / "projects" / "somewhere"
     folder.mkdir(parents=True)
     shutil.copy(FIXTURES / "claude.jsonl", folder / f"{CLAUDE_ID}.jsonl")

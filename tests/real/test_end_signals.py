@@ -1,6 +1,7 @@
 """What is told to end in the midst of a turn: by a signal, by two, and by a terminal that is closed."""
 
 import asyncio
+import contextlib
 import itertools
 import json
 import os
@@ -78,8 +79,9 @@ async def test_what_is_told_to_end_twice_leaves_no_command_running(
 
 def told_in(face: str, project: Path) -> None:
     words = [] if face == "window" else ["prompt", "go on"]
-    child = PtyChild([sys.executable, "-m", "gshtui", *words, "--mode", "yolo"], project, columns=110, rows=40)
-    try:
+    with contextlib.closing(
+        PtyChild([sys.executable, "-m", "gshtui", *words, "--mode", "yolo"], project, columns=110, rows=40)
+    ) as child:
         child.go()
         if face == "window":
             child.read_until(lambda: b"\x1b[?2004h" in child.output, 60)
@@ -93,17 +95,12 @@ def told_in(face: str, project: Path) -> None:
 
         child.read_until(told_again)
         assert child.wait(60) == (-signal.SIGTERM if face == "window" else 130)
-    finally:
-        child.close()
 
 
 def ended(project: Path, end: Callable[[PtyChild], None]) -> None:
-    child = PtyChild([sys.executable, "-m", "gshtui"], project, columns=110, rows=40)
-    try:
+    with contextlib.closing(PtyChild([sys.executable, "-m", "gshtui"], project, columns=110, rows=40)) as child:
         child.go()
         child.read_until(lambda: b"\x1b[?2004h" in child.output, 60)
         child.write(b"go on\r")
         child.read_until(lambda: WORDS.encode() in child.output, 60)
         end(child)
-    finally:
-        child.close()

@@ -16,6 +16,7 @@ from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.native.spec import ToolLimit, read_spec, spec_path, write_spec
 from gshtui.store.record.store import Store
 from tests.kit.command import ROOT
+from tests.kit.endings import closing_async
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text
 from tests.kit.running_hub import heard_hub
 from tests.kit.tmux import private_server
@@ -65,11 +66,8 @@ def parrot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def everything(harness: FleetHarness, fleet: Any) -> tuple[Any, ...]:
     """All that a fork that fails might leave behind."""
-    store = await Store.open(harness.home / "data" / "gsh.db")
-    try:
+    async with closing_async(await Store.open(harness.home / "data" / "gsh.db")) as store:
         sessions = [info.id for info in await store.sessions.find_all(empty=True)]
-    finally:
-        await store.close()
     return (
         [row.id for row in fleet.rows()],
         [pane.pane for pane in await harness.server.panes()],

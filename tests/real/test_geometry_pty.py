@@ -1,5 +1,6 @@
 """The real driver in a pty whose size changes all the time: the window lives, takes keys, and leaves in order."""
 
+import contextlib
 import random
 
 import pytest
@@ -12,8 +13,7 @@ from tests.kit.pty_child import frame_child
 def test_a_storm_of_sizes(home: Home, seed: int) -> None:
     chance = random.Random(seed)
     result = home.path / "typed.txt"
-    child = frame_child(home.path, "app", str(result))
-    try:
+    with contextlib.closing(frame_child(home.path, "app", str(result))) as child:
         child.go()
         child.read_until(lambda: b"\x1b[?2004h" in child.output)
         for number in range(30):
@@ -28,5 +28,3 @@ def test_a_storm_of_sizes(home: Home, seed: int) -> None:
         child.write(b"alive!")
         assert child.wait() == 0
         assert result.read_text().endswith("alive!")
-    finally:
-        child.close()

@@ -1,6 +1,7 @@
 """The whole window in a pty, fed with text that would drive a terminal: what it writes is what its driver writes."""
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -164,8 +165,7 @@ async def test_nothing_goes_into_a_pipe_that_a_terminal_behind_it_obeys(
 
 def printed(folder: Path, *words: str, answer: bytes = b"") -> bytes:
     """What a command writes to its terminal until it ends; `answer`: what is typed once it asks about `printf`."""
-    child = PtyChild([sys.executable, "-m", "gshtui", *words], folder, columns=110, rows=40)
-    try:
+    with contextlib.closing(PtyChild([sys.executable, "-m", "gshtui", *words], folder, columns=110, rows=40)) as child:
         child.go()
         if answer:
             child.read_until(lambda: b"printf" in child.output)
@@ -174,8 +174,6 @@ def printed(folder: Path, *words: str, answer: bytes = b"") -> bytes:
             child.write(answer)
         child.wait()
         return child.output
-    finally:
-        child.close()
 
 
 def drive(folder: Path) -> bytes:

@@ -1,6 +1,7 @@
 """A window starts the hub that it needs, while it loads; and what it does where there is none."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -110,8 +111,9 @@ async def test_a_window_starts_none_where_the_settings_want_none(
 
 
 async def test_a_window_that_is_to_be_alone_starts_none_and_uses_none(data: Path, tmp_path: Path) -> None:
-    child = await asyncio.to_thread(PtyChild, [sys.executable, "-m", "gshtui", "--alone"], tmp_path)
-    try:
+    with contextlib.closing(
+        await asyncio.to_thread(PtyChild, [sys.executable, "-m", "gshtui", "--alone"], tmp_path)
+    ) as child:
         child.go()
         await asyncio.to_thread(child.read_until, lambda: b"for anything" in child.output)
         app = Workbench(OpenRequest(tmp_path, alone=True))
@@ -119,8 +121,6 @@ async def test_a_window_that_is_to_be_alone_starts_none_and_uses_none(data: Path
             assert isinstance(await app.bridge.running(), WindowHub)
         child.write(b"\x11")
         assert await asyncio.to_thread(child.wait) == 0
-    finally:
-        child.close()
     assert running_keeper(data) is None
 
 

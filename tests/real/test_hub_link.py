@@ -88,11 +88,8 @@ async def fragile(to: Path, at: Path, seed: int) -> AsyncIterator[list[int]]:
         writer.transport.abort()
         out_writer.transport.abort()
 
-    server = await asyncio.start_unix_server(visit, str(at))
-    try:
+    with contextlib.closing(await asyncio.start_unix_server(visit, str(at))):
         yield breaks
-    finally:
-        server.close()
 
 
 def said(number: int) -> TextDelta:

@@ -7,6 +7,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.settings import paths, trust
 from gshtui.store.record.store import Store
+from tests.kit.endings import closing_async
 from tests.kit.native_agents import AGENT, agent_process, prepare_spec, relay_window, wait_for_exit
 from tests.unit.test_instruction_files import git, write
 
@@ -36,13 +37,10 @@ async def test_an_agent_in_a_worktree_gets_the_files_that_are_there(tmp_path: Pa
         assert (code, err) == (0, "")
         session = (await hub.heard.wait_for(SessionOpened, agent=AGENT)).session
         assert not [one for one in hub.heard.of(Noticed) if "AGENTS.md" in one.text]
-    store = await Store.open(paths.data_dir() / "gsh.db")
-    try:
+    async with closing_async(await Store.open(paths.data_dir() / "gsh.db")) as store:
         marks = await store.contexts.iterations(session)
         assert len(marks) == 2
         for mark in marks:
             (file,) = [block for block in await store.contexts.blocks(mark.id) if block.kind == "file"]
             assert file.path == str(tree / "AGENTS.md")
             assert (await store.contexts.text(file.hash)).endswith("Of the branch topic.")
-    finally:
-        await store.close()

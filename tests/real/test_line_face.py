@@ -2,6 +2,7 @@
 but those of the input's own line. Opened by an option, or by the settings."""
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
@@ -56,11 +57,8 @@ async def test_a_whole_exchange_in_plain_lines(tmp_path: Path, monkeypatch: pyte
     async with loopback("anthropic", answers) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
-        child = PtyChild(command(["--screen-reader"]), tmp_path)
-        try:
+        with contextlib.closing(PtyChild(command(["--screen-reader"]), tmp_path)) as child:
             await asyncio.to_thread(converse, child)
-        finally:
-            child.close()
     assert (tmp_path / "made.txt").exists()
     assert _MOVES.findall(child.output) == []
 
@@ -117,11 +115,8 @@ async def test_commands_are_about_the_conversation(tmp_path: Path, home: Home, m
     async with loopback("anthropic", answers, chunk=100) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
-        child = PtyChild(command(["--screen-reader"]), tmp_path)
-        try:
+        with contextlib.closing(PtyChild(command(["--screen-reader"]), tmp_path)) as child:
             await asyncio.to_thread(type_lines, child)
-        finally:
-            child.close()
         sent = [str(request.body) for request in server.requests]
     assert "/home/me/x.py explain this" in sent[0] and "claude-opus-4-5" not in sent[0]
     assert "Greet you." in sent[1] and "/home/me/x.py explain this" in sent[1] and "claude-opus-4-5" in sent[1]
@@ -139,20 +134,16 @@ async def test_commands_are_about_the_conversation(tmp_path: Path, home: Home, m
     ],
 )
 def test_what_it_is_opened_with_counts(more: list[str], says: bytes, tmp_path: Path) -> None:
-    child = PtyChild(command(["--screen-reader", *more]), tmp_path)
-    try:
+    with contextlib.closing(PtyChild(command(["--screen-reader", *more]), tmp_path)) as child:
         child.go(b"hello\n\x04")
         child.read_until(lambda: says in child.output)
         child.wait()
-    finally:
-        child.close()
 
 
 def test_agents_that_cannot_be_listed_are_told_of_once(tmp_path: Path, home: Home) -> None:
     home.data.mkdir(parents=True, exist_ok=True)
     (home.data / "gsh").write_text("in the way", encoding="utf-8")
-    child = PtyChild(command(["--screen-reader"]), tmp_path)
-    try:
+    with contextlib.closing(PtyChild(command(["--screen-reader"]), tmp_path)) as child:
         child.go()
         child.read_until(lambda: b"main> " in child.output)
         complaint = child.output[child.output.index(b"gsh-tui: ") :].partition(b"\r\n")[0]
@@ -162,8 +153,6 @@ def test_agents_that_cannot_be_listed_are_told_of_once(tmp_path: Path, home: Hom
             child.read_until(lambda at=at: b"\r\nmain> " in child.output[at:])
             assert child.output.count(complaint) == count
         assert b"No other agents" not in child.output
-    finally:
-        child.close()
 
 
 def test_an_agent_that_leaves_the_list_is_told_of(capfd: pytest.CaptureFixture[str]) -> None:
@@ -202,11 +191,8 @@ def test_the_setting_opens_it(tmp_path: Path, home: Home) -> None:
     config = home.config / "gsh" / "config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text("[ui]\nscreen_reader = true\n", encoding="utf-8")
-    child = PtyChild(command([]), tmp_path)
-    try:
+    with contextlib.closing(PtyChild(command([]), tmp_path)) as child:
         child.go()
         child.read_until(lambda: b"main> " in child.output)
         child.write(b"\x04")
         assert child.wait() == 0
-    finally:
-        child.close()

@@ -1,6 +1,7 @@
 """Every program that is optional, away or broken, at every face: one sentence that names it, or nothing where it is not
 needed. What other programs do is no fault of ours: no crash report, and nothing "failed inside gsh-tui"."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -122,16 +123,13 @@ def test_a_window_works_without_a_program(
     program: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(path_without(program, tmp_path / "bin")))
-    child = window_of(project)
-    try:
+    with contextlib.closing(window_of(project)) as child:
         child.read_until(lambda: b"\x1b[?2004h" in child.output)
         child.write(b"find hello\r")
         found = b"ripgrep" if program == "rg" else b"a.py"  # which is what searches: it is named
         child.read_until(lambda: found in child.output)
         child.write(b"\x11")
         assert child.wait() == 0
-    finally:
-        child.close()
     assert not crash_reports()
     assert not re.search(rb"inside gsh-tui|internal error|Traceback", child.output)
 

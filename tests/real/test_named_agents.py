@@ -96,8 +96,7 @@ async def test_a_person_talks_line_by_line_at_a_terminal(place: Place, monkeypat
     async with loopback("anthropic", [[Say("Use JACK.")]], repeat=True) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
-        child = PtyChild(command(["run", "talk to=claude"]), place.project)
-        try:
+        with contextlib.closing(PtyChild(command(["run", "talk to=claude"]), place.project)) as child:
             child.go()
             await asyncio.to_thread(child.read_until, lambda: b"you>" in child.output, 60)
             child.write(b"how?\n")
@@ -106,8 +105,6 @@ async def test_a_person_talks_line_by_line_at_a_terminal(place: Place, monkeypat
             assert b"Working" not in child.output.partition(b"you>")[2], "no progress line over what is typed"
             child.write(b"\n")
             assert await asyncio.to_thread(child.wait) == 0
-        finally:
-            child.close()
         ran = await gsh(place, {}, "talk to=claude")
         assert json.loads(ran.out)["name"] == "claude"
 
@@ -145,11 +142,8 @@ async def test_people_over_ssh_talk_to_an_agent_that_runs(place: Place, monkeypa
             await plain.run("join audio")
             said = await plain.run("talk to=claude message='which server?'")
             assert said.count("Use JACK, amy.") == 1, said
-            terminal = door.terminal("amy")
-            try:
+            with contextlib.closing(door.terminal("amy")) as terminal:
                 await asyncio.to_thread(_talk, terminal)
-            finally:
-                terminal.close()
             assert "no agent" in (await plain.run("talk to=reader message=hello")).lower(), "a guest starts none"
         found = json.loads((await gsh(place, {}, "history call=audio n=20")).out)
         told = [(one["agent"], one["text"]) for one in found if one["role"] != "system"]

@@ -3,6 +3,7 @@
 A face may say that it cannot use what it was given; it ends by itself, with no crash report.
 """
 
+import contextlib
 import itertools
 import re
 import resource
@@ -65,13 +66,10 @@ def test_no_variable_takes_a_window_down(
 ) -> None:
     with monkeypatch.context() as odd:
         odd.setenv(name, VALUES[value])
-        child = window_of(tmp_path)
-        try:
+        with contextlib.closing(window_of(tmp_path)) as child:
             child.read_until(lambda: b"\x1b[?2004h" in child.output or b"gsh-tui: " in child.output)
             child.write(b"\x11")
             assert child.wait() in (0, 1, 2)
-        finally:
-            child.close()
     said = child.output.decode("utf-8", "replace")
     _no_fault(said)
     if value == "long" and name.startswith("XDG_"):

@@ -1,6 +1,7 @@
 """A person's terminal over SSH: the editor of lines, programs that get the screen, and what is longer than any line."""
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import AsyncGenerator
@@ -74,12 +75,9 @@ async def test_exec_is_somebody_s_who_may_do_anything_and_needs_no_terminal(tmp_
 async def test_the_whole_window_opens_for_who_may_do_anything(tmp_path: Path) -> None:
     async with door_for(tmp_path, amy="talk", bo="all") as door:
         await asyncio.to_thread(_workbench, door.terminal("bo", "workbench", columns=120))
-        guest = door.terminal("amy", "workbench")
-        try:
+        with contextlib.closing(door.terminal("amy", "workbench")) as guest:
             await asyncio.to_thread(guest.wait)
             assert b"You may not open the workbench" in guest.output
-        finally:
-            guest.close()
 
 
 def _workbench(child: PtyChild) -> None:

@@ -1,5 +1,6 @@
 """A command that takes its time says so: on a terminal by a line that moves, elsewhere once. An interrupt says more."""
 
+import contextlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,12 +21,9 @@ RESTLESS = "sh -c 'while :; do echo $RANDOM$$; sleep 0.05; done'"
 
 @contextmanager
 def on_a_terminal(cwd: Path, *words: str) -> Iterator[PtyChild]:
-    child = PtyChild([sys.executable, "-m", "gshtui", *words], cwd)
-    try:
+    with contextlib.closing(PtyChild([sys.executable, "-m", "gshtui", *words], cwd)) as child:
         child.go()
         yield child
-    finally:
-        child.close()
 
 
 @pytest.mark.parametrize("resident", [False, True])

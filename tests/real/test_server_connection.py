@@ -17,6 +17,7 @@ from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.mcp_client.tool_pins import ServerPins
 from gshtui.settings.settings_tables import McpServer
 from tests.kit.command import ROOT
+from tests.kit.endings import closing_async
 from tests.kit.mcp_turns import NobodyAnswers
 
 OnOffer = Callable[[ServerConnection, ServerPins], Awaitable[None]]
@@ -41,11 +42,8 @@ async def connected(
     one: ServerDefinition, start_seconds: float = 60.0, on_offer: OnOffer | None = None
 ) -> AsyncIterator[ServerConnection]:
     options = ConnectionOptions(os.environ, None, NobodyAnswers(one.project), start_seconds)
-    connection = ServerConnection(one, options, on_offer=on_offer)
-    try:
+    async with closing_async(ServerConnection(one, options, on_offer=on_offer)) as connection:
         yield connection
-    finally:
-        await connection.close()
 
 
 async def go(connection: ServerConnection, tool: str = "go", seconds: float = 60.0, **arguments: object) -> str:

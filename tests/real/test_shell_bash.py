@@ -1,5 +1,6 @@
 """The bash plugin on a real bash in a terminal: the same lines, by way of the spool."""
 
+import contextlib
 import os
 import re
 import signal
@@ -51,8 +52,7 @@ def test_a_command_with_its_end(home: Home, shell: Shell) -> None:
 @pytest.mark.parametrize("end", ["ctrl+d", "closed"])
 def test_what_runs_as_the_shell_ends_is_nobodys_command(home: Home, end: str, typed: list[str]) -> None:
     (home.path / ".bash_history").write_text("of an earlier shell\n")
-    shell = Shell(program="bash", before="trap 'echo BYE; true' EXIT")
-    try:
+    with contextlib.closing(Shell(program="bash", before="trap 'echo BYE; true' EXIT")) as shell:
         for line in typed:
             shell.run(line)
         if end == "ctrl+d":
@@ -60,8 +60,6 @@ def test_what_runs_as_the_shell_ends_is_nobodys_command(home: Home, end: str, ty
         else:
             os.kill(shell.pid, signal.SIGHUP)
         shell.wait_for_end()
-    finally:
-        shell.close()
     assert b"BYE" in shell.output
     assert commands(home) == typed
     assert len(told(home, "ShellEnded")) == len(typed)
@@ -100,31 +98,28 @@ def test_private_commands(home: Home) -> None:
     file.parent.mkdir(parents=True)
     file.write_text('[shell]\nignore = ["pass *"]\n')
     plugin_files.write_options(load(home.path).settings)
-    shell = Shell(program="bash", before="HISTCONTROL=ignoreboth")
-    try:
+    with contextlib.closing(Shell(program="bash", before="HISTCONTROL=ignoreboth")) as shell:
         for line in ("true first", " echo secret", "pass secret", "true first", "true last"):
             shell.run(line)
         plugin_files.pause_recording()
         shell.run("echo secret")
-    finally:
-        shell.close()
     assert commands(home) == ["true first", "true first", "true last"]
     assert "secret" not in repr(spooled(home.data))
 
 
 def test_hooks_of_others_go_on(home: Home) -> None:
-    shell = Shell(
-        program="bash", before="trap 'seen=x$seen' DEBUG; PROMPT_COMMAND='prompted=y$prompted'; trap 'echo BYE' EXIT"
-    )
-    try:
+    with contextlib.closing(
+        Shell(
+            program="bash",
+            before="trap 'seen=x$seen' DEBUG; PROMPT_COMMAND='prompted=y$prompted'; trap 'echo BYE' EXIT",
+        )
+    ) as shell:
         shell.run("true")
         shell.run("# a remark")
         assert shell.output_of("echo $prompted").startswith("yy")
         assert shell.output_of("echo $seen").startswith("x")
         shell.exit()
         assert b"BYE" in shell.output
-    finally:
-        shell.close()
     assert commands(home)[0] == "true"
     assert [line["text"] for line in told(home, "ShellNoted")] == ["a remark"]
 
@@ -140,12 +135,9 @@ __precmd() { local code=$? f; BP_PIPESTATUS=(4 2); for f in "${precmd_functions[
 PROMPT_COMMAND='__precmd; armed=1'
 trap __invoke DEBUG
 """
-    shell = Shell(program="bash", before=before)
-    try:
+    with contextlib.closing(Shell(program="bash", before=before)) as shell:
         shell.run("false")
         shell.run("true")
-    finally:
-        shell.close()
     assert commands(home) == ["false", "true"]
     ended = told(home, "ShellCommandFinished")
     assert [(line["exit"], line["pipestatus"]) for line in ended] == [(1, [4, 2]), (0, [4, 2])]
@@ -153,13 +145,10 @@ trap __invoke DEBUG
 
 def test_a_home_that_cannot_be_written(shell: Shell) -> None:
     os.environ["XDG_DATA_HOME"] = "/dev/null/nowhere"
-    other = Shell(program="bash")
-    try:
+    with contextlib.closing(Shell(program="bash")) as other:
         assert other.run("true") == 0
         assert other.run("(exit 2)") == 2
         assert b"gsh" not in other.output
-    finally:
-        other.close()
 
 
 def test_what_a_full_disk_refuses_is_written_with_the_next_line(home: Home, shell: Shell) -> None:

@@ -10,6 +10,7 @@ from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
 from tests.kit.command import ROOT
+from tests.kit.endings import closing_async
 from tests.kit.home import Home
 from tests.kit.shells import Shell
 
@@ -59,14 +60,11 @@ def test_several_that_are_possible(shell: Shell) -> None:
 
 
 async def test_names_of_the_record(shell: Shell) -> None:
-    store = await Store.open(paths.data_dir() / "gsh.db")
-    try:
+    async with closing_async(await Store.open(paths.data_dir() / "gsh.db")) as store:
         await store.agents.add(AgentRow(id="", name="fix-the-lexer", home="/p"), SpawnRequest())
         session = await store.sessions.create(cwd=os.environ["HOME"], agent="main", title="about parsers")
         message = Message("m1", "user", (Text("hello"),))
         await store.messages.append(session.id, message)
-    finally:
-        await store.close()
     for typed, whole in (
         ("gsh show 00", "gsh show 0001"),
         ("gsh-tui agent kill 00", "gsh-tui agent kill 0001"),

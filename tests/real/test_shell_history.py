@@ -16,6 +16,7 @@ from gshtui.store.engine.migrations import MIGRATIONS
 from gshtui.store.record.store import Store
 from gshtui.store.tables import command_history
 from gshtui.store.tables.command_history import HistoryQuery, find_commands
+from tests.kit.endings import closing_async
 from tests.kit.storms import examples
 
 AT = 1_760_000_000.0
@@ -180,15 +181,12 @@ async def test_the_history_survives_a_damaged_word_index(store: Store, tmp_path:
         (first,) = raw.execute("SELECT min(id) FROM history_fts_data WHERE id > 10").fetchone()
         raw.execute("UPDATE history_fts_data SET block = x'ff00ff00ff00ff' WHERE id >= ?", (first,))
     raw.close()
-    again = await Store.open(tmp_path / "gsh.db")
-    try:
+    async with closing_async(await Store.open(tmp_path / "gsh.db")) as again:
         assert [row.number for row in await again.shells.find_all(HistoryQuery(query="command-4"), limit=100)] == [
             *range(49, 39, -1),
             4,
         ]
         assert await again.shells.count() == 49
-    finally:
-        await again.close()
 
 
 @pytest.fixture(scope="module")

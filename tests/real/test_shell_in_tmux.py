@@ -1,6 +1,7 @@
 """A shell outside tmux whose line says so goes on in a tmux of its own: what it prints is known there, too."""
 
 import asyncio
+import contextlib
 import os
 from pathlib import Path
 
@@ -27,8 +28,7 @@ async def test_the_first_question_after_a_login_has_what_just_failed(
     gsh = " ".join(command(["gsh", "plain"]))
 
     def ask() -> int:
-        shell = Shell(program=program, before=plugin.line(program, in_tmux=True))
-        try:
+        with contextlib.closing(Shell(program=program, before=plugin.line(program, in_tmux=True))) as shell:
             # tmux draws a prompt more than once, so prompts tell of no command's end here.
             lines = (
                 ("[[ $TMUX == *gsh-shell-* ]] && echo 'in 't'mux'", b"in tmux"),
@@ -39,8 +39,6 @@ async def test_the_first_question_after_a_login_has_what_just_failed(
                 shell.press_keys(f"{line}\n")
                 shell.wait_for_text(shown)
             return shell.exit()
-        finally:
-            shell.close()
 
     async with loopback("anthropic", [[Say("I see.")]]) as server:
         for name, value in variables("anthropic", server.url).items():
@@ -55,12 +53,9 @@ def test_without_a_tmux_that_starts_it_goes_on_as_it_is(program: str, home: Home
     (tmp_path / "tmux").write_text("#!/bin/sh\necho no >&2; exit 1\n")
     (tmp_path / "tmux").chmod(0o755)
     before = f"GSH_IN_TMUX=1 PATH={tmp_path}:{os.environ['PATH']} TERM=xterm"
-    shell = Shell(program=program, before=before)
-    try:
+    with contextlib.closing(Shell(program=program, before=before)) as shell:
         assert shell.output_of('echo "[${TMUX-}]"') == "[]"
         assert shell.exit() == 0
-    finally:
-        shell.close()
 
 
 @pytest.mark.parametrize("program", plugin.IN_TMUX)

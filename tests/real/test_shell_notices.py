@@ -123,8 +123,7 @@ async def _whole_way(home: Home) -> None:
     program.chmod(0o755)
     os.environ["GSH_TUI"] = str(program)
     (home.path / "notes.txt").write_text("what is in it\n")
-    shell = Shell()
-    try:
+    with contextlib.closing(Shell()) as shell:
         said = shell.output_of("gsh --background read notes.txt")
         assert "[gsh] Started agent " in said
         name = said.partition("Started agent ")[2].split()[0]
@@ -135,5 +134,3 @@ async def _whole_way(home: Home) -> None:
 
         await eventually(there, until=bool)
         assert f"[gsh] Agent {name} completed: gsh show " in shell.output_of("true")
-    finally:
-        shell.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import os
 import re
@@ -134,39 +135,32 @@ def test_any_options(hub: ReportingHub, shell: Shell, line: str) -> None:
 
 @pytest.mark.parametrize("line", OPTIONS)
 def test_options_that_were_set_before(hub: ReportingHub, line: str) -> None:
-    shell = Shell(before=line.replace("set -euo", "set -uo"))
-    try:
+    with contextlib.closing(Shell(before=line.replace("set -euo", "set -uo"))) as shell:
         assert shell.run("echo 'some' words é") == 0
         told(hub, 1)
         assert commands(hub) == ["echo 'some' words é"]
-    finally:
-        shell.close()
 
 
 def test_aliases_and_functions_of_the_same_names(hub: ReportingHub) -> None:
     names = "local print exec typeset source shift setopt emulate zmodload"
-    shell = Shell(before=f"for n in {names}; do alias $n='echo ALIASED'; done; print() {{ echo MINE }}")
-    try:
+    with contextlib.closing(
+        Shell(before=f"for n in {names}; do alias $n='echo ALIASED'; done; print() {{ echo MINE }}")
+    ) as shell:
         assert shell.run("true") == 0
         assert shell.run("true") == 0
         told(hub, 2)
         assert b"ALIASED" not in shell.output
         assert b"MINE" not in shell.output
-    finally:
-        shell.close()
 
 
 def test_hooks_of_others(hub: ReportingHub) -> None:
     """A list that somebody writes anew behind us still has us, and theirs run."""
-    shell = Shell(after="mine() { seen+=x }; precmd_functions=(mine); precmd() { seen+=y }")
-    try:
+    with contextlib.closing(Shell(after="mine() { seen+=x }; precmd_functions=(mine); precmd() { seen+=y }")) as shell:
         shell.run("true")
         shell.run("true")
         shell.run("preexec_functions=()")
         told(hub, 2)
         assert "xy" in shell.output_of("echo $seen") or "yx" in shell.output_of("echo $seen")
-    finally:
-        shell.close()
 
 
 def test_nested_shells_know_their_parents(hub: ReportingHub, shell: Shell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -281,8 +282,7 @@ def test_kill_9_of_the_shell(place: Path, shell: Shell) -> None:
 
 def test_no_home_that_can_be_written(place: Path) -> None:
     os.environ["XDG_DATA_HOME"] = os.environ["XDG_STATE_HOME"] = "/dev/null/nowhere"
-    shell = Shell()
-    try:
+    with contextlib.closing(Shell()) as shell:
         for number in range(3):
             assert shell.run(f"true {number}") == 0
         hub = ReportingHub(place)
@@ -291,8 +291,6 @@ def test_no_home_that_can_be_written(place: Path) -> None:
         hub.wait_for(lambda: len(names(hub.kept)) == 4)
         assert b"gsh" not in shell.output
         hub.close()
-    finally:
-        shell.close()
 
 
 def test_somebody_elses_home(home: Home) -> None:
@@ -301,13 +299,10 @@ def test_somebody_elses_home(home: Home) -> None:
         os.chown(home.data, NOBODY, NOBODY)
     else:
         os.environ["XDG_DATA_HOME"] = "/usr/share"
-    shell = Shell()
-    try:
+    with contextlib.closing(Shell()) as shell:
         assert shell.run("true") == 0
         assert list(home.data.iterdir()) == []
         assert b"gsh" not in shell.output
-    finally:
-        shell.close()
 
 
 def test_without_a_runtime_folder(home: Home, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Filter, Row
 from gshtui.store.record.store import Store
+from tests.kit.endings import closing_async
 
 T = 1_800_000_000.0
 FILTERS = [
@@ -82,9 +83,6 @@ async def test_the_newest_begin_at_a_multiple(store: Store) -> None:
 
 
 async def test_an_empty_record_has_no_rows(tmp_path: Path) -> None:
-    store = await Store.open(tmp_path / "gsh.db")
-    try:
+    async with closing_async(await Store.open(tmp_path / "gsh.db")) as store:
         found = await store.shells.rows(Filter(), -1, 200)
         assert (found.start, found.total, found.rows) == (0, 0, ())
-    finally:
-        await store.close()

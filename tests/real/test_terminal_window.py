@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gshtui.tmux.server import TmuxServer
+from tests.kit.endings import closing_async
 from tests.kit.tmux import eventually, private_server, screen_text, short_folder, wait_for_text
 
 ROOT = Path(__file__).parent.parent.parent
@@ -59,11 +60,8 @@ async def open_window() -> AsyncGenerator[WindowHarness]:
             }
             argv = [sys.executable, "-m", "gshtui"]
             info = await outer.spawn("desk", argv, cwd=project, env=env, width=150, height=40)
-            agents = TmuxServer(socket_path=folder / f"tmux-{os.getuid()}" / "gsh")
-            try:
+            async with closing_async(TmuxServer(socket_path=folder / f"tmux-{os.getuid()}" / "gsh")) as agents:
                 yield WindowHarness(outer, info.pane, agents)
-            finally:
-                await agents.close()
 
 
 async def test_an_agent_is_spawned_opened_typed_into_attached_and_left() -> None:

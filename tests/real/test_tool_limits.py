@@ -26,6 +26,7 @@ from gshtui.text.truncation import least
 from gshtui.tools.commands import commands
 from gshtui.tools.files.workspace import ToolConfig
 from gshtui.tools.shell import stored_output
+from tests.kit.endings import closing_async
 from tests.kit.markers import MARKER, cut_of
 from tests.kit.scripted_provider import Recorder
 from tests.kit.storms import examples
@@ -94,8 +95,7 @@ def within(result: ToolResult, limit: int, notes: str = "") -> None:
 @pytest.mark.parametrize("setting", [0, 30_000])
 @pytest.mark.parametrize("limit", LIMITS)
 async def test_bash(tmp_path: Path, limit: int, setting: int) -> None:
-    bench = Bench(tmp_path, setting)
-    try:
+    async with closing_async(Bench(tmp_path, setting)) as bench:
         assert (await bench.call("bash", limit, command="echo hi")).content == "hi"
         assert (await bench.call("bash", limit, command="true")).content == "(no output)"
         for command, notes in (
@@ -123,8 +123,6 @@ async def test_bash(tmp_path: Path, limit: int, setting: int) -> None:
             assert limit
             assert size(whole.content) > limit
             assert size(result.content) < size(whole.content)
-    finally:
-        await bench.close()
 
 
 async def test_a_limit_of_an_agent_lifts_that_of_the_settings(bench: Bench) -> None:

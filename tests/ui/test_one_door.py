@@ -1,6 +1,7 @@
 """A command is declared once: the language, completion, palette, tools, calls from code and its question come of it."""
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ from tests.kit.fake_hub import OPENS
 from tests.kit.keyboard import Keyboard
 from tests.kit.pty_child import PtyChild
 from tests.kit.running_hub import running_hub, started_hub
-from tests.kit.window import Window, settled
+from tests.kit.window import Window, at_rest, settled
 
 PERSON = Invocation(Caller(), Path("/"), Path("/"))
 
@@ -234,14 +235,13 @@ async def in_the_shell(call: DeclaredCall, folder: Path) -> int:
 
 @pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 4)])
 def test_the_shell_asks_its_question_at_a_terminal(tmp_path: Path, answer: bytes, code: int) -> None:
-    child = PtyChild([sys.executable, "-m", "tests.ui.test_one_door", "moss", "--json"], tmp_path)
-    try:
+    with contextlib.closing(
+        PtyChild([sys.executable, "-m", "tests.ui.test_one_door", "moss", "--json"], tmp_path)
+    ) as child:
         child.go()
         child.read_until(lambda: b"[y/N]" in child.output)
         child.write(answer)
         assert child.wait() == code
-    finally:
-        child.close()
     shown = child.output.decode()
     assert "Its saucer is full. It stands in the sun. Water moss? [y/N]" in shown
     assert ('{"plant": "moss"}' in shown) == (code == 0)
@@ -297,8 +297,7 @@ async def test_the_same_question_by_every_way_in_the_window(way: Any, monkeypatc
     monkeypatch.setitem(KEYS, "garden.water", Key("w", "Water", "Give it water", "In the garden", row=True))
     garden = Garden()
     app = Gardener(garden)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (100, 30)) as pilot:
         await way(app, pilot)
         await settled(pilot)
         assert isinstance(app.screen, ConfirmScreen)
@@ -318,8 +317,7 @@ async def test_what_comes_up_after_the_question_is_asked_about_again() -> None:
     garden = Garden()
     garden.wet = []
     app = Gardener(garden)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (100, 30)) as pilot:
         app.run_command("water")
         await settled(pilot)
         garden.wet = ["It rains."]
@@ -354,8 +352,7 @@ async def test_a_notice_is_plain_text_with_our_commands_as_typed_here(monkeypatc
         said.append(text)
         return failed
 
-    async with app.run_test(size=(100, 30)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (100, 30)) as pilot:
         monkeypatch.setattr(App, "notify", notify)
         await pilot.press("f12")
         await settled(pilot)

@@ -13,6 +13,7 @@ from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.agent_states import AgentState
 from gshtui.fleet.core.fleet_context import AgentRows
 from gshtui.store.record.store import Store
+from tests.kit.endings import closing_async
 
 
 @pytest.fixture
@@ -93,11 +94,8 @@ async def test_what_another_process_wrote_is_seen(store: Store, tmp_path: Path) 
     rows, id = await made_rows(store)
     await rows.load()
     rows.change_soon(id, {"tokens": 5})
-    other = await Store.open(tmp_path / "gsh.db")
-    try:
+    async with closing_async(await Store.open(tmp_path / "gsh.db")) as other:
         await other.agents.update(id, status="idle")
-    finally:
-        await other.close()
     await rows.load()
     row = rows.get(id)
     assert row is not None

@@ -25,6 +25,7 @@ from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.request_usage import UsageReader
 from gshtui.programs.transcripts.transcript_readers import LastTurns, turn_of
 from gshtui.store.record.store import Store
+from tests.kit.endings import closing_async
 from tests.kit.storms import examples
 
 CWD = "/home/ada/shop"
@@ -258,8 +259,7 @@ async def test_usage_is_on_record_once_whoever_reads_it_first(tmp_path: Path, mo
     monkeypatch.setenv("HOME", str(tmp_path))
     path = place(tmp_path)
     path.write_bytes(answered(1) + answered(2, model="nobody-knows-1"))
-    store = await Store.open(tmp_path / "data" / "gsh.db")
-    try:
+    async with closing_async(await Store.open(tmp_path / "data" / "gsh.db")) as store:
         row = AgentRow(id="", name="cl", kind="cli", profile="claude", cwd=CWD, external_id=ID, created=STARTED)
         row = await store.agents.add(row, SpawnRequest(cli=("claude",)))
         await record_unfollowed(store)
@@ -273,8 +273,6 @@ async def test_usage_is_on_record_once_whoever_reads_it_first(tmp_path: Path, mo
         (sums,) = await store.usage.sums("agent")
         assert (sums.requests, sums.unpriced, sums.usage.cache_read) == (3, 1, 300)
         assert sums.cost > 0
-    finally:
-        await store.close()
 
 
 VIBE = "2fb20476-481a-e20e-9732-4c84d7212b71"
@@ -300,8 +298,7 @@ def vibe_turn(home: Path, number: int, tokens: tuple[int, int, int], *, began: f
 
 async def test_what_is_told_as_a_sum_counts_turn_by_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    store = await Store.open(tmp_path / "data" / "gsh.db")
-    try:
+    async with closing_async(await Store.open(tmp_path / "data" / "gsh.db")) as store:
         row = AgentRow(id="", name="vi", kind="cli", profile="vibe", cwd=CWD, external_id=VIBE, created=STARTED)
         row = await store.agents.add(row, SpawnRequest(cli=("vibe",)))
         usage = ProgramUsage(store, Programs())
@@ -318,14 +315,11 @@ async def test_what_is_told_as_a_sum_counts_turn_by_turn(tmp_path: Path, monkeyp
         assert (fields["tokens"], fields["context"]) == (85, 44)
         (sums,) = await store.usage.sums("agent")
         assert (sums.requests, sums.usage) == (3, Usage(input=62, output=15, cache_read=8))
-    finally:
-        await store.close()
 
 
 async def test_of_a_sum_only_what_came_since_the_agent_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    store = await Store.open(tmp_path / "data" / "gsh.db")
-    try:
+    async with closing_async(await Store.open(tmp_path / "data" / "gsh.db")) as store:
         began = STARTED - 25
         for number in (1, 2):
             vibe_turn(tmp_path, number, (100 * number, 0, 50 * number), began=began)
@@ -340,5 +334,3 @@ async def test_of_a_sum_only_what_came_since_the_agent_counts(tmp_path: Path, mo
         await usage.record(row)
         vibe_turn(tmp_path, 6, (240, 0, 120), began=began)
         assert (await usage.record(row))["tokens"] == 30
-    finally:
-        await store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from itertools import pairwise
@@ -355,8 +356,7 @@ def test_file_types() -> None:
 def test_the_spool_keeps_both_ends(pieces: list[bytes], limit: int) -> None:
     whole = b"".join(pieces)
     half = limit // 2
-    spool = Spool(limit)
-    try:
+    with contextlib.closing(Spool(limit)) as spool:
         for piece in pieces:
             spool.write(piece)
         kept = list(spool.pieces())
@@ -365,8 +365,6 @@ def test_the_spool_keeps_both_ends(pieces: list[bytes], limit: int) -> None:
         assert b"".join(kept) == (whole if not spool.lost else whole[:half] + whole[-half:])
         assert (b"" in kept) == bool(spool.lost)
         assert spool.head(5) == whole[: min(5, half)]
-    finally:
-        spool.close()
 
 
 def line(command: str, folder: Path) -> Assessment:
