@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,17 @@ async def test_one_that_does_not_start_fails_in_every_step_and_leaves_nothing(
     assert [step.step for step in steps] == list(STEPS)
     assert {step.verdict for step in steps} == {"N"}
     assert not list(Path("/tmp").glob("gsh-check-*/home/.codex"))
+
+
+async def test_one_that_nobody_waits_for_ends_at_once_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told = tmp_path / "home"
+    made(tmp_path / "codex", f'#!/bin/sh\n[ "$1" = --version ] || echo "$HOME" >{told}\nexit 3\n')
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    async with aclosing(check_program(SHIPPED.get("codex"), os.environ)) as running:
+        assert (await anext(running)).step == "rest"
+    assert with_home(told.read_text("utf-8").strip()) == []
 
 
 async def test_one_whose_person_is_killed_ends_and_leaves_nothing(tmp_path: Path) -> None:

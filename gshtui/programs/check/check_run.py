@@ -55,9 +55,10 @@ async def check_program(profile: Profile, environ: Mapping[str, str]) -> AsyncGe
     results: list[CheckedStep] = []
     with tempfile.TemporaryDirectory(prefix="gsh-check-", dir="/tmp", ignore_cleanup_errors=True) as place:
         environment = await asyncio.to_thread(_made, Path(place), environ)
-        async for result in _steps(profile.name, found, version, environment, place):
-            results.append(result)
-            yield result
+        async with contextlib.aclosing(_steps(profile.name, found, version, environment, place)) as running:
+            async for result in running:
+                results.append(result)
+                yield result
     for step in STEPS[len(results) :]:
         reason = "not reached" if results else f"{profile.title} did not start"
         results.append(CheckedStep(step, "N", reason))
