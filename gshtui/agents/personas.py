@@ -18,6 +18,7 @@ import msgspec
 from gshtui.settings import paths, plugins, trust
 from gshtui.settings.definition_folder import definition_entries
 from gshtui.settings.toml_file import load_toml
+from gshtui.system.json_types import is_array, is_object
 from gshtui.system.struct_types import learned
 from gshtui.text.front_matter import has_front_matter, parse
 from gshtui.text.sanitise import one_line
@@ -153,7 +154,7 @@ def _add_plugins(personas: Personas) -> None:
     try:
         for one in plugins.load_contributions("personas"):
             given = cast("Any", one.found)
-            listed = cast("list[Any]", given) if isinstance(given, list) else [given]
+            listed = given if is_array(given) else [given]
             known = [persona for persona in listed if isinstance(persona, Persona)]
             if one.problem or not known:
                 personas.problems.append(one.problem or f"{one.name} of the plugin {one.plugin.name} is no persona.")
@@ -316,9 +317,9 @@ def _foreign_persona(file: Path, fields: dict[str, Any]) -> Persona:
 def _listed(value: object) -> list[str]:
     if isinstance(value, str):
         return [word.strip() for word in value.strip("[]").split(",") if word.strip()]
-    if isinstance(value, dict):
-        return [str(word) for pair in cast("dict[str, Any]", value).items() for word in pair]
-    return [str(word) for word in cast("list[object]", value)] if isinstance(value, list) else []
+    if is_object(value):
+        return [str(word) for pair in value.items() for word in pair]
+    return [str(word) for word in value] if is_array(value) else []
 
 
 def _wanted(key: str) -> str:

@@ -25,6 +25,7 @@ from gshtui.bus.events import (
     shell_events,
     workflow_events,
 )
+from gshtui.system.json_types import is_array, is_object
 from gshtui.system.struct_types import learned
 
 VERSION = 2
@@ -124,9 +125,9 @@ def _object(line: bytes) -> dict[str, Any]:
         fields = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WireError(f"not JSON: {error}") from error
-    if not isinstance(fields, dict):
+    if not is_object(fields):
         raise WireError("not a JSON object")
-    return cast("dict[str, Any]", fields)
+    return fields
 
 
 def _must_fit(fields: Any) -> None:
@@ -134,10 +135,10 @@ def _must_fit(fields: Any) -> None:
     waiting: list[Any] = [fields]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += cast("dict[str, Any]", value).values()
-        elif isinstance(value, list):
-            waiting += cast("list[Any]", value)
+        if is_object(value):
+            waiting += value.values()
+        elif is_array(value):
+            waiting += value
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise WireError("a number of more than 64 bits")
 

@@ -8,13 +8,14 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.client.window_protocol import HubLost, error_of
+from gshtui.system.json_types import is_object
 from gshtui.system.tasks import cancel_and_wait, report
 
 _LONGEST = 256 * 1024 * 1024
@@ -118,10 +119,10 @@ class AgentLink:
         with suppress(OSError, ValueError):  # the end, in mid-line perhaps
             while self._end == LinkEnd() and (line := await self._reader.readline()):
                 message: object = msgspec.json.decode(line)
-                if not isinstance(message, dict):
+                if not is_object(message):
                     break
                 try:
-                    self._handle_message(cast("dict[str, Any]", message))
+                    self._handle_message(message)
                 except Exception as error:  # of this message alone
                     report("the connection to the hub", error)
         self._connected(False)

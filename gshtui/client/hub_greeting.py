@@ -9,11 +9,12 @@ import json
 import os
 import socket
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from gshtui import __version__
 from gshtui.settings import paths
 from gshtui.system.installation import INSTALLED_AT
+from gshtui.system.json_types import is_object
 from gshtui.system.network.peer import peer_of
 from gshtui.system.processes import process_limits
 
@@ -86,6 +87,6 @@ def line_from(connected: socket.socket) -> dict[str, Any]:
         if not seen or len(line) > _LONGEST:
             raise ValueError("no line")
     message: object = json.loads(line)
-    if not isinstance(message, dict):
+    if not is_object(message):
         raise ValueError("no object")
-    return cast("dict[str, Any]", message)
+    return message

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -19,6 +19,7 @@ from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.client.linked_bus import LinkedBus
 from gshtui.client.window_protocol import HubLost, error_of
+from gshtui.system.json_types import is_object
 from gshtui.system.plain_values import from_plain, to_plain
 from gshtui.system.tasks import cancel_and_wait, report, start_job
 
@@ -232,9 +233,9 @@ class WindowLink:
             message: object = msgspec.json.decode(await self._reader.readline())
         except (msgspec.DecodeError, ValueError) as error:  # the end, in mid-line perhaps
             raise HubLost from error
-        if not isinstance(message, dict):
+        if not is_object(message):
             raise HubLost
-        return cast("dict[str, Any]", message)
+        return message
 
     async def _read(self) -> None:
         """Take what the hub says, to its end."""

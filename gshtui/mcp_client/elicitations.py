@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from gshtui.mcp_client.server_definition import McpError
 from gshtui.mcp_client.server_requests import Elicitation
+from gshtui.system.json_types import is_array, is_object
 from gshtui.text.sanitise import literal, one_line
 
 _YES = frozenset({"true", "yes", "y", "1", "on"})
@@ -64,7 +65,7 @@ def parsed_values(asked: Elicitation, words: str) -> dict[str, Any]:
             raise McpError(f"{one_line(literal(name), 40)!r} is not one of its values.", hint)
         found[name] = _value(name, asked.fields[name], text, hint)
     for name, schema in asked.fields.items():
-        default: Any = cast("dict[str, Any]", schema).get("default") if isinstance(schema, dict) else None
+        default: Any = schema.get("default") if is_object(schema) else None
         if name not in found and default is not None:
             found[name] = default
     if missing := [name for name in asked.required if name not in found]:
@@ -88,7 +89,7 @@ def field_value(name: str, schema: object, given: object) -> Any:
     told = field_schema(schema)
     if isinstance(given, bool) and told.get("type") == "boolean":
         return given
-    words = ",".join(map(str, cast("list[object]", given))) if isinstance(given, list) else str(given)
+    words = ",".join(map(str, given)) if is_array(given) else str(given)
     value = _value(name, schema, words, "")
     if (wrong := _outside(told, value)) is not None:
         raise McpError(f"{name} must be {wrong}.")
@@ -124,7 +125,7 @@ def defaults(asked: Elicitation) -> dict[str, Any] | None:
 
 
 def _is_boolean(schema: object) -> bool:
-    return isinstance(schema, dict) and cast("dict[str, Any]", schema).get("type") == "boolean"
+    return is_object(schema) and schema.get("type") == "boolean"
 
 
 def fields_text(asked: Elicitation) -> str:
@@ -134,7 +135,7 @@ def fields_text(asked: Elicitation) -> str:
 
 def field_schema(schema: object) -> dict[str, Any]:
     """The schema of a field, if the server gave one."""
-    return cast("dict[str, Any]", schema) if isinstance(schema, dict) else {}
+    return schema if is_object(schema) else {}
 
 
 def field_choices(schema: object) -> list[tuple[str, str]]:
@@ -158,7 +159,7 @@ def field_choices(schema: object) -> list[tuple[str, str]]:
 
 
 def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
+    return value if is_array(value) else []
 
 
 def _field(name: str, schema: object) -> str:

@@ -19,6 +19,7 @@ from gshtui.settings.server_files import server_files
 from gshtui.settings.setting_values import looks_secret, server_name
 from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import load_toml, read_bytes
+from gshtui.system.json_types import is_array, is_object
 
 if TYPE_CHECKING:
     from gshtui.settings.claude_plugins import ClaudePlugin
@@ -93,7 +94,7 @@ def _named(servers: object, file: Path) -> Entries:
 
 
 def _table(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _texts(value: object) -> dict[str, str]:
@@ -167,13 +168,13 @@ def _server(name: str, entry: dict[str, Any], file: Path, project: Path) -> Foun
         values["headers"] = {key: _safe(key, text, usable, notes, secrets) for key, text in headers.items()}
     else:
         command = entry.get("command")
-        words = [str(one) for one in cast("list[object]", command)] if isinstance(command, list) else None
+        words = [str(one) for one in command] if is_array(command) else None
         if words is None and isinstance(command, str) and command:
             words = [command]
         if not words:
             return f"{usable} of {file} is left out: it has neither a command nor an address."
         given = entry.get("args")
-        words += [str(one) for one in cast("list[object]", given)] if isinstance(given, list) else []
+        words += [str(one) for one in given] if is_array(given) else []
         if secret := next((word for word in words if looks_secret(word)), ""):
             return f"{usable} of {file} is left out: its arguments hold a key ({secret[:4]}…)."
         values["command"], values["args"] = words[0], [_placed(word, project) for word in words[1:]]

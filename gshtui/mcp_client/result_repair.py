@@ -15,6 +15,8 @@ from typing import Any, cast
 import mcp_types
 from pydantic import TypeAdapter, ValidationError
 
+from gshtui.system.json_types import is_array
+
 Item = dict[str, Any]
 _TEXTS = ("name", "title", "description", "uri", "uriTemplate", "mimeType")
 _CALL_FIELDS = frozenset({"content", "structuredContent", "isError", "resultType", "_meta"})
@@ -136,9 +138,9 @@ def _repair_answer(result: Item, note: Callable[[str], None]) -> None:
         content = [{"type": "text", "text": content}]
     elif isinstance(content, dict) or content is None:
         content = [cast("Item", content)] if content else []
-    if not isinstance(content, list):
+    if not is_array(content):
         return
-    result["content"] = [_block(item, note) for item in cast("list[object]", content)]
+    result["content"] = [_block(item, note) for item in content]
     structured = result.get("structuredContent")
     if structured is None:
         result.pop("structuredContent", None)

@@ -26,6 +26,7 @@ from gshtui.mcp_client.server_requests import Elicitation, SamplingRequest, Serv
 from gshtui.mcp_client.stdio_transport import StdioState, stdio_streams
 from gshtui.mcp_client.tool_pins import ServerPins, prompt_pin, tool_pin
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.json_types import is_array, is_object
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
@@ -383,8 +384,8 @@ class _Answers:
             required = schema.get("required")
             asked = Elicitation(
                 params.message,
-                cast("dict[str, Any]", fields) if isinstance(fields, dict) else {},
-                tuple(str(one) for one in cast("list[object]", required)) if isinstance(required, list) else (),
+                fields if is_object(fields) else {},
+                tuple(str(one) for one in required) if is_array(required) else (),
             )
         values = await self._asked(self._host.elicit(self._server, self._events.caller(), asked))
         if values is None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote
 
 from gshtui.mcp_client.mcp_calls import AddServer, RegistryServer
 from gshtui.mcp_client.server_definition import McpError
 from gshtui.settings.setting_values import server_name
+from gshtui.system.json_types import is_array, is_object
 from gshtui.system.network.downloads import DownloadError, download
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
@@ -41,7 +42,7 @@ async def search(registry: str, word: str) -> list[RegistryServer]:
     address = f"{registry}/v0.1/servers?search={quote(word, safe='')}&version=latest&limit={MOST}"
     listed = _table(await _got(address)).get("servers")
     found: list[RegistryServer] = []
-    for each in cast("list[object]", listed) if isinstance(listed, list) else []:
+    for each in listed if is_array(listed) else []:
         server = _table(_table(each).get("server"))
         if is_registry_name(name := str(server.get("name") or "")):
             found.append(
@@ -132,11 +133,11 @@ def _line(value: object, most: int) -> str:
 
 
 def _table(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _tables(value: object) -> list[dict[str, Any]]:
-    return [_table(one) for one in cast("list[object]", value)] if isinstance(value, list) else []
+    return [_table(one) for one in value] if is_array(value) else []
 
 
 class UnreachableError(McpError):

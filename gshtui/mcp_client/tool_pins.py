@@ -17,6 +17,7 @@ import msgspec
 
 from gshtui.settings import paths
 from gshtui.system.files import private_files
+from gshtui.system.json_types import is_array, is_object
 from gshtui.system.struct_types import learned
 from gshtui.text.sanitise import one_line, plain
 
@@ -162,9 +163,9 @@ def _size(schema: dict[str, Any]) -> int:
 def _clean_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """The parts of a schema that tell a model something, its references put in, no deeper than a few levels."""
     found = schema.get("$defs") or schema.get("definitions")
-    definitions = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    definitions = found if is_object(found) else {}
     clean = _clean(schema, definitions, 0)
-    made = cast("dict[str, Any]", clean) if isinstance(clean, dict) else {}
+    made = clean if is_object(clean) else {}
     made["type"] = "object"
     if not isinstance(made.get("properties"), dict):
         made["properties"] = {}
@@ -174,20 +175,19 @@ def _clean_schema(schema: dict[str, Any]) -> dict[str, Any]:
 def _clean(node: Any, definitions: dict[str, Any], depth: int) -> Any:
     if depth > _MOST_DEPTH:
         return {}
-    if isinstance(node, list):
-        return [_clean(one, definitions, depth + 1) for one in cast("list[Any]", node)[:200]]
+    if is_array(node):
+        return [_clean(one, definitions, depth + 1) for one in node[:200]]
     if isinstance(node, str):
         return _text(node, _MOST_PARAMETER)
-    if not isinstance(node, dict):
+    if not is_object(node):
         return node
-    given = cast("dict[str, Any]", node)
-    if isinstance(reference := given.get("$ref"), str):
+    if isinstance(reference := node.get("$ref"), str):
         target = definitions.get(reference.rsplit("/", 1)[-1])
         return _clean(target, definitions, depth + 1) if isinstance(target, dict) else {}
     made: dict[str, Any] = {}
-    for key, value in given.items():
-        if key == "properties" and isinstance(value, dict):
-            entries = list(cast("dict[str, Any]", value).items())[:100]
+    for key, value in node.items():
+        if key == "properties" and is_object(value):
+            entries = list(value.items())[:100]
             made[key] = {_text(name, 64): _clean(one, definitions, depth + 1) for name, one in entries}
         elif key == "description":
             made[key] = _text(str(value), _MOST_PARAMETER)
@@ -197,15 +197,14 @@ def _clean(node: Any, definitions: dict[str, Any], depth: int) -> Any:
 
 
 def _without_texts(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_without_texts(one) for one in cast("list[Any]", node)]
-    if not isinstance(node, dict):
+    if is_array(node):
+        return [_without_texts(one) for one in node]
+    if not is_object(node):
         return node
-    given = cast("dict[str, Any]", node)
     return {
-        key: {name: _without_texts(one) for name, one in cast("dict[str, Any]", value).items()}
-        if key == "properties" and isinstance(value, dict)
+        key: {name: _without_texts(one) for name, one in value.items()}
+        if key == "properties" and is_object(value)
         else _without_texts(value)
-        for key, value in given.items()
+        for key, value in node.items()
         if key not in ("description", "default")
     }

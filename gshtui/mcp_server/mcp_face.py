@@ -24,6 +24,7 @@ from pydantic import ValidationError
 from gshtui import __version__
 from gshtui.commands.declaration import Effect
 from gshtui.mcp_server.served_commands import ServedCommands
+from gshtui.system.json_types import is_object
 from gshtui.system.network.local_address import LocalAddress
 from gshtui.system.tasks import cancel_and_wait, start_job
 
@@ -196,7 +197,7 @@ def _client(context: ServerRequestContext[Any]) -> str:
     if told is not None:
         return told.client_info.name
     info = (context.meta or {}).get(CLIENT_INFO_META_KEY)
-    return str(cast("dict[str, Any]", info).get("name", "")) if isinstance(info, dict) else ""
+    return str(info.get("name", "")) if is_object(info) else ""
 
 
 def guarded(app: AsgiApp, here: LocalAddress, token: str) -> AsgiApp:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,6 +19,7 @@ from gshtui.settings import paths
 from gshtui.settings.known_providers import KNOWN_PROVIDERS
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
+from gshtui.system.json_types import is_object
 from gshtui.system.struct_types import learned
 from gshtui.text.sanitise import one_line
 
@@ -71,8 +72,8 @@ class ModelFacts(msgspec.Struct, frozen=True, omit_defaults=True):
         """As fields of a catalog's model; what it does not say is left out."""
         takes = self.modalities.input
         calls: Any = self.tool_call
-        if isinstance(calls, dict):
-            calls = cast("dict[str, Any]", calls).get("supported", True)
+        if is_object(calls):
+            calls = calls.get("supported", True)
         found: dict[str, Any] = {
             "label": one_line(self.name, 60),
             "tools": bool(calls),

@@ -19,6 +19,7 @@ from typing import Any, cast
 from gshtui.settings import paths, trust
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.json_types import is_array, is_object
 from gshtui.text.sanitise import one_line
 
 MANIFEST = Path(".claude-plugin", "plugin.json")
@@ -90,7 +91,7 @@ class ClaudePlugin:
     def servers(self) -> dict[str, dict[str, Any]]:
         """Its MCP servers by name, as its files have them, with its folder put in."""
         given: Any = self.manifest.get("mcpServers")
-        tables: list[Any] = [".mcp.json", *(cast("list[Any]", given) if isinstance(given, list) else [given])]
+        tables: list[Any] = [".mcp.json", *(given if is_array(given) else [given])]
         found: dict[str, dict[str, Any]] = {}
         for one in tables:
             if isinstance(one, str):
@@ -105,7 +106,7 @@ class ClaudePlugin:
     def hooks(self) -> list[tuple[Path, dict[str, Any]]]:
         """Its tables of hooks by event, each with the file that it is of; its folder is not put in."""
         given: Any = self.manifest.get("hooks")
-        tables: list[Any] = ["hooks/hooks.json", *(cast("list[Any]", given) if isinstance(given, list) else [given])]
+        tables: list[Any] = ["hooks/hooks.json", *(given if is_array(given) else [given])]
         found: dict[Path, dict[str, Any]] = {}
         for one in tables:
             if isinstance(one, str):
@@ -150,9 +151,9 @@ class ClaudePlugin:
 
     def _listed(self, key: str) -> list[str]:
         given: Any = self.manifest.get(key)
-        if isinstance(given, dict):  # by name, with where each is
-            given = [_table(one).get("source") for one in cast("dict[str, Any]", given).values()]
-        listed = cast("list[Any]", given) if isinstance(given, list) else [given]
+        if is_object(given):  # by name, with where each is
+            given = [_table(one).get("source") for one in given.values()]
+        listed = given if is_array(given) else [given]
         return [one for one in listed if isinstance(one, str)]
 
     def _inside(self, names: list[str]) -> list[Path]:
@@ -201,7 +202,7 @@ def _source_in(root: Path, entry: dict[str, Any]) -> Path | None:
 
 def _entries(root: Path) -> list[dict[str, Any]]:
     listed = _read(root / MARKETPLACE).get("plugins")
-    return [_table(one) for one in cast("list[Any]", listed)] if isinstance(listed, list) else []
+    return [_table(one) for one in listed] if is_array(listed) else []
 
 
 def _about(entry: dict[str, Any]) -> dict[str, Any]:
@@ -217,7 +218,7 @@ def installed_claude_plugins(project: Path | None = None) -> Iterator[ClaudePlug
     switches = _table(_read(home / "settings.json").get("enabledPlugins"))
     markets = _read(home / "plugins" / "known_marketplaces.json")
     for key, given in listed.items():
-        entries = [_table(one) for one in (cast("list[Any]", given) if isinstance(given, list) else [given])]
+        entries = [_table(one) for one in (given if is_array(given) else [given])]
         mine = next((one for one in entries if _applies(one, project)), None)
         if mine is None or switches.get(key) is False or not isinstance(mine.get("installPath"), str):
             continue
@@ -293,4 +294,4 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _table(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}

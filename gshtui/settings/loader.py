@@ -31,6 +31,7 @@ from gshtui.settings.model import DEFAULT_AGENTS, DEFAULT_KEYS, DEFAULT_PROVIDER
 from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import Origin, Problem, TomlFile, read_toml
 from gshtui.settings.validation import Checked, OriginOf, check
+from gshtui.system.json_types import is_object
 
 PREFIX = "GSH_"
 
@@ -99,7 +100,7 @@ def tightened(values: dict[str, dict[str, Any]], user: Settings, origin_of: Orig
             continue
         info = field_of(path)
         marks = info.json_schema_extra if info is not None else None
-        mark = cast("dict[str, Any]", marks) if isinstance(marks, dict) else {}
+        mark = marks if is_object(marks) else {}
         rule = str(mark.get("project", ""))
         if not rule:
             out.refuse(origin_of, path, f"a project cannot set {spelled(path)}.", _NOT_YOURS)

@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from gshtui.settings import paths
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
+from gshtui.system.json_types import is_array, is_object
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
 
@@ -112,12 +113,12 @@ def read_approvals() -> Approvals:
         return Approvals()
     except (OSError, ValueError, RecursionError) as error:
         raise PluginError(f"{file} cannot be read, so no plugin is loaded.", "`plugins` says what to do.") from error
-    table = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    table = data if is_object(data) else {}
     return Approvals(table.get("enabled", True) is True, _hashes(table.get("approved")), _hashes(table.get("shown")))
 
 
 def _hashes(given: object) -> dict[str, str]:
-    table = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    table = given if is_object(given) else {}
     return {name: found for name, found in table.items() if isinstance(found, str)}
 
 
@@ -214,7 +215,7 @@ def _prompts(place: Path) -> list[Path]:
 
 def _shown_server(entry: dict[str, Any]) -> str:
     given = entry.get("args")
-    words = [entry.get("url") or entry.get("command"), *(cast("list[Any]", given) if isinstance(given, list) else [])]
+    words = [entry.get("url") or entry.get("command"), *(given if is_array(given) else [])]
     return one_line(" ".join(str(word) for word in words), 200)
 
 

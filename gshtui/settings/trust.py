@@ -16,7 +16,7 @@ import stat
 import time
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from gshtui.settings import paths
 from gshtui.settings.git_programs import GitProgram, git_programs
@@ -26,6 +26,7 @@ from gshtui.settings.toml_file import read_bytes
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import blocking_lock
 from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.json_types import is_object
 
 State = Literal["trusted", "changed", "untrusted"]
 INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
@@ -67,9 +68,9 @@ def state(root: Path, raw: bytes | None) -> State:
         entry = _read().get(str(root.resolve()))
     except TrustError:
         return "untrusted"
-    if not isinstance(entry, dict):
+    if not is_object(entry):
         return "untrusted"
-    return "trusted" if cast("dict[str, Any]", entry).get("hash") == digest(raw) else "changed"
+    return "trusted" if entry.get("hash") == digest(raw) else "changed"
 
 
 def trust(root: Path, raw: bytes | None, files: dict[str, str] | None = None) -> None:
@@ -138,10 +139,10 @@ def unseen_programs(root: Path) -> list[str]:
         entry = _read().get(str(root.resolve()))
     except TrustError:
         return []
-    if not isinstance(entry, dict):
+    if not is_object(entry):
         return []
-    files: Any = cast("dict[str, Any]", entry).get("files")
-    listed = cast("dict[str, Any]", files) if isinstance(files, dict) else {}
+    files: Any = entry.get("files")
+    listed = files if is_object(files) else {}
     now = brought_programs(git_programs(root))
     return [name.removeprefix(GIT) for name, found in now.items() if listed.get(name) != found]
 
@@ -166,10 +167,10 @@ def file_state(root: Path, path: Path, *, within: Path | None = None) -> State:
         entry = _read().get(str(root.resolve()))
     except TrustError:
         return "untrusted"
-    if not isinstance(entry, dict):
+    if not is_object(entry):
         return "untrusted"
-    files: Any = cast("dict[str, Any]", entry).get("files")
-    listed = cast("dict[str, Any]", files) if isinstance(files, dict) else {}
+    files: Any = entry.get("files")
+    listed = files if is_object(files) else {}
     before = listed.get(_name(within or root, path))
     if before is None:
         return "changed"
@@ -181,8 +182,8 @@ def file_state(root: Path, path: Path, *, within: Path | None = None) -> State:
 def differences(root: Path, now: dict[str, str]) -> list[tuple[str, Literal["new", "changed", "removed"]]]:
     """What differs from what was trusted, by relative path. Raises `TrustError`."""
     entry: Any = _read().get(str(root.resolve()))
-    files: Any = cast("dict[str, Any]", entry).get("files") if isinstance(entry, dict) else None
-    listed = cast("dict[str, Any]", files) if isinstance(files, dict) else {}
+    files: Any = entry.get("files") if is_object(entry) else None
+    listed = files if is_object(files) else {}
     found: list[tuple[str, Literal["new", "changed", "removed"]]] = []
     for name in sorted({*listed, *now}):
         if listed.get(name) != now.get(name):
@@ -233,10 +234,10 @@ def _read() -> dict[str, Any]:
         data: Any = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise TrustError(f"{file()} is damaged; remove it and trust your folders again.") from error
-    folders: Any = cast("dict[str, Any]", data).get("folders") if isinstance(data, dict) else None
-    if not isinstance(folders, dict):
+    folders: Any = data.get("folders") if is_object(data) else None
+    if not is_object(folders):
         raise TrustError(f"{file()} is damaged; remove it and trust your folders again.")
-    return cast("dict[str, Any]", folders)
+    return folders
 
 
 def _write(folders: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,6 +16,7 @@ from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, SERVERS, TABLES, nea
 from gshtui.settings.setting_values import expanded, looks_secret, names_secret, server_name, shared_name
 from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import Origin, Problem
+from gshtui.system.json_types import is_array, is_object
 
 Path = tuple[str, ...]
 OriginOf = Callable[..., Origin]
@@ -52,18 +53,18 @@ def check(data: dict[str, Any], origin_of: OriginOf, *, strict: bool) -> Checked
     for name, entries in data.items():
         if name not in TABLES and name not in FREE_TABLES:
             _unknown_table(out, origin_of, name, entries)
-        elif not isinstance(entries, dict):
+        elif not is_object(entries):
             out.refuse(origin_of, (name,), _IS_TABLE.format(spelled((name,))), f"Write [{name}] above its keys.")
         elif name == "keybindings":
-            out.values[name] = _keybindings(out, origin_of, cast("dict[str, Any]", entries))
+            out.values[name] = _keybindings(out, origin_of, entries)
         elif name == "shared":
-            out.values[name] = _shared(out, origin_of, cast("dict[str, Any]", entries))
+            out.values[name] = _shared(out, origin_of, entries)
         elif name == SERVERS[0]:
-            out.values[name] = _mcp(out, origin_of, cast("dict[str, Any]", entries), strict)
+            out.values[name] = _mcp(out, origin_of, entries, strict)
         elif name in NAMED_TABLES:
-            out.values[name] = _named(out, origin_of, name, cast("dict[str, Any]", entries), strict)
+            out.values[name] = _named(out, origin_of, name, entries, strict)
         else:
-            out.values[name] = _table(out, origin_of, (name,), TABLES[name], cast("dict[str, Any]", entries), strict)
+            out.values[name] = _table(out, origin_of, (name,), TABLES[name], entries, strict)
     return out
 
 
@@ -122,7 +123,7 @@ def _table(
 
 
 def _any_secret(value: object) -> bool:
-    return any(map(looks_secret, cast("list[object]", value))) if isinstance(value, list) else looks_secret(value)
+    return any(map(looks_secret, value)) if is_array(value) else looks_secret(value)
 
 
 def _said(message: str) -> str:
@@ -137,8 +138,8 @@ def _named(out: Checked, origin_of: OriginOf, table: str, entries: dict[str, Any
     kept: dict[str, Any] = {}
     for name, fields in entries.items():
         path = (table, name)
-        if isinstance(fields, dict):
-            kept[name] = _table(out, origin_of, path, NAMED_TABLES[table], cast("dict[str, Any]", fields), strict)
+        if is_object(fields):
+            kept[name] = _table(out, origin_of, path, NAMED_TABLES[table], fields, strict)
         elif names_secret(name) or _any_secret(fields):
             _secret(out, origin_of, path)
         else:
@@ -151,19 +152,19 @@ def _mcp(out: Checked, origin_of: OriginOf, entries: dict[str, Any], strict: boo
     table, key = SERVERS
     kept = _table(out, origin_of, (table,), TABLES[table], {k: v for k, v in entries.items() if k != key}, strict)
     servers: object = entries.get(key, {})
-    if not isinstance(servers, dict):
+    if not is_object(servers):
         out.refuse(origin_of, SERVERS, _IS_TABLE.format(spelled(SERVERS)), "Write [mcp.servers.NAME] above its keys.")
         return kept
     found: dict[str, Any] = {}
-    for name, fields in cast("dict[str, Any]", servers).items():
+    for name, fields in servers.items():
         path = (*SERVERS, name)
         try:
             server_name(name)
         except ValueError as error:
             out.refuse(origin_of, path, f"{spelled(path)} cannot be the name of a server: {error}.", "It is ignored.")
             continue
-        if isinstance(fields, dict):
-            found[name] = _table(out, origin_of, path, McpServer, cast("dict[str, Any]", fields), strict)
+        if is_object(fields):
+            found[name] = _table(out, origin_of, path, McpServer, fields, strict)
         else:
             out.refuse(origin_of, path, _IS_TABLE.format(spelled(path)), f"Write [mcp.servers.{name}] above its keys.")
     return {**kept, key: found} if found else kept
@@ -190,8 +191,8 @@ def _keybindings(out: Checked, origin_of: OriginOf, entries: dict[str, Any]) -> 
 
     def take(parts: Path, value: object) -> None:
         path = ("keybindings", ".".join(parts))
-        if isinstance(value, dict):
-            for key, inner in cast("dict[str, Any]", value).items():
+        if is_object(value):
+            for key, inner in value.items():
                 take((*parts, key), inner)
         elif isinstance(value, str):
             kept[path[1]] = value

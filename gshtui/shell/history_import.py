@@ -19,6 +19,7 @@ from urllib.parse import quote
 import msgspec
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
+from gshtui.system.json_types import is_object
 from gshtui.system.struct_types import learned
 
 
@@ -178,28 +179,27 @@ def _daemons(line: bytes, numbers: Numbers) -> ShellRecord | tuple[ShellNote, in
         said = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if not isinstance(said, dict):
+    if not is_object(said):
         return None
-    fields = cast("dict[str, Any]", said)
-    kind = str(fields.get("type", fields.get("kind", "")))
-    if len(fields) == 1 and isinstance(inner := next(iter(fields.values())), dict):
-        kind, fields = next(iter(fields)), cast("dict[str, Any]", inner)
+    kind = str(said.get("type", said.get("kind", "")))
+    if len(said) == 1 and isinstance(inner := next(iter(said.values())), dict):
+        kind, said = next(iter(said)), cast("dict[str, Any]", inner)
     kind = kind.lower().replace("_", "")
-    at = _seconds(fields.get("timestamp", fields.get("at")))
+    at = _seconds(said.get("timestamp", said.get("at")))
     if kind in _NOTES:
         what, names = _NOTES[kind]
-        text = next((str(fields[name]) for name in names if name in fields), "")
+        text = next((str(said[name]) for name in names if name in said), "")
         note = ShellNote("folder" if what == "folder" else "note", text, at, _SHELL, text if what == "folder" else "")
         return (note, number(kind, at, text)) if text else None
-    command = fields.get("command")
+    command = said.get("command")
     if kind not in ("", "command") or not isinstance(command, str) or not command.strip():
         return None
-    exit, took = fields.get("exit_code"), fields.get("duration_ms")
+    exit, took = said.get("exit_code"), said.get("duration_ms")
     return ShellRecord(
         shell=_SHELL,
         number=numbers.number_of(at, command),
         command=command,
-        cwd=str(fields.get("pwd", fields.get("cwd", ""))),
+        cwd=str(said.get("pwd", said.get("cwd", ""))),
         at=at,
         exit=exit if isinstance(exit, int) else None,
         duration=took / 1000 if isinstance(took, int | float) else None,

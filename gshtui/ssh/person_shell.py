@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString
 
 import asyncssh
 
@@ -48,6 +48,7 @@ from gshtui.ssh.person_terminal import LineRefused, PersonTerminal
 from gshtui.ssh.streamed_answers import StreamedAnswers
 from gshtui.system.environment import without_terminal
 from gshtui.system.ids import new_id
+from gshtui.system.json_types import is_object
 from gshtui.system.processes.deadline import DeadlinePassed, deadline
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import CleanText, clean_text, coloured, one_line, plain
@@ -376,9 +377,9 @@ class PersonShell:
     def _is_shown(self, outcome: Outcome) -> bool:
         """Whether it is an answer in the call that was shown there already; if not, it will not be shown again."""
         given: object = outcome.data
-        if not isinstance(given, dict):
+        if not is_object(given):
             return False
-        data = cast("dict[str, Any]", given)
+        data = given
         letter, answer = str(data.get("message", "")), str(data.get("answer", ""))
         if not letter or not answer:
             return False

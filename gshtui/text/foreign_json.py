@@ -11,6 +11,8 @@ import math
 import re
 from typing import Any, cast
 
+from gshtui.system.json_types import is_array
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONGEST_NUMBER = 18
 """Digits of a whole number that fits into 64 bits, whatever they are."""
@@ -39,6 +41,6 @@ def _encodable(value: Any) -> Any:
         return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
         return {_encodable(key): _encodable(item) for key, item in cast("dict[Any, Any]", value).items()}
-    if isinstance(value, list):
-        return [_encodable(item) for item in cast("list[Any]", value)]
+    if is_array(value):
+        return [_encodable(item) for item in value]
     return value

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from gshtui.bus.messages import ToolCall
+from gshtui.system.json_types import is_array, is_object
 
 _TOOLS: Mapping[str, str] = {
     "view": "read",
@@ -183,7 +184,7 @@ def _arguments(tool: str, given: dict[str, Any]) -> dict[str, Any]:
 def _take_range(found: dict[str, Any]) -> None:
     """`limit` lines from the first on, or `view_range`."""
     limit, span = found.pop("limit", None), found.pop("view_range", None)
-    if isinstance(span, list) and len(pair := cast("list[object]", span)) == 2:
+    if is_array(span) and len(pair := span) == 2:
         found["start_line"], last = pair
         found["end_line"] = 0 if last == -1 else last
     start = _number(found.get("start_line", 1))
@@ -201,8 +202,8 @@ def _take_range(found: dict[str, Any]) -> None:
 def _take_line(found: dict[str, Any], given: dict[str, Any]) -> None:
     """A command as a list of words; a time limit that can only be seconds; a background that is not asked for."""
     command = found.get("command")
-    if isinstance(command, list):
-        words = [str(word) for word in cast("list[object]", command)]
+    if is_array(command):
+        words = [str(word) for word in command]
         shell = len(words) == 3 and words[0].rpartition("/")[2] in ("bash", "sh") and words[1] in ("-c", "-lc")
         found["command"] = words[2] if shell else shlex.join(words)
     seconds = _number(given.get("timeout"))
@@ -236,16 +237,16 @@ def _take_kind(found: dict[str, Any]) -> None:
 def _take_tasks(found: dict[str, Any]) -> None:
     """A whole list, each task with its text and state."""
     tasks = found.get("tasks")
-    if not isinstance(tasks, list):
+    if not is_array(tasks):
         return
     found.setdefault("action", "write")
-    found["tasks"] = [_task(one) for one in cast("list[object]", tasks)]
+    found["tasks"] = [_task(one) for one in tasks]
 
 
 def _task(given: object) -> object:
-    if not isinstance(given, dict):
+    if not is_object(given):
         return given
-    task = dict(cast("dict[str, object]", given))
+    task = dict(given)
     for name, ours in (("content", "text"), ("step", "text"), ("status", "state")):
         if name in task:
             task.setdefault(ours, task.pop(name))

@@ -14,6 +14,7 @@ from gshtui.bus.messages import ResultStatus, ToolCall
 from gshtui.bus.workflow_data import StepResult, StepState
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.system.ids import new_id
+from gshtui.system.json_types import is_array, is_object
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import similar_names
 from gshtui.workflows import templates
@@ -103,8 +104,8 @@ def _rendered(value: object, values: Mapping[str, object] | None) -> object:
     """The argument with its templates rendered; with `None`, as they are written."""
     if isinstance(value, Template):
         return value.text if values is None else templates.render(value, values)
-    if isinstance(value, dict):
-        return {name: _rendered(each, values) for name, each in cast("dict[str, object]", value).items()}
-    if isinstance(value, list):
-        return [_rendered(each, values) for each in cast("list[object]", value)]
+    if is_object(value):
+        return {name: _rendered(each, values) for name, each in value.items()}
+    if is_array(value):
+        return [_rendered(each, values) for each in value]
     return value

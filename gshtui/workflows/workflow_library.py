@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 
 from gshtui.bus.workflow_data import WorkflowSource
 from gshtui.settings import paths, trust
 from gshtui.settings.definition_folder import definition_entries
 from gshtui.settings.toml_file import TomlFile, read_bytes, read_toml
+from gshtui.system.json_types import is_object
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import similar_names
 from gshtui.workflows.definition import MOST_BYTES, Workflow, WorkflowError
@@ -85,10 +85,10 @@ def _read_settings(library: WorkflowLibrary, file: TomlFile, source: WorkflowSou
     from gshtui.workflows.workflow_parser import read_table
 
     tables: object = file.data.get("workflows", {})
-    if not isinstance(tables, dict):
+    if not is_object(tables):
         library.problems.append(f"{file.path}: `workflows` must be tables, such as [workflows.release-notes].")
         return
-    for name, table in cast("dict[str, object]", tables).items():
+    for name, table in tables.items():
         try:
             line = file.lines.get(("workflows", name), 1)
             _add(library, file.path, {name: read_table(file.path, name, table, line, source)})

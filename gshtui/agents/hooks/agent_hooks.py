@@ -17,6 +17,7 @@ from gshtui.agents.hooks.tool_names import claude_name, our_arguments, their_arg
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.context.log.ports import Contribution, SideText
+from gshtui.system.json_types import is_object
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import literal, one_line, plain
 
@@ -181,7 +182,7 @@ class AgentHooks:
 
     def _weigh_json(self, verdict: HookVerdict, hook: Hook, data: dict[str, Any], agent: str) -> None:
         inner: Any = data.get("hookSpecificOutput")
-        specific = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+        specific = inner if is_object(inner) else {}
         decision = str(specific.get("permissionDecision") or data.get("decision") or "")
         why = str(specific.get("permissionDecisionReason") or data.get("reason") or data.get("stopReason") or "")
         why = plain(why).strip()[:_LONGEST]
@@ -190,8 +191,8 @@ class AgentHooks:
         elif decision == "ask":
             verdict.asks = verdict.asks or why or f"the hook {hook.shown!r} asks"
         changed: Any = specific.get("updatedInput", data.get("updatedInput"))
-        if isinstance(changed, dict):
-            verdict.changed = {**(verdict.changed or {}), **cast("dict[str, Any]", changed)}
+        if is_object(changed):
+            verdict.changed = {**(verdict.changed or {}), **changed}
         for each in (specific.get("additionalContext"), data.get("additionalContext")):
             if isinstance(each, str) and each.strip():
                 verdict.context.append(plain(each.strip()))

@@ -22,6 +22,7 @@ from gshtui.settings.settings_tables import HookEntry, Hooks
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import blocking_lock
+from gshtui.system.json_types import is_array, is_object
 from gshtui.system.struct_types import learned
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.linear_regex import Linear, LinearError, compile_linear
@@ -265,8 +266,8 @@ def _of_claude(found: HookSet, file: Path) -> list[Hook]:
     except (OSError, ValueError) as error:
         found.problems.append(f"The hooks of {file} are not used: {one_line(str(error), 200)}.")
         return []
-    table: Any = cast("dict[str, Any]", data).get("hooks") if isinstance(data, dict) else None
-    return _of_table(found, file, cast("dict[str, Any]", table)) if isinstance(table, dict) else []
+    table: Any = data.get("hooks") if is_object(data) else None
+    return _of_table(found, file, table) if is_object(table) else []
 
 
 def _of_table(found: HookSet, file: Path, table: dict[str, Any]) -> list[Hook]:
@@ -276,19 +277,18 @@ def _of_table(found: HookSet, file: Path, table: dict[str, Any]) -> list[Hook]:
         if event not in EVENTS:
             found.problems.append(f"{file}: hooks of {one_line(str(event), 40)!r} are not run here.")
             continue
-        for group in cast("list[Any]", groups) if isinstance(groups, list) else []:
+        for group in groups if is_array(groups) else []:
             hooks += _of_group(found, file, event, group)
     return [hook for hook in hooks if _OURS not in hook.command]
 
 
 def _of_group(found: HookSet, file: Path, event: HookEvent, group: object) -> list[Hook]:
-    if not isinstance(group, dict):
+    if not is_object(group):
         return []
-    fields = cast("dict[str, Any]", group)
-    entries: Any = fields.get("hooks")
+    entries: Any = group.get("hooks")
     hooks: list[Hook] = []
-    for entry in cast("list[Any]", entries) if isinstance(entries, list) else []:
-        one = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+    for entry in entries if is_array(entries) else []:
+        one = entry if is_object(entry) else {}
         kind = one.get("type", "command")
         if kind not in ("command", "http"):
             named = one_line(str(kind), 40)
@@ -303,7 +303,7 @@ def _of_group(found: HookSet, file: Path, event: HookEvent, group: object) -> li
                 event,
                 str(one.get("command") or ""),
                 str(one.get("url") or ""),
-                str(fields.get("matcher") or ""),
+                str(group.get("matcher") or ""),
                 min(max(limit, 0.1), MOST_SECONDS),
                 source=str(file),
                 approved=False,

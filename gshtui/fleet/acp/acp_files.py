@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from gshtui.agents.toolbox import assess
 from gshtui.commands.declaration import Caller, CommandError, Invocation
@@ -21,6 +21,7 @@ from gshtui.commands.language import validate
 from gshtui.commands.registry import Registry
 from gshtui.guard.approval.gate import Call, Gate
 from gshtui.system.ids import new_id
+from gshtui.system.json_types import is_array, is_object
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text import unified_diff
 from gshtui.tools.files import file_access, path_location
@@ -50,12 +51,11 @@ class AcpFiles:
     def agree(self, params: Mapping[str, Any]) -> None:
         """Remember the changes that an allowed request showed, so that writing exactly them asks nothing more."""
         call = params.get("toolCall")
-        content = cast("Mapping[str, object]", call).get("content") if isinstance(call, dict) else None
-        for item in cast("list[object]", content) if isinstance(content, list) else []:
-            if isinstance(item, dict):
-                held = cast("Mapping[str, object]", item)
-                path, text = held.get("path"), held.get("newText")
-                if held.get("type") == "diff" and isinstance(path, str) and isinstance(text, str):
+        content = call.get("content") if is_object(call) else None
+        for item in content if is_array(content) else []:
+            if is_object(item):
+                path, text = item.get("path"), item.get("newText")
+                if item.get("type") == "diff" and isinstance(path, str) and isinstance(text, str):
                     self._agreed.add((str(Path(self._invocation.cwd / path).resolve()), text))
 
     async def read(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def program_invocation(agent: str, session: str, cwd: Path, project: Path) -> In
 
 
 def _exit_code(data: object) -> object:
-    return cast("Mapping[str, object]", data).get("exit_code") if isinstance(data, dict) else None
+    return data.get("exit_code") if is_object(data) else None
 
 
 def _text(params: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
@@ -258,10 +258,10 @@ def _text(params: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
 
 def _line(command: str, args: object, env: object) -> str:
     """The shell line of a command, its arguments and its variables. Raises `CommandError` for an impossible name."""
-    words = [str(item) for item in cast("list[object]", args)] if isinstance(args, list) else []
+    words = [str(item) for item in args] if is_array(args) else []
     line = shlex.join([command, *words]) if words else command
-    for item in cast("list[object]", env) if isinstance(env, list) else []:
-        held: Mapping[str, object] = cast("Mapping[str, object]", item) if isinstance(item, dict) else {}
+    for item in env if is_array(env) else []:
+        held: Mapping[str, object] = item if is_object(item) else {}
         name = str(held.get("name", ""))
         if not (name.isascii() and name.isidentifier()):
             raise CommandError("A variable of the command has no valid name.")

@@ -25,6 +25,7 @@ from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.programs.acp.acp_updates import CallReport
 from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
 from gshtui.system.ids import new_id
+from gshtui.system.json_types import is_array, is_object
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.tools.files import path_location
 from gshtui.tools.files.read import reading
@@ -57,11 +58,10 @@ def options_of(params: Mapping[str, Any]) -> list[Option]:
     """The answers that a request offers."""
     found: list[Option] = []
     given = params.get("options")
-    for item in cast("list[object]", given) if isinstance(given, list) else []:
-        if not isinstance(item, dict):
+    for item in given if is_array(given) else []:
+        if not is_object(item):
             continue
-        held = cast("Mapping[str, object]", item)
-        id, name, kind = held.get("optionId"), held.get("name"), held.get("kind")
+        id, name, kind = item.get("optionId"), item.get("name"), item.get("kind")
         if isinstance(id, str) and id:
             words = one_line(name, 120) if isinstance(name, str) else ""
             found.append(Option(id, words or one_line(id, 120), kind if isinstance(kind, str) else ""))
@@ -85,7 +85,7 @@ def command_of(report: CallReport) -> tuple[str, bool, str]:
     given = report.arguments or {}
     folder = next((str(given[name]) for name in _FOLDERS if isinstance(given.get(name), str)), "")
     command: object = given.get("command", given.get("cmd"))
-    if isinstance(command, list) and all(isinstance(word, str) for word in cast("list[object]", command)):
+    if is_array(command) and all(isinstance(word, str) for word in command):
         words = cast("list[str]", command)
         shell = len(words) == 3 and Path(words[0]).name in _SHELLS and words[1].lstrip("-") in ("c", "lc")
         return words[2] if shell else shlex.join(words), bool(words), folder

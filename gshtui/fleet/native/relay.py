@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -50,6 +50,7 @@ from gshtui.shell.event_table import AGENT, FACE
 from gshtui.shell.hub_listener import HubConnection, HubListener
 from gshtui.shell.hub_registry import HubEntry
 from gshtui.shell.line_stream import number_of
+from gshtui.system.json_types import is_object
 from gshtui.system.processes.time_limit import time_limit
 
 _TO_AGENTS = (
@@ -143,7 +144,7 @@ class Relay:
         if remote.connection is not None:
             self._lost(remote)
         heard = connection.hello.get("heard")
-        before = cast("dict[str, Any]", heard).get(self.listener.id, 0) if isinstance(heard, dict) else 0
+        before = heard.get(self.listener.id, 0) if is_object(heard) else 0
         return {"have": remote.welcome(connection, str(connection.hello.get("run", "")), number_of({"seq": before}))}
 
     def ready(self, connection: HubConnection) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from gshtui.guard.policy import git_push
 from gshtui.guard.rules import rule_paths
 from gshtui.settings.toml_file import load_toml, read_bytes
+from gshtui.system.json_types import is_array, is_object
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -351,14 +352,14 @@ def _unseen(file: Path, text: str, seen: list[object], mistakes: list[RuleMistak
             mistakes.append(RuleMistake(file, 1, f"it is not TOML: {one_line(str(error), 200)}."))
         return []
     given = whole.get("rule", [])
-    found = cast("list[object]", given) if isinstance(given, list) else [given]
+    found = given if is_array(given) else [given]
     if not mistakes and (found != seen or set(whole) - {"rule"}):
         mistakes.append(RuleMistake(file, 1, "each rule must begin with a line [[rule]], and hold nothing else."))
     rules: list[GuardRule] = []
     for table in found:
-        if table not in seen and isinstance(table, dict):
+        if table not in seen and is_object(table):
             with contextlib.suppress(_MistakeError):
-                rules.append(_rule(file, 1, dict(cast("dict[str, Any]", table)), tighten=True))
+                rules.append(_rule(file, 1, dict(table), tighten=True))
     return rules
 
 
@@ -447,7 +448,7 @@ def _text(name: str, value: object) -> str:
 
 def _texts(name: str, value: object) -> tuple[str, ...]:
     given = [value] if isinstance(value, str) else value
-    if not isinstance(given, list) or not all(isinstance(item, str) for item in cast("list[object]", given)):
+    if not is_array(given) or not all(isinstance(item, str) for item in given):
         raise _MistakeError(f"`{name}` must be text, or a list of texts.")
     return tuple(cast("list[str]", given))
 

@@ -13,11 +13,12 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gshtui.client.hub_greeting import HubSilent, greeted, surroundings
 from gshtui.headless import exits, streams
 from gshtui.headless.outcomes import print_outcome
+from gshtui.system.json_types import is_object
 from gshtui.system.network.peer import peer_of
 
 if TYPE_CHECKING:
@@ -207,9 +208,9 @@ class _Conversation:
             said: object = json.loads(line)
         except ValueError as error:
             raise _Ended from error
-        if not isinstance(said, dict):
+        if not is_object(said):
             raise _Ended
-        return cast("dict[str, Any]", said)
+        return said
 
     def _lines(self, waiting: _Waiting) -> Iterator[dict[str, Any]]:
         """What it says, as long as it gives signs of life."""

@@ -8,11 +8,12 @@ import sys
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from gshtui import __version__
 from gshtui.headless import exits, streams
+from gshtui.system.json_types import is_object
 
 _NAME = "gsh-tui"
 
@@ -42,7 +43,7 @@ def installation() -> Installation:
 
 def described(origin: object, prefix: str, python: str) -> Installation:
     """What the installer's note about its origin (PEP 610; `None`: an index) means in this environment."""
-    url = str(cast("dict[str, object]", origin).get("url", "")) if isinstance(origin, dict) else ""
+    url = str(origin.get("url", "")) if is_object(origin) else ""
     place = Path(prefix)
     by_uv, by_pipx = "uv/tools" in place.as_posix(), "pipx/venvs" in place.as_posix()
     if not url:

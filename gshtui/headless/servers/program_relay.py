@@ -19,6 +19,7 @@ from gshtui.client.hub_greeting import surroundings
 from gshtui.headless import exits, streams
 from gshtui.headless.runner import Stop
 from gshtui.headless.servers.hub_reach import COMES_WITHIN, FaceDeclined, start_hub, taken
+from gshtui.system.json_types import is_object
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.text.foreign_json import parse_foreign_json
@@ -102,28 +103,27 @@ class AcpProtocol:
     def record_message(self, message: Message) -> None:
         """Keep what lasts."""
         method, id, given = message.get("method"), message.get("id"), message.get("params")
-        if not isinstance(given, dict):
+        if not is_object(given):
             return
-        parameters = cast("dict[str, Any]", given)
-        session = str(parameters.get("sessionId", ""))
+        session = str(given.get("sessionId", ""))
         match method:
             case "initialize" | "authenticate":
                 self._greeting.append(message)
             case "session/new" | "session/load" | "session/resume" if isinstance(id, int | str):
-                self._opening[id] = parameters
+                self._opening[id] = given
             case "session/close":
                 self._sessions.pop(session, None)
             case "session/set_mode" | "session/set_config_option" | "session/set_model":
-                self._choices[session, method, str(parameters.get("configId", ""))] = message
+                self._choices[session, method, str(given.get("configId", ""))] = message
             case _:
                 pass
 
     def record_answer(self, message: Message) -> None:
         """Keep the session that was opened."""
         parameters, result = self._opening.pop(cast("Any", message.get("id")), None), message.get("result")
-        if parameters is None or not isinstance(result, dict):
+        if parameters is None or not is_object(result):
             return
-        session = str(parameters.get("sessionId") or cast("dict[str, Any]", result).get("sessionId", ""))
+        session = str(parameters.get("sessionId") or result.get("sessionId", ""))
         where = {name: parameters[name] for name in ("cwd", "mcpServers") if name in parameters}
         self._sessions[session] = _request("session/resume", f"again {session}", {"sessionId": session, **where})
 
@@ -333,9 +333,9 @@ class _Relay:
 def cancelled_id(message: Mapping[str, Any]) -> int | str | None:
     """The request of MCP that a message cancels: it is not answered. `None`: it cancels none."""
     about: object = message.get("params")
-    if message.get("method") != "notifications/cancelled" or not isinstance(about, dict):
+    if message.get("method") != "notifications/cancelled" or not is_object(about):
         return None
-    id = cast("dict[str, Any]", about).get("requestId")
+    id = about.get("requestId")
     return id if isinstance(id, int | str) else None
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.client.hub_greeting import greeted, line_from, surroundings
+from gshtui.system.json_types import is_object
 from gshtui.system.processes.time_limit import time_limit
 
 if TYPE_CHECKING:
@@ -119,9 +120,9 @@ class TurnCall:
             message: object = json.loads(line)
         except ValueError as error:
             raise HubEnded from error
-        if not isinstance(message, dict):
+        if not is_object(message):
             raise HubEnded
-        return cast("dict[str, Any]", message)
+        return message
 
 
 def _begin(line: bytes) -> tuple[socket.socket, dict[str, Any]] | None:

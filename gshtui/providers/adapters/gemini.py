@@ -28,6 +28,7 @@ from gshtui.providers.wire.sdk_connection import STREAM, Endpoint, LazyClient, e
 from gshtui.providers.wire.wire_text import ToolNames, data, text
 from gshtui.settings.known_providers import label_of
 from gshtui.system.ids import new_id
+from gshtui.system.json_types import is_array, is_object
 
 API = "gemini"
 UNSIGNED = base64.b64encode(b"skip_thought_signature_validator").decode()
@@ -382,14 +383,13 @@ def _details(body: Any) -> tuple[str, float | None]:
     """Reasons and quotas that the error names, and how long it asks to wait."""
     reasons: list[str] = []
     wait: float | None = None
-    error: Any = cast("dict[str, Any]", body).get("error") if isinstance(body, dict) else None
-    entries: Any = cast("dict[str, Any]", error).get("details") if isinstance(error, dict) else None
-    for entry in cast("list[Any]", entries) if isinstance(entries, list) else []:
-        if not isinstance(entry, dict):
+    error: Any = body.get("error") if is_object(body) else None
+    entries: Any = error.get("details") if is_object(error) else None
+    for entry in entries if is_array(entries) else []:
+        if not is_object(entry):
             continue
-        fields = cast("dict[str, Any]", entry)
-        reasons.append(str(fields.get("reason", "")))
-        violations = cast("list[Any]", fields.get("violations") or [])
-        reasons += [str(cast("dict[str, Any]", v).get("quotaId", "")) for v in violations if isinstance(v, dict)]
-        wait = seconds(str(fields["retryDelay"])) if "retryDelay" in fields else wait
+        reasons.append(str(entry.get("reason", "")))
+        violations = cast("list[Any]", entry.get("violations") or [])
+        reasons += [str(v.get("quotaId", "")) for v in violations if is_object(v)]
+        wait = seconds(str(entry["retryDelay"])) if "retryDelay" in entry else wait
     return " ".join(reasons), wait

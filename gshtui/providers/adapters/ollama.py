@@ -21,6 +21,7 @@ from gshtui.providers.wire.request_hash import hash_of
 from gshtui.providers.wire.retry import retried
 from gshtui.providers.wire.sdk_connection import Endpoint, LazyClient, ended, transport_failure
 from gshtui.providers.wire.wire_text import ToolNames
+from gshtui.system.json_types import is_object
 
 API = "ollama"
 WIDEST = 32_768
@@ -146,7 +147,7 @@ def learned_capabilities(shown: Any, known: Model | None) -> Capabilities:
 
     The window comes from the person's catalog, else the model's configuration, else its maximum, within reason.
     """
-    fields = cast("dict[str, Any]", shown) if isinstance(shown, dict) else {}
+    fields = shown if is_object(shown) else {}
     info = cast("dict[str, Any]", fields.get("model_info") or {})
     longest = next((int(v) for k, v in info.items() if k.endswith(".context_length") and isinstance(v, int)), 0)
     said = known.window if known is not None and known.window != Capabilities().window else 0
@@ -249,9 +250,9 @@ class Ollama:
             answer = response.json()
         except ValueError as error:
             raise garbled(origin, "it is not JSON") from error
-        if not isinstance(answer, dict):
+        if not is_object(answer):
             raise garbled(origin, "it is not a JSON object")
-        return cast("dict[str, Any]", answer)
+        return answer
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._origin(request.model)

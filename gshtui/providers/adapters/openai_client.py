@@ -6,12 +6,13 @@ imported on the first request.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from gshtui.providers.port import ProviderError
 from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, garbled, no_key, seconds
 from gshtui.providers.wire.sdk_connection import Endpoint, LazyClient, imported, transport_failure
 from gshtui.settings.known_providers import KNOWN_PROVIDERS
+from gshtui.system.json_types import is_object
 
 KEY = "OPENAI_API_KEY"
 ADDRESS = "https://api.openai.com/v1"
@@ -93,9 +94,8 @@ class OpenAIClient:
 def _said(error: Any) -> str:
     """The message in the body; Ollama's `error` is a plain string, and some servers send no JSON."""
     body = error.body
-    if isinstance(body, dict):
-        said = cast("dict[str, Any]", body)
-        inner = said.get("message") or said.get("error") or said.get("detail")
+    if is_object(body):
+        inner = body.get("message") or body.get("error") or body.get("detail")
         return inner if isinstance(inner, str) else str(inner or "")
     return body if isinstance(body, str) else ""
 

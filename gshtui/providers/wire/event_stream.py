@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator
 from typing import Any, cast
 
 from gshtui.providers.wire.provider_errors import ErrorOrigin, endless, garbled
+from gshtui.system.json_types import is_array
 
 Wire = dict[str, Any]
 """An object of JSON."""
@@ -118,7 +119,7 @@ class EventStream:
             value = json.loads(text)
         except (ValueError, RecursionError):
             return [{"type": "error", "error": {"message": text}}] if name == "error" else None
-        items = cast("list[Any]", value) if isinstance(value, list) else [value]
+        items = value if is_array(value) else [value]
         events = [cast("Wire", item) for item in items if isinstance(item, dict)]
         self.events += len(events)
         for event in events:
@@ -167,7 +168,7 @@ def obj(value: Any) -> Wire:
 
 def seq(value: Any) -> list[Any]:
     """The value if it is a list, else an empty one."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return value if is_array(value) else []
 
 
 def string(value: Any) -> str:
@@ -184,7 +185,7 @@ def words(content: Any) -> str:
     """The text of a content that is text, a part, or a list of parts."""
     if isinstance(content, str):
         return content
-    if isinstance(content, list):
-        return "".join(words(part) for part in cast("list[Any]", content))
+    if is_array(content):
+        return "".join(words(part) for part in content)
     part = obj(content)
     return string(part.get("text")) or words(part.get("content")) if part else ""

@@ -11,10 +11,11 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 from gshtui.settings import paths
 from gshtui.system.files import private_files
+from gshtui.system.json_types import is_object
 
 FILE = "model-windows.json"
 _KEPT = 7 * 86_400.0
@@ -97,7 +98,7 @@ def _keep(learnt: dict[str, int]) -> None:
 def _read() -> dict[str, tuple[int, float]]:
     try:
         found: Any = json.loads((paths.state_dir(create=False) / FILE).read_text("utf-8"))
-        entries = cast("dict[str, Any]", found).items() if isinstance(found, dict) else ()
+        entries = found.items() if is_object(found) else ()
         read = {name: (int(window), float(at)) for name, (window, at) in entries}
     except (OSError, ValueError, TypeError, RecursionError):
         return {}

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from gshtui.providers.port import ErrorKind, ProviderError
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.json_types import is_object
 from gshtui.system.network import proxy_routes
 
 _CONTEXT = (
@@ -243,11 +244,10 @@ STATUS_OF_CODE = {
 
 def in_stream(origin: ErrorOrigin, error: Any, retry_after: float | None = None) -> ProviderError:
     """The error for a failure that a server reports inside its answer: an object in its API's form, or a text."""
-    fields = cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": error}
+    fields = error if is_object(error) else {"message": error}
     message = fields.get("message") or fields.get("detail") or fields.get("error") or fields.get("msg") or ""
-    if isinstance(message, dict):
-        inner = cast("dict[str, Any]", message)
-        return in_stream(origin, {**fields, **inner, "message": inner.get("message", "")}, retry_after)
+    if is_object(message):
+        return in_stream(origin, {**fields, **message, "message": message.get("message", "")}, retry_after)
     named = [str(fields[name]) for name in ("code", "status", "status_code", "type") if fields.get(name) is not None]
     statuses = [
         int(name) if re.fullmatch("[45][0-9][0-9]", name) else STATUS_OF_CODE.get(name.lower()) for name in named

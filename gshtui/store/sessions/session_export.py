@@ -10,7 +10,7 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -30,6 +30,7 @@ from gshtui.bus.messages import (
 from gshtui.media import media_files
 from gshtui.store.engine.encoding import visible
 from gshtui.store.engine.store_errors import StoreError
+from gshtui.system.json_types import is_array, is_object
 
 if TYPE_CHECKING:
     from gshtui.store.record.store import Store
@@ -76,10 +77,10 @@ def _cleaned(value: Any, redact: Callable[[str], str]) -> Any:
     """The value with every text cleaned but the names of fields, and attached files, which are no text."""
     if isinstance(value, str):
         return redact(value)
-    if isinstance(value, list):
-        return [_cleaned(inner, redact) for inner in cast("list[Any]", value)]
-    if isinstance(value, dict):
-        fields = cast("dict[str, Any]", value)
+    if is_array(value):
+        return [_cleaned(inner, redact) for inner in value]
+    if is_object(value):
+        fields = value
         return {name: inner if name in _FILES else _cleaned(inner, redact) for name, inner in fields.items()}
     return value
 
