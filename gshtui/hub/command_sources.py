@@ -116,9 +116,9 @@ def clean_note(loaded: Loaded, redactor: Callable[[], Redactor]) -> CleanNote:
     return redactor().redact_certain if loaded.settings.context.redact_secrets else str
 
 
-def servers_elsewhere(states: AgentStates) -> ServersElsewhere:
-    """What the agents say of their servers."""
-    return states.servers
+def servers_elsewhere(states: Callable[[], AgentStates | None]) -> ServersElsewhere:
+    """What the agents say of their servers, where any are known."""
+    return lambda server: () if (known := states()) is None else known.servers(server)
 
 
 def ask_model(small: SmallModel) -> AskModel:

@@ -11,6 +11,7 @@ from gshtui import hub as hub_package
 from gshtui.bus.bus import Bus
 from gshtui.commands.registry import Registry
 from gshtui.hub.command_offers import ROOMS, CommandOffers
+from gshtui.hub.faces.local_commands import LocalCommands
 from gshtui.settings.loader import load
 from tests.kit.command import environment
 from tests.kit.running_hub import running_hub
@@ -77,6 +78,7 @@ from pathlib import Path
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.command_offers import ROOMS, load_rooms
+from gshtui.hub.faces.local_commands import LocalCommands
 from gshtui.settings.loader import load
 async def make():
     hub = build_hub(HubOptions(Path.cwd(), load(Path.cwd()), parts=frozenset()))
@@ -97,3 +99,8 @@ def test_the_rooms_are_loaded_before_the_commands_are_made(tmp_path: Path) -> No
     words = [sys.executable, "-c", _MAKES_ALL]
     made = subprocess.run(words, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True)
     assert made.stdout.strip() == "[]"
+
+
+async def test_the_rooms_of_the_settings_need_no_hub(tmp_path: Path) -> None:
+    made = {name for command in LocalCommands(load(tmp_path)).registry for name in (command.name, *command.aliases)}
+    assert made == {name for room in ROOMS["settings"] for name in room.names.split()} - {"ssh"}
