@@ -25,6 +25,19 @@ async def test_what_nobody_reaps_has_ended() -> None:
         await parent.wait()
 
 
+async def test_what_a_shell_runs_is_a_command_in_any_group() -> None:
+    parent = await asyncio.create_subprocess_exec("sh", "-c", "sleep 1004; true", start_new_session=True)
+    try:
+
+        async def below() -> list[str]:
+            return await asyncio.to_thread(process_tree.below, parent.pid, process_tree.start_time(parent.pid))
+
+        assert await eventually(below) == ["sleep 1004"]
+    finally:
+        await asyncio.to_thread(process_tree.end, parent.pid, process_tree.start_time(parent.pid), 5.0)
+        await parent.wait()
+
+
 async def test_what_stays_in_its_process_group_is_the_program_itself() -> None:
     """A launcher with its program, and a command that has a group of its own."""
     script = "import subprocess as s; s.Popen(['sleep', '1002']); s.Popen(['sleep', '1003'], process_group=0).wait()"

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
-from gshtui.programs.screen.foreground import SHELLS, Foreground, front, is_shell
+from gshtui.programs.screen.foreground import Foreground, front, is_shell
 from gshtui.settings import paths
 from gshtui.system.environment import program_environment
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import LockHeld, file_lock
+from gshtui.system.processes.process_tree import SHELLS
 from gshtui.text.sanitise import one_line
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer

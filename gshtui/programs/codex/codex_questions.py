@@ -17,6 +17,7 @@ from typing import Any
 from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.programs.codex.app_server_connection import RequestId, ServerMessage
 from gshtui.programs.codex.message_fields import table_of, tables_of, text_of, words_of
+from gshtui.system.processes.process_tree import SHELLS
 from gshtui.text.sanitise import literal, one_line, visible
 
 COMMAND, CHANGE = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"
@@ -29,7 +30,6 @@ _MOST = 9
 """Choices that have a digit."""
 _LINES, _DETAIL, _DIFF = 40, 16_000, 400_000
 """Files that are named, and characters that are shown of what it is about and of a change."""
-_SHELLS = ("sh", "bash", "zsh", "dash", "fish")
 _PREFIX = "codex-"
 
 
@@ -114,7 +114,7 @@ def command_line(command: str) -> str:
         words = shlex.split(command)
     except ValueError:
         return command
-    wrapped = len(words) == 3 and Path(words[0]).name in _SHELLS and words[1] in ("-c", "-lc")
+    wrapped = len(words) == 3 and Path(words[0]).name in SHELLS and words[1] in ("-c", "-lc")
     return words[2] if wrapped else command
 
 

@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from gshtui.system.processes.process_tree import SHELLS
 from gshtui.tmux.panes import PaneInfo
 
-SHELLS = frozenset(("zsh", "bash", "sh", "dash", "ash", "ksh", "mksh", "fish"))
-"""Shells that can be spoken to."""
 _EDITS = frozenset(("zsh", "bash", "fish"))
 """Shells that take the terminal out of line mode while they wait at the prompt."""
 _EDITORS = """

@@ -16,6 +16,7 @@ from pathlib import Path
 from gshtui.system.environment import AGENT, MARK
 from gshtui.system.processes.process_identity import start_of
 
+SHELLS = frozenset(("zsh", "bash", "sh", "dash", "ash", "ksh", "mksh", "fish"))
 Identity = tuple[int, float]
 """(pid, start time) of one process, unambiguous while the machine runs."""
 
@@ -100,15 +101,17 @@ def tree(pid: int, start: float) -> list[Identity]:
 def below(pid: int, start: float) -> list[str]:
     """What a process has running beside itself, as short command lines, innermost last.
 
-    What stays in its process group is a part of it: the program behind a launcher, or its server.
+    What stays in its process group is a part of it (the program behind a launcher, its server), unless a shell runs it.
     """
     import psutil
 
     lines: list[str] = []
     for child, begun in tree(pid, start)[1:]:
         with suppress(psutil.Error, OSError):
-            words = psutil.Process(child).cmdline()
-            if words and runs(child, begun) and os.getpgid(child) != pid:
+            process = psutil.Process(child)
+            words, parent = process.cmdline(), process.parent()
+            of_shell = parent is not None and parent.name() in SHELLS
+            if words and runs(child, begun) and (of_shell or os.getpgid(child) != pid):
                 lines.append(" ".join([Path(words[0]).name, *words[1:]]))
     return lines
 
