@@ -163,6 +163,15 @@ def test_no_state_is_cut_to_say_since_when(width: int) -> None:
     assert line.startswith("✗ claude failed") and ("12 min" in line) == (width >= 22)
 
 
+@pytest.mark.parametrize(
+    ("width", "said"), [(40, "○ review idle · 1 new"), (24, "○ review 1 new"), (21, "○ review 1 new")]
+)
+def test_what_is_new_is_said_where_there_is_no_room_for_how_it_is(width: int, said: str) -> None:
+    has_news = row("0009", "review", status="idle", unread=1, status_at=NOW - 700)
+    line = draw_agents(list_agents(after(*changed(has_news))), width, NOW)[0][0].plain
+    assert line.startswith(said) and "…" not in line
+
+
 def test_a_killed_one_says_how_long_it_can_come_back() -> None:
     state = after(*changed(SHELL), AgentKilled(agent="0007", until=NOW + 42))
     assert "killed · u · 42 s" in words(draw_agents(list_agents(state), 40, NOW)[0])[0]

@@ -297,8 +297,8 @@ def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, t
     state = said.plain.partition(" · ")[0]
     if room < cell_len(state) <= whole:  # rather how it is than since when
         tail, room = Content(""), whole
-    if cell_len(state) <= room < min(said.cell_length, cell_len(state) + 4):
-        said = said[: len(state)]
+    if cell_len(state) <= room < said.cell_length:
+        said = said[len(state) + 3 :] if agent.row.unread else said[: len(state)]
     if task and room >= said.cell_length + _TASK:
         said = Content.assemble(said, (f" · {task}", _MUTED))
     if said.cell_length and room > _ROOM:
