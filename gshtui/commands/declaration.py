@@ -547,7 +547,7 @@ class Command(Generic[P]):
     gives_data: bool = False
     """Agents get its data in place of its text: it is about things, such as a list of calls, and no text itself."""
     does: Does = ""
-    """What it does, in a word. Rules, cuts and faces go by it (`DOES` in `known_tools.py`), not by names."""
+    """What it does, in a word; not for plugins. Rules, cuts and faces go by it (`DOES` in `known_tools.py`)."""
     acts: bool = False
     """It acts where the agent works: for an agent on another machine, there."""
     always_offered: bool = False

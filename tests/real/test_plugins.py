@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,7 @@ def _fails() -> object:
         ([made("good"), 3], "no command"),
         (made("two words"), "cannot be a command's name"),
         (made("\x1b[2J"), "cannot be a command's name"),
+        (replace(made("peek"), does="read"), "declares what it does"),
         (_fails, "OSError: no disk"),
     ],
 )
