@@ -141,7 +141,7 @@ def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderE
         key_variable=variable,
         base_url=base,
         default_model=table.default_model if table is not None else "",
-        own_server=bool(base) and api not in ("ollama", *HOSTS),
+        own_server=bool(base) and base != known.home and api not in ("ollama", *HOSTS),
         cloud=cloud_access(api, environ, name, table) if api in CLOUDS else None,
         headers=_headers(environ.get("ANTHROPIC_CUSTOM_HEADERS", "")) if wants_headers else (),
     )

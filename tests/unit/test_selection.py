@@ -28,6 +28,7 @@ from gshtui.providers.model_command import (
 from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import ModelChoice, choose_model
 from gshtui.providers.wire.sdk_connection import Endpoint
+from gshtui.settings.known_providers import KNOWN_PROVIDERS, KnownProvider
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import AgentSettings, ProviderSettings
 from tests.kit.loopback.apis import loopback
@@ -178,6 +179,19 @@ async def test_a_server_of_ones_own_takes_any_model() -> None:
     assert (await chosen(keys, model="router/x/y", providers=table)).model == "x/y"
     assert (await refused(keys, provider="router", providers=table)).kind == "unknown_model"
     assert (await chosen(keys, providers=table)).model == "offline"
+
+
+async def test_the_home_of_a_known_provider_is_no_server_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    home = "https://api.madeup.example/v1"
+    row = KnownProvider("Made up", "MADEUP_BASE_URL", ("MADEUP_API_KEY",), home=home, chat=True)
+    monkeypatch.setitem(KNOWN_PROVIDERS, "madeup", row)
+    keys = {"MADEUP_API_KEY": "k"}
+    assert (await chosen(keys, model="madeup/its-own")).model == "its-own"
+    assert "sonnet" in (await refused(keys, model="sonet")).hint
+    foreign = await refused(keys, provider="madeup", model="gpt-6.1-sol")
+    assert foreign.kind == "unknown_model" and "OpenAI" in foreign.message
+    moved = {**keys, "MADEUP_BASE_URL": "https://gateway.example/v1"}
+    assert (await chosen(moved, model="sonet")).provider.name == "madeup"
 
 
 async def test_a_retired_default_is_replaced_and_said() -> None:
