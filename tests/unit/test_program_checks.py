@@ -2,14 +2,18 @@
 
 import json
 import os
-from contextlib import aclosing
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import aclosing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from gshtui.headless.program.doctor_programs import examine_agents
 from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, keep_result, results_file, seen_here
-from gshtui.programs.check.check_run import CheckError, check_program
+from gshtui.programs.check.check_run import CheckError, check_program, end_all
 from gshtui.programs.check.check_setup import CheckSetup, read_setup
 from gshtui.programs.check.model_answers import ToolUse, Utterance
 from gshtui.programs.check.model_server import ModelRequest
@@ -128,6 +132,55 @@ async def test_one_whose_person_is_killed_ends_and_leaves_nothing(tmp_path: Path
         own = await eventually(started)
         process.kill()
         assert await eventually(gone)
+
+
+@contextmanager
+def begun(home: Path, program: Path) -> Generator[subprocess.Popen[bytes]]:
+    """The process of a check, started by hand."""
+    made(program, f"#!/bin/sh\necho started >{home.parent}/started\nexec sleep 600\n")
+    (home.parent / "tmux").mkdir()
+    environ = {"HOME": str(home), "TMUX_TMPDIR": str(home.parent / "tmux"), "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-P", "-m", "gshtui.headless.program.program_check", "codex", str(program), "1.0"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environ, cwd=home, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+            end_all(str(home))
+
+
+def test_a_home_that_no_check_has_made_is_refused(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    with begun(home, tmp_path / "codex") as process:
+        _, said = process.communicate(b"a key\n", timeout=60)
+    assert (process.returncode, said.decode()) == (
+        1,
+        f"{home} is not a home made for a check; `gsh-tui profiles check` makes one.\n",
+    )
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["codex", "home", "tmux"]
+
+
+async def test_only_the_end_of_its_input_ends_it() -> None:
+    with TemporaryDirectory(prefix="gsh-check-", dir="/tmp", ignore_cleanup_errors=True) as place:
+        home = Path(place) / "home"
+        home.mkdir()
+        with begun(home, Path(place) / "codex") as process:
+            assert process.stdin is not None
+            process.stdin.write(b"a key\n")
+            process.stdin.flush()
+
+            async def started() -> bool:
+                return (home.parent / "started").exists() or process.poll() is not None
+
+            async def gone() -> bool:
+                return process.poll() is not None
+
+            assert await eventually(started) and process.poll() is None and home.exists()
+            process.stdin.close()
+            assert await eventually(gone)
+            assert not home.parent.exists() and with_home(str(home)) == []
 
 
 def test_the_model_does_what_the_prompt_asks_for() -> None:

@@ -30,7 +30,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.programs.check.anthropic_wire import AnthropicWire
 from gshtui.programs.check.chat_wire import ChatWire
 from gshtui.programs.check.check_results import STEPS, CheckedStep, Verdict
-from gshtui.programs.check.check_run import end_all
+from gshtui.programs.check.check_run import CheckError, end_all, made_place
 from gshtui.programs.check.check_setup import CheckSetup, read_setup
 from gshtui.programs.check.gemini_wire import GeminiWire
 from gshtui.programs.check.model_server import ModelServer
@@ -402,19 +402,24 @@ class ProgramCheck:
         raise _Partly(f"its conversation did not go on: {how or 'started anew'}")
 
 
-def _end_abandoned(home: Path) -> None:
-    """End at once, with everything that has this home: nobody is left to do that."""
-    end_all(str(home))
-    shutil.rmtree(home.parent, ignore_errors=True)
-    os._exit(1)
+def _end_if_abandoned(home: Path, place: Path) -> None:
+    """At the end of standard input, end at once with everything that has this home: nobody is left to do that."""
+    if not os.read(sys.stdin.fileno(), 4096):
+        end_all(str(home))
+        shutil.rmtree(place, ignore_errors=True)
+        os._exit(1)
 
 
 async def _check(name: str, program: str, version: str) -> None:
     setup, profile = read_setup(name), load().get(name)
     assert setup is not None and setup.api
     home = Path.home()
-    asyncio.get_running_loop().add_reader(sys.stdin, _end_abandoned, home)
-    folder = home.parent / "project"
+    try:
+        place = made_place(home)
+    except CheckError as error:
+        sys.exit(str(error))
+    asyncio.get_running_loop().add_reader(sys.stdin, _end_if_abandoned, home, place)
+    folder = place / "project"
     folder.mkdir()
     (folder / "readme.txt").write_text("A project.\n", "utf-8")
     choose = follow_prompts(setup.tool, {"plan": setup.plan.calls} if setup.plan.calls else {})

@@ -30,6 +30,8 @@ from gshtui.system.struct_types import learned
 
 _WITHIN = 420.0
 """Seconds that a whole check may take."""
+_PLACES, _PREFIX, _HOME = "/tmp", "gsh-check-", "home"
+"""Where the folders of checks are made, and what they and their homes are called."""
 _PROCESS = "gshtui.headless.program.program_check"
 _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SHELL", "VOLTA_HOME", "NVM_DIR", "PYENV_ROOT", "ASDF_DATA_DIR")
 
@@ -53,7 +55,7 @@ async def check_program(profile: Profile, environ: Mapping[str, str]) -> AsyncGe
     versions = ProgramVersions(paths.cache_dir(create=False) / "program-versions.json")
     version = await versions.find(profile, (found,), environ)
     results: list[CheckedStep] = []
-    with tempfile.TemporaryDirectory(prefix="gsh-check-", dir="/tmp", ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=_PLACES, ignore_cleanup_errors=True) as place:
         environment = await asyncio.to_thread(_made, Path(place), environ)
         async with contextlib.aclosing(_steps(profile.name, found, version, environment, place)) as running:
             async for result in running:
@@ -97,7 +99,7 @@ async def _steps(
 
 def _made(place: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """The throw-away home; its environment."""
-    home = place / "home"
+    home = place / _HOME
     config = home / ".config" / "gsh" / "profiles"
     config.parent.mkdir(parents=True)
     if own_folder().is_dir():
@@ -109,6 +111,14 @@ def _made(place: Path, environ: Mapping[str, str]) -> dict[str, str]:
         "TMUX_TMPDIR": str(place / "tmux"),
         "TERM": "xterm-256color",
     }
+
+
+def made_place(home: Path) -> Path:
+    """The folder that was made for the check with this home. Raises `CheckError` where it is no check's."""
+    place = home.parent
+    if home.name != _HOME or place.parent != Path(_PLACES) or not place.name.startswith(_PREFIX):
+        raise CheckError(f"{home} is not a home made for a check; `gsh-tui profiles check` makes one.")
+    return place
 
 
 def end_all(home: str) -> None:
