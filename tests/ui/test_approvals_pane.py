@@ -736,6 +736,7 @@ async def test_the_row_of_a_programs_question_says_the_command_and_one_key_allow
         await app.press(pilot, "alt+a")
         assert app.given == ([("0007", "Do you want to proceed?", "1")] if whole else [])
         assert app.focused is (app.area.input if whole else app.pane)
+        assert "changed" not in app.heading
 
 
 async def test_a_dialog_without_choices_can_only_be_looked_at() -> None:
@@ -811,10 +812,39 @@ async def test_one_key_denies_nothing_that_took_the_place_of_another_question() 
         app.now.later()
         app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
         await pilot.pause()
-        await app.press(pilot, "alt+u")
-        assert app.answers == [] and not app.query(ReasonInput) and "changed" in app.heading
+        await app.press(pilot, "alt+u", *"1 no", "enter")
+        assert app.answers == [] and "changed" in app.heading
         await app.press(pilot, "alt+u", "enter")
         assert app.answers == [("a2", "deny", "")]
+
+
+@pytest.mark.parametrize("fields", [{}, {"diff": "@@ -1 +1 @@\n-a\n+b\n"}, {"subject": "x " * 200}])
+@pytest.mark.parametrize("after", [READ / 2, -READ])  # before it could be read; pressed before it was on the screen
+async def test_one_key_denies_nothing_that_nobody_could_have_read(fields: dict[str, str], after: float) -> None:
+    app = Asked()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.feed(make_question(1))
+        await pilot.pause()
+        app.now.later()
+        app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
+        await pilot.pause()
+        app.feed(make_question(2, **fields))
+        await pilot.pause()
+        await app.press(pilot, "alt+u", *"1 meant for the first", "enter", after=after)
+        assert app.answers == [] and app.focused is app.pane and not app.area.input.text
+        await app.press(pilot, "alt+u", *"no", "enter")
+        assert app.answers == [("a2", "deny", "no")]
+
+
+async def test_the_key_that_denies_with_a_reason_says_that_a_program_takes_none() -> None:
+    app = AskedByPrograms()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.consume([asking("Do you want to proceed?", "Yes", detail="touch made.txt", means="once")])
+        await pilot.pause()
+        await app.press(pilot, "alt+u", *"1 no", "enter")
+        assert app.given == [] and app.focused is app.pane and "takes no reason" in app.heading
+        await app.press(pilot, "1")
+        assert len(app.given) == 1
 
 
 async def test_the_question_of_the_agent_in_front_comes_first_until_the_person_is_at_another() -> None:

@@ -207,6 +207,7 @@ CHANGED = "the question changed; nothing was answered"
 NOT_OFFERED = "not offered here"
 UNREAD = "answers count once you have seen all of it"
 OUT_OF_SIGHT = "its beginning is nowhere to be seen here: 0 opens its tab"
+NO_REASON = "it takes no reason: choose one of its answers"
 FOR_GOOD = "that changes how much it asks: press it again to do it"
 
 
@@ -226,6 +227,10 @@ class AnswerKeys:
         """Whether the question took another one's place, and the person has not gone to it since."""
         self._readable = math.inf
         """From when on a run of typing may be about the question on the screen."""
+        self._named = ""
+        """The question of which at least a row is on the screen."""
+        self._named_from = math.inf
+        """From when on the person's key may deny it."""
         self._seen_at = -math.inf
         self._last = -math.inf
         self._began = -math.inf
@@ -276,6 +281,11 @@ class AnswerKeys:
         return max(self.readable, self._last + PAUSE)
 
     # What is on the screen
+
+    def show_row(self, question: str, at: float) -> None:
+        """Note that this question is named, in part or whole: enough to deny it."""
+        if question != self._named:
+            self._named, self._named_from = question, at + READ
 
     def expect_question(self) -> None:
         """Note that another question comes next and is not on the screen yet."""
@@ -398,13 +408,12 @@ class AnswerKeys:
             return ReasonBegun(question)
         return self._answer(choice) if choice in self._choices else Swallowed(NOT_OFFERED)
 
-    def refuse(self, question: str) -> Outcome:
+    def refuse(self, question: str, at: float) -> ReasonBegun:
         """The person's own key denies the question in front with a reason that comes next, whether they read all of it
         or only its row."""
-        if self._replaced:
-            return Swallowed(CHANGED)
-        self._reason = question
-        return ReasonBegun(question)
+        known = question == self._named and not self._replaced and at >= self._named_from
+        self._reason = question if known else ""  # never dropped, as in `press`
+        return ReasonBegun(self._reason)
 
     def give_reason(self, words: str) -> Outcome:
         """Finish the reason: deny the question that it was started for, if that is still on the screen."""

@@ -22,6 +22,7 @@ from textual.widgets import Static
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.guard.approval.answer_keys import (
+    NO_REASON,
     OPEN,
     OUT_OF_SIGHT,
     UNREAD,
@@ -246,8 +247,10 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _drawn(self) -> None:
         """The screen has been painted."""
         request = self.state.shown
-        seen = self.has_class("-open") or self._whole
-        if request is not None and seen and self.is_attached and self.region.height:
+        if request is None or not (self.is_attached and self.region.height):
+            return
+        self._keys.show_row(request.approval, self._clock())
+        if self._seen:
             asked = self.state.programs.get(request.approval)
             self._keys.show_question(
                 request.approval,
@@ -256,6 +259,11 @@ class ApprovalsPane(Vertical, can_focus=True):
                 unread=self._unread,
                 twice=changing(asked) if asked is not None else frozenset[str](),
             )
+
+    @property
+    def _seen(self) -> bool:
+        """Whether all that would be decided is shown."""
+        return self.has_class("-open") or self._whole
 
     @property
     def _unread(self) -> frozenset[str]:
@@ -435,18 +443,28 @@ class ApprovalsPane(Vertical, can_focus=True):
     async def allow(self) -> None:
         """Allow once what the person could read; else go to the question, and say why."""
         outcome: Outcome = Swallowed()
-        if self._once and not self.writing:
-            at = pressed_at(self)
-            outcome = self._keys.click(self._once, self.state.front, self._clock() if at is None else at)
+        if self._once and self._seen and not self.writing:
+            outcome = self._keys.click(self._once, self.state.front, self._pressed_at)
         if not isinstance(outcome, KeyChosen):
             self.review()
         await self._take(outcome)
 
     async def refuse(self) -> None:
-        """Go to the question in front, and to the reason of its denial where it takes one."""
-        outcome = self._keys.refuse(self.state.front) if self._takes_reason and not self.writing else Swallowed()
+        """Go to the question in front, and to the reason of its denial; where it takes none, say so."""
+        outcome: Outcome = Swallowed()
+        if not self.writing:
+            outcome = Swallowed(NO_REASON)
+            if self._takes_reason:
+                outcome = self._keys.refuse(self.state.front, self._pressed_at)
         self.review()
+        if not self.writing:
+            self._keys.leave_reason()  # the words that may follow are no answer
         await self._take(outcome)
+
+    @property
+    def _pressed_at(self) -> float:
+        at = pressed_at(self)
+        return self._clock() if at is None else at
 
     @property
     def _takes_reason(self) -> bool:
