@@ -549,7 +549,7 @@ class Command(Generic[P]):
     does: Does = ""
     """What it does, in a word; not for plugins. Rules, cuts and faces go by it (`DOES` in `known_tools.py`)."""
     acts: bool = False
-    """It acts where the agent works: for an agent on another machine, there."""
+    """It acts where the agent works: for an agent on another machine, there. Not for plugins, whose code is here."""
     always_offered: bool = False
     """Described in every request; other tools are described once an agent has found or called them."""
     assess: Assess[P] | None = None

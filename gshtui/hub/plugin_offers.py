@@ -72,8 +72,8 @@ def commands_of(one: LoadedContribution, *, as_tools: bool) -> list[AnyCommand]:
     for command in commands:
         if not all(_NAME.fullmatch(name) for name in (command.name, *command.aliases)):
             raise ValueError(f"{one_line(command.name, 40)!r} cannot be a command's name")
-        if command.does:  # else rules that a person wrote for our tools would allow it, too
-            raise ValueError(f"{command.name} declares what it does, which only tools of gsh-tui may")
+        if command.does or command.acts:  # else what a person allowed our tools would be allowed to it, too
+            raise ValueError(f"{command.name} declares `does` or `acts`, which only tools of gsh-tui may")
         if as_tools and (not command.tool or command.access is Access.HUMAN_ONLY):
             raise ValueError(f"{command.name} is not declared as a tool")
     return commands

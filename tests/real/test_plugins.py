@@ -160,7 +160,8 @@ def _fails() -> object:
         ([made("good"), 3], "no command"),
         (made("two words"), "cannot be a command's name"),
         (made("\x1b[2J"), "cannot be a command's name"),
-        (replace(made("peek"), does="read"), "declares what it does"),
+        (replace(made("peek"), does="read"), "declares `does`"),
+        (replace(made("peek"), acts=True), "declares `does` or `acts`"),
         (_fails, "OSError: no disk"),
     ],
 )
