@@ -404,6 +404,16 @@ def test_the_pages_name_files_that_there_are() -> None:
     assert missing == []
 
 
+def test_the_page_about_the_code_names_what_is_there() -> None:
+    page = (source.ROOT / ".github" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    places = (*source.files(), *source.files(source.ROOT / "tests"))
+    code = {word for path in places for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
+    names = re.findall(r"`([A-Za-z_]\w*(?:\.\w+)*)(?<!\.md)`", page)
+    assert {word for name in names for word in name.split(".")} - code == set()
+    rooms = {path.parent.name for path in source.PACKAGE.glob("*/__init__.py")}
+    assert set(re.findall(r"^\| `(\w+)/` \|", page, re.MULTILINE)) == rooms
+
+
 def test_nothing_cites_a_page_that_is_not_here() -> None:
     cited = re.compile(r"\b(?:DESIGN|STYLE|SAFETY|THREATS|LIBRARIES|FOUND|HOUSE)(?:\.md| §)|\bseeds/")
     found = [
