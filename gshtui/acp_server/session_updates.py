@@ -53,6 +53,7 @@ Update = Any
 _KINDS: dict[str, ToolKind] = {
     "read": "read",
     "list": "read",
+    "show": "read",
     "write": "edit",
     "edit": "edit",
     "search": "search",

@@ -46,8 +46,9 @@ class Effect(enum.Enum):
     NETWORK = "network"
 
 
-Does = Literal["", "read", "list", "go", "search", "write", "edit", "make", "remove", "run", "recall", "plan"]
-"""What a tool does: with files from `read` to `remove`; `recall` finds earlier things, `plan` is for itself."""
+Does = Literal["", "read", "list", "go", "search", "write", "edit", "make", "remove", "run", "recall", "show", "plan"]
+"""What a tool does: with files from `read` to `remove`; `recall` finds earlier things, `show` has one again, `plan` is
+for itself."""
 
 
 class Parameters(BaseModel):

@@ -73,7 +73,7 @@ DOES: dict[str, str] = {
     "head": "read",
     "ls": "list",
     "mkdir": "make",
-    "output": "recall",
+    "output": "show",
     "python": "run",
     "read": "read",
     "rm": "remove",

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gshtui.acp_server.session_updates import updates_of
 from gshtui.bus.agent_data import GuardMode, Respondent
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import AgentStatusChanged
+from gshtui.bus.events.agent_events import AgentStatusChanged, ToolStarted
 from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.messages import Usage
 from gshtui.fleet.acp.acp_files import program_invocation
@@ -304,3 +305,12 @@ def test_a_known_program_gets_what_it_needs_and_another_line_stays_as_it_is() ->
     for name, ways in KNOWN.items():
         assert all(program_name(way) == name for way in ways)
     assert program_name(("/opt/it", "serve")) == "it"
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind"),
+    [("cat", "read"), ("output", "read"), ("search_context", "search"), ("bash", "execute"), ("of_a_plugin", "other")],
+)
+def test_what_our_own_tools_do_has_a_kind(tool: str, kind: str) -> None:
+    started = ToolStarted(agent="main", session="s", message="m", call="c", tool=tool)
+    assert [one.kind for one in updates_of(started, Path("/src"))] == [kind]

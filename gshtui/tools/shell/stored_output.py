@@ -81,7 +81,7 @@ def command(
         details=DETAILS,
         family="run",
         tool=True,
-        does="recall",
+        does="show",
         always_offered=True,
         assess=assess,
     )
