@@ -218,7 +218,7 @@ def _render_rules(_invocation: Invocation, found: RuleList) -> Outcome:
     ]
     mistakes = [{"file": str(one.file), "line": one.line, "mistake": one.text} for one in book.mistakes]
     lines = [f"- {rule.words} ({rule.name}{': ' + rule.why if rule.why else ''})" for rule in book.rules]
-    lines = lines or [f"No rules yet; `{own_file()}` holds yours."]
+    lines = lines or [f"No rules yet. Write them in `{own_file()}`."]
     if found.old:
         lines.append("Old, and without effect until `approvals keep` makes rules of them:")
         lines += [f"- {one.tool}: {one.pattern}" for one in found.old]

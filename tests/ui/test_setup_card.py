@@ -18,6 +18,7 @@ from gshtui.programs.commands import ListedProfile, ProfileList
 from gshtui.programs.profiles.profile import Profile
 from gshtui.providers import kept_key
 from gshtui.providers.keyring_key import keyring_key
+from gshtui.providers.port import ProviderError
 from gshtui.providers.wire.provider_errors import ErrorOrigin, unreachable
 from gshtui.settings import git_info
 from gshtui.settings.loader import load
@@ -135,9 +136,22 @@ async def test_a_pasted_key_is_tried_kept_and_used(
     assert not [path for path in files if KEY.encode() in path.read_bytes()], "it is in no file of ours"
 
 
-async def test_a_key_that_could_not_be_tried_is_wanted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "begins", "ends"),
+    [
+        (
+            unreachable(ErrorOrigin("Anthropic"), "[Errno -2] Name or service not known"),
+            "The connection to Anthropic failed: Name or service not known. Check the network",
+            ". Then paste it again",
+        ),
+        (ProviderError("server", "It is down.", retryable=True), "It is down. Paste it again", "Paste it again"),
+    ],
+)
+async def test_a_key_that_could_not_be_tried_is_wanted_again(
+    error: ProviderError, begins: str, ends: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def unheard(*_: object) -> str:
-        raise unreachable(ErrorOrigin("Anthropic"), "[Errno -2] Name or service not known")
+        raise error
 
     monkeypatch.setattr(kept_key, "try_key", unheard)
     async with opened() as (app, pilot):
@@ -149,8 +163,7 @@ async def test_a_key_that_could_not_be_tried_is_wanted_again(monkeypatch: pytest
         while app.screen is first or not app.screen.query(".dialog-title"):
             await pilot.pause()
         asked = str(app.screen.query_one(".dialog-title", Static).content)
-        assert asked.startswith("The connection to Anthropic failed: Name or service not known. Check the network")
-        assert asked.endswith("Then paste it again")
+        assert asked.startswith(begins) and asked.endswith(ends)
 
 
 async def test_a_key_pasted_into_the_card_is_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,7 +187,9 @@ class SetupCard:
         settings = self._host.bridge.settings
         if settings is None:
             return False
-        title = f"Paste your key for {label_of(provider)}" if provider else "Paste a key of Anthropic, OpenAI or Gemini"
+        title = "Paste an Anthropic, OpenAI, Gemini or OpenRouter key"
+        if provider:
+            title = f"Paste your key for {label_of(provider)}"
         while True:
             key = key or (await self._answer(InputScreen(title, secret=True)) or "").strip()
             if not key:
@@ -202,7 +204,8 @@ class SetupCard:
             try:
                 label = await try_key(settings, os.environ, place, key)
             except ProviderError as error:
-                what = f"{error.hint} Then paste it again" if error.retryable else "Paste another key"
+                again = f"{error.hint} Then paste it again" if error.hint else "Paste it again"
+                what = again if error.retryable else "Paste another key"
                 title, key = f"{error.message.rstrip('.')}. {what}", ""
                 continue
             await self._keep(place, key, label)
