@@ -13,10 +13,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gshtui import __version__
 from gshtui.commands.declaration import Caller, CommandError, Invocation
-from gshtui.programs.check import check_run
-from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, Verdict
+from gshtui.programs.check import check_run, profile_updates
+from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, Verdict, seen_here
 from gshtui.programs.check.profile_updates import UpdatedRules, UpdateProfiles, is_worse, update_action
 from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_bundle
+from gshtui.programs.profiles.profile_bundle import Bundle
 from tests.kit.home import Home
 
 HEAD = f'format = 1\nversion = "2026.11.28"\nrelease = "{__version__}"\n'
@@ -252,34 +254,47 @@ async def test_a_signature_over_the_whole_file_is_one_too(home: Home, tmp_path: 
     assert (await update(UpdateProfiles(source=path))).taken
 
 
-@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize("goes", ["well", "worse", "stopped", "stopped at once"])
 async def test_rules_that_turn_out_worse_or_that_nobody_waits_for_do_not_count(
-    stopped: bool, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    goes: str, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The check after them ends with the first step that fails more, since one that fails takes long."""
     told = list[str]()
 
-    async def check(profile: profiles.Profile, environ: Mapping[str, str]) -> AsyncGenerator[CheckedStep]:
+    async def check(
+        profile: profiles.Profile, environ: Mapping[str, str], rules: Path | None = None
+    ) -> AsyncGenerator[CheckedStep]:
         new = profile.knows("3.1.0")
         for step in STEPS:
             told.append(f"{step} after" if new else step)
-            if new and stopped:
+            assert profiles.load().profiles["vibe"] == before, "they do not count while they are checked"
+            if new and goes == "stopped":
                 raise asyncio.CancelledError
-            yield CheckedStep(step, "N" if new and step == "question" else "W")
+            yield CheckedStep(step, "N" if new and step == "question" and goes == "worse" else "W")
 
+    def use(folder: Path, bundle: Bundle, signature: bytes) -> None:
+        profile_bundle.use(folder, bundle, signature)
+        if goes == "stopped at once":
+            loop.call_soon_threadsafe(running.cancel)
+
+    loop = asyncio.get_running_loop()
     monkeypatch.setattr(check_run, "check_program", check)
+    monkeypatch.setattr(profile_updates, "use", use)
     (tmp_path / "vibe").write_text("#!/bin/sh\necho 3.0.2\n", "utf-8")
     (tmp_path / "vibe").chmod(0o755)
     before = profiles.load().profiles["vibe"]
     action = update_action({"PATH": f"{tmp_path}:/usr/bin:/bin"}, lambda: (SIGNER.public,))
-    running = action.run(Invocation(Caller(), tmp_path, tmp_path), UpdateProfiles(source=written(tmp_path)))
-    if stopped:
+    coming = action.run(Invocation(Caller(), tmp_path, tmp_path), UpdateProfiles(source=written(tmp_path)))
+    running = asyncio.ensure_future(coming)
+    if goes.startswith("stopped"):
         with pytest.raises(asyncio.CancelledError):
             await running
     else:
-        assert not (await running).taken
+        assert (await running).taken == (goes == "well")
+    if goes == "worse":
         assert told[len(STEPS) :] == ["rest after", "work after", "question after"]
-    assert profiles.load().profiles["vibe"] == before
+    assert (profiles.load().profiles["vibe"] == before) == (goes != "well")
+    assert (seen_here("vibe", "3.0.2") is not None) == (goes == "well")
 
 
 async def test_rules_for_another_release_do_not_count_after_an_upgrade(

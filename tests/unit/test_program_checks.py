@@ -12,7 +12,15 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from gshtui.headless.program.doctor_programs import examine_agents
-from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, keep_result, results_file, seen_here
+from gshtui.programs.check.check_results import (
+    STEPS,
+    CheckedStep,
+    CheckResult,
+    all_seen_here,
+    keep_result,
+    results_file,
+    seen_here,
+)
 from gshtui.programs.check.check_run import CheckError, check_program, end_all
 from gshtui.programs.check.check_setup import CheckSetup, read_setup
 from gshtui.programs.check.model_answers import ToolUse, Utterance
@@ -96,15 +104,18 @@ async def test_a_program_that_cannot_be_checked_is_one_sentence(
     assert str(error.value).endswith(".") and "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("rules", [None, Path("/nonexistent")])
 async def test_one_that_does_not_start_fails_in_every_step_and_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    rules: Path | None, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    made(tmp_path / "codex", "#!/bin/sh\necho 'no such library' >&2\nexit 3\n")
+    told = tmp_path / "home"
+    made(tmp_path / "codex", f'#!/bin/sh\n[ "$1" = --version ] || echo "$HOME" >{told}\nexit 3\n')
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    steps = [step async for step in check_program(SHIPPED.get("codex"), os.environ)]
+    steps = [step async for step in check_program(SHIPPED.get("codex"), os.environ, rules)]
     assert [step.step for step in steps] == list(STEPS)
     assert {step.verdict for step in steps} == {"N"}
-    assert not list(Path("/tmp").glob("gsh-check-*/home/.codex"))
+    assert bool(all_seen_here("codex")) == (rules is None), "what other rules give is not kept"
+    assert not Path(told.read_text("utf-8").strip()).parent.exists()
 
 
 async def test_one_that_nobody_waits_for_ends_at_once_and_leaves_nothing(

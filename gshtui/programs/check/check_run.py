@@ -40,9 +40,14 @@ class CheckError(Exception):
     """The program cannot be checked; one sentence."""
 
 
-async def check_program(profile: Profile, environ: Mapping[str, str]) -> AsyncGenerator[CheckedStep]:
+async def check_program(
+    profile: Profile, environ: Mapping[str, str], rules: Path | None = None
+) -> AsyncGenerator[CheckedStep]:
     """Check the installed program, keep the result, and give each step's as it is known. Raises `CheckError`.
-    `environ`: of the person, by which the program is found.
+
+    Args:
+        environ: of the person, by which the program is found.
+        rules: the folder of profiles to check in place of the person's; the result is not kept.
     """
     setup = read_setup(profile.name)
     if setup is None:
@@ -56,7 +61,7 @@ async def check_program(profile: Profile, environ: Mapping[str, str]) -> AsyncGe
     version = await versions.find(profile, (found,), environ)
     results: list[CheckedStep] = []
     with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=_PLACES, ignore_cleanup_errors=True) as place:
-        environment = await asyncio.to_thread(_made, Path(place), environ)
+        environment = await asyncio.to_thread(_made, Path(place), environ, rules or own_folder())
         async with contextlib.aclosing(_steps(profile.name, found, version, environment, place)) as running:
             async for result in running:
                 results.append(result)
@@ -65,8 +70,9 @@ async def check_program(profile: Profile, environ: Mapping[str, str]) -> AsyncGe
         reason = "not reached" if results else f"{profile.title} did not start"
         results.append(CheckedStep(step, "N", reason))
         yield results[-1]
-    with contextlib.suppress(OSError):
-        await asyncio.to_thread(keep_result, profile.name, version, CheckResult(tuple(results)))
+    if rules is None:
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(keep_result, profile.name, version, CheckResult(tuple(results)))
 
 
 async def _steps(
@@ -97,13 +103,13 @@ async def _steps(
         await asyncio.to_thread(end_all, environment["HOME"])
 
 
-def _made(place: Path, environ: Mapping[str, str]) -> dict[str, str]:
+def _made(place: Path, environ: Mapping[str, str], rules: Path) -> dict[str, str]:
     """The throw-away home; its environment."""
     home = place / _HOME
     config = home / ".config" / "gsh" / "profiles"
     config.parent.mkdir(parents=True)
-    if own_folder().is_dir():
-        shutil.copytree(own_folder(), config)
+    if rules.is_dir():
+        shutil.copytree(rules, config)
     (place / "tmux").mkdir(mode=0o700)
     return {
         **{name: environ[name] for name in _KEPT if name in environ},

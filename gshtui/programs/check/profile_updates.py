@@ -12,10 +12,11 @@ import difflib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, ClassVar, cast, get_args, get_type_hints
 from urllib.parse import urlsplit, urlunsplit
 
@@ -160,23 +161,19 @@ def update_action(
             return await asyncio.to_thread(_undone)
         bundle, signature, diff = await fetched(wanted, invocation.cwd)
         names = sorted(bundle.profiles)
-        before = {name: await _checked(name, environ, invocation, kept=True) for name in names}
-        await asyncio.to_thread(use, own_folder(), bundle, signature)
-        try:
+        before = {name: await _checked(name, environ, invocation) for name in names}
+        with TemporaryDirectory(prefix="gsh-rules-", ignore_cleanup_errors=True) as place:
+            rules = Path(place) / "profiles"  # beside the person's own: what nobody has checked to its end never counts
+            await asyncio.to_thread(_put_beside, rules, bundle, signature)
             after = {
-                name: await _checked(name, environ, invocation, than=than)
+                name: await _checked(name, environ, invocation, rules=rules, than=than)
                 for name in names
                 if (than := before[name].result) is not None
             }
-        except BaseException:
-            undo(own_folder())  # what nobody has checked to its end does not count
-            raise
         notes = tuple(_compared(name, before[name], after.get(name)) for name in names)
         worse = [name for name in after if is_worse(before[name].result, after[name].result)]
-        if worse:
-            await asyncio.to_thread(undo, own_folder())
-            for name in after:
-                await asyncio.to_thread(before[name].keep_again)
+        if not worse:
+            await asyncio.to_thread(_take, bundle, signature, after.values())
         return UpdatedRules(await asyncio.to_thread(_counting), not worse, notes, diff)
 
     return Action(
@@ -356,34 +353,32 @@ class _Trial:
     result: CheckResult | None = None
     why: str = ""
 
-    def keep_again(self) -> None:
-        """Make it the result of its version, as it was before the check after it."""
-        if self.result is not None:
-            keep_result(self.name, self.version, self.result)
-
 
 async def _checked(
     name: str,
     environ: Mapping[str, str],
     invocation: Invocation,
     *,
-    kept: bool = False,
+    rules: Path | None = None,
     than: CheckResult | None = None,
 ) -> _Trial:
-    """Check a program. `kept`: what is known of it will do. `than`: until more fails than there."""
+    """Check a program; what is known of it will do.
+
+    `rules`: the folder of profiles to check instead, until more fails than in `than`.
+    """
     from gshtui.programs.check.check_run import CheckError, check_program
 
-    loaded: LoadedProfiles = await asyncio.to_thread(load)
+    loaded: LoadedProfiles = await asyncio.to_thread(load, rules)
     profile = loaded.get(name)
     found = next(filter(None, (shutil.which(one, path=environ.get("PATH")) for one in profile.programs)), None)
     if found is None:
         return _Trial(name, why="not installed, so it was not checked")
     version = await kept_versions().find(profile, (found,), environ)
-    if kept and (known := await asyncio.to_thread(seen_here, name, version)) is not None:
+    if rules is None and (known := await asyncio.to_thread(seen_here, name, version)) is not None:
         return _Trial(name, version, known)
     steps: list[CheckedStep] = []
     try:
-        async with aclosing(check_program(profile, environ)) as running:
+        async with aclosing(check_program(profile, environ, rules)) as running:
             async for step in running:
                 invocation.output(f"{name} {step.step:10} {step.verdict}  {plain(step.reason)}".rstrip() + "\n")
                 steps.append(step)
@@ -392,6 +387,21 @@ async def _checked(
     except CheckError as error:
         return _Trial(name, version, why=f"not checked: {re.sub(r'[.]$', '', str(error))}")
     return _Trial(name, version, CheckResult(tuple(steps)))
+
+
+def _put_beside(rules: Path, bundle: Bundle, signature: bytes) -> None:
+    """Make a folder of profiles as the person's would be with a bundle."""
+    if own_folder().is_dir():
+        shutil.copytree(own_folder(), rules)
+    use(rules, bundle, signature)
+
+
+def _take(bundle: Bundle, signature: bytes, checked: Iterable[_Trial]) -> None:
+    """Have a bundle count, and keep what was found with it."""
+    use(own_folder(), bundle, signature)
+    for trial in checked:
+        if trial.result is not None:
+            keep_result(trial.name, trial.version, trial.result)
 
 
 def is_worse(before: CheckResult | None, after: CheckResult | None) -> bool:
@@ -426,5 +436,5 @@ def _counting() -> str:
 def _render(_: Invocation, updated: UpdatedRules) -> Outcome:
     data: dict[str, Any] = {"version": updated.version, "taken": updated.taken, "notes": list(updated.notes)}
     counts = f"The rules {updated.version} count" if updated.version else "The rules that ship with gsh-tui count"
-    head = f"{counts} now." if updated.taken else f"That is worse than before, so it was undone. {counts} again."
+    head = f"{counts} now." if updated.taken else f"That is worse than before, so it was not taken. {counts} still."
     return Outcome(data, "\n".join([head, *updated.notes]), is_error=not updated.taken, diff=updated.diff)
