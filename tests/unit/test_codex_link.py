@@ -17,6 +17,7 @@ from gshtui.fleet.core.agent_programs import Programs
 from gshtui.programs.codex import codex_link
 from gshtui.programs.codex.app_server_connection import ServerMessage
 from gshtui.programs.codex.codex_link import CodexLink
+from gshtui.programs.codex.codex_questions import request_of
 from gshtui.programs.codex.codex_threads import CodexThreads
 from gshtui.programs.codex.thread_modes import is_wider, mode_of, permissions_in, permissions_told
 from gshtui.programs.pane.pane_view import SessionError
@@ -408,6 +409,31 @@ async def test_one_look_leaves_the_connection_of_others_alone(home: Home) -> Non
         assert link.is_connected
         followed = await programs.live_sources(tmux, row, lambda: row)
         assert link in followed and link not in looking
+        await programs.stop()
+
+
+@pytest.mark.parametrize("screen_asks", [False, True])
+async def test_one_look_keeps_what_the_screen_asks_but_no_question_that_is_answered(
+    screen_asks: bool, home: Home
+) -> None:
+    """While a helper waits, whose question the link does not tell."""
+    folder = paths.runtime_dir() / "codex"
+    folder.mkdir()
+    async with AppServer(folder / "s") as server:
+        os.utime(server.path, (1, 1))
+        waits = active("waitingOnApproval")
+        server.threads = {THREAD: thread(status=active()), "h": thread("h", waits, parentThreadId=THREAD)}
+        request = request_of(ServerMessage(COMMAND, command_question(), 7))
+        assert request is not None
+        asked = request.question
+        if screen_asks:
+            asked = msgspec.structs.replace(asked, id="screen-1")
+        argv = ("codex", "--remote", f"unix://{server.path}")
+        row = msgspec.structs.replace(ROW, argv=argv, status="waiting", needs_you=True, question=asked)
+        programs = Programs()
+        found = await programs.glance(TmuxServer("gsh"), row)
+        assert ("question" in found, found.get("needs_you", True)) == (not screen_asks, True)
+        assert found.get("question") is None
         await programs.stop()
 
 

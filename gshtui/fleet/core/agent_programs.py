@@ -535,8 +535,10 @@ class Programs:
             mode = {"program_mode": link.mode} if link.mode is not None and link.mode != row.program_mode else {}
             waits = told.status == "waiting"
             asked = await link.question() if waits else None
-            if told.status == row.status and (asked == row.question or (waits and asked is None)):
-                return mode  # of what it does not tell, the screen shows what it asks
+            if waits and asked is None and row.question is not None and not link.asks(row.question.id):
+                asked = row.question  # of what it does not tell, the screen shows what it asks
+            if told.status == row.status and asked == row.question:
+                return mode
             known = {"status": told.status, "status_source": told.source, "doing": told.doing}
             return known | mode | {"needs_you": waits, "question": asked}
         try:
