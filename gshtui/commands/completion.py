@@ -6,7 +6,6 @@ import re
 import typing
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, cast
 
 from gshtui.commands.declaration import Invocation, UsageError, typed_fields
 from gshtui.commands.language import piped_parameter, signature, signatures
@@ -15,6 +14,7 @@ from gshtui.commands.line_parser import LineParser, OpenStage
 from gshtui.commands.line_syntax import TextNode
 from gshtui.commands.line_values import VariableError, Variables, selected
 from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.system.json_types import is_object
 
 _VARIABLE = re.compile(r"\$(?:\{([^\W\d]\w*)\.([\w.]*)|(\{?)((?:[^\W\d]\w*)?))$")
 """A variable at the end of a text: `${name.field`, or `$name` and `${name`."""
@@ -87,7 +87,7 @@ def _variables(found: re.Match[str], variables: Variables) -> Iterator[tuple[str
         data: object = selected(variables[name], tuple(steps)).data if name in variables else None
     except VariableError:
         return
-    fields = cast("dict[str, Any]", data) if isinstance(data, dict) else {"text": ""}
+    fields = data if is_object(data) else {"text": ""}
     for field in fields:
         if field.startswith(begun) and field.isidentifier():
             yield f"${{{'.'.join([name, *steps, field])}}}", ""

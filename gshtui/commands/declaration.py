@@ -25,6 +25,7 @@ from gshtui.commands.line_syntax import LinePosition
 from gshtui.commands.line_values import Variables
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.json_types import is_object
 from gshtui.text.truncation import Gap
 
 
@@ -63,12 +64,11 @@ class Parameters(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _renamed(cls, data: object) -> object:
-        if not cls.FORMER_NAMES or not isinstance(data, dict):
+        if not cls.FORMER_NAMES or not is_object(data):
             return data
-        given = cast("dict[str, object]", data)
         return {
             cls.FORMER_NAMES.get(name, name) if name not in cls.model_fields else name: value
-            for name, value in given.items()
+            for name, value in data.items()
         }
 
 

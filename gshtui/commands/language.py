@@ -13,7 +13,7 @@ import types
 import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from annotated_types import Le
 from pydantic import ValidationError
@@ -50,6 +50,7 @@ from gshtui.commands.line_syntax import (
 )
 from gshtui.commands.line_values import LineValue, VariableError, Variables, selected
 from gshtui.commands.registry import AnyCommand, Registry, may_run, own_words, refused
+from gshtui.system.json_types import is_array
 from gshtui.text.similar_names import similar_names
 from gshtui.text.units import counted
 
@@ -515,8 +516,8 @@ def _fitted(command: AnyCommand, name: str, value: LineValue) -> Any:
         return value
     data = value.data
     if kinds & _LISTS:
-        if isinstance(data, list):
-            return cast("list[Any]", data)
+        if is_array(data):
+            return data
         return [data if isinstance(data, (str, dict)) else value.text]
     if dict in kinds and not kinds & {str}:
         return data

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import Any, cast
+from typing import Any
 
 from pydantic import JsonValue, model_validator
 
 from gshtui.commands.declaration import Parameters
 from gshtui.commands.registry import AnyCommand
+from gshtui.system.json_types import is_object
 
 
 class ToolParameters(Parameters):
@@ -17,18 +18,18 @@ class ToolParameters(Parameters):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, data: object) -> object:
-        if not isinstance(data, dict):
+        if not is_object(data):
             return data
-        return {name: value for name, value in cast("dict[str, object]", data).items() if value is not None}
+        return {name: value for name, value in data.items() if value is not None}
 
 
 def renamed(old: str, new: str, data: object) -> object:
     """The arguments with one name for what has two: what people write as `old` is the field `new`. Raises `ValueError`:
     both are given.
     """
-    if not isinstance(data, dict):
+    if not is_object(data):
         return data
-    given = dict(cast("dict[str, object]", data))
+    given = dict(data)
     if given.get(old) in (None, ""):
         return given
     if given.get(new) not in (None, ""):

@@ -15,7 +15,7 @@ from typing import Any, cast
 import mcp_types
 from pydantic import TypeAdapter, ValidationError
 
-from gshtui.system.json_types import is_array
+from gshtui.system.json_types import is_array, is_object
 
 Item = dict[str, Any]
 _TEXTS = ("name", "title", "description", "uri", "uriTemplate", "mimeType")
@@ -39,7 +39,7 @@ def repair_result(result: Item, note: Callable[[str], None]) -> None:
         _repair_answer(result, note)
     if isinstance(messages := result.get("messages"), list):
         listed = cast("list[object]", messages)
-        result["messages"] = [_message(cast("Item", one), note) for one in listed if isinstance(one, dict)]
+        result["messages"] = [_message(one, note) for one in listed if is_object(one)]
 
 
 def _kept(
@@ -47,11 +47,11 @@ def _kept(
 ) -> list[Item]:
     kept: list[Item] = []
     for item in items:
-        repaired = repair(cast("Item", item)) if isinstance(item, dict) else None
+        repaired = repair(item) if is_object(item) else None
         if repaired is not None:
             kept.append(repaired)
             continue
-        name = cast("Item", item).get("name") if isinstance(item, dict) else None
+        name = item.get("name") if is_object(item) else None
         note(f"the {named} {name}" if isinstance(name, str) and name else f"a {named} without a name")
     return kept
 
@@ -65,12 +65,12 @@ def _tool(item: Item) -> Item | None:
     if not made.get("name"):
         return None
     schema = item.get("inputSchema")
-    made["inputSchema"] = {**(cast("Item", schema) if isinstance(schema, dict) else {}), "type": "object"}
+    made["inputSchema"] = {**(schema if is_object(schema) else {}), "type": "object"}
     for field in ("properties", "required"):  # each counts only in the form that the schema's meaning needs
         if not isinstance(made["inputSchema"].get(field, []), dict if field == "properties" else list):
             made["inputSchema"].pop(field, None)
     notes = item.get("annotations")
-    reads = cast("Item", notes).get("readOnlyHint") if isinstance(notes, dict) else None
+    reads = notes.get("readOnlyHint") if is_object(notes) else None
     if isinstance(reads, bool):
         made["annotations"] = {"readOnlyHint": reads}
     return made
@@ -118,12 +118,12 @@ def _repair_handshake(result: Item) -> None:
     result["serverInfo"] = {
         "name": "unnamed",
         "version": "",
-        **_texts(cast("Item", about) if isinstance(about, dict) else {}),
+        **_texts(about if is_object(about) else {}),
     }
-    if isinstance(about, dict) and isinstance(version := cast("Item", about).get("version"), str | int | float):
+    if is_object(about) and isinstance(version := about.get("version"), str | int | float):
         result["serverInfo"]["version"] = str(version)
     offers = result.get("capabilities")
-    named = cast("Item", offers) if isinstance(offers, dict) else {}
+    named = offers if is_object(offers) else {}
     result["capabilities"] = {
         name: one if isinstance(one, dict) else {} for name, one in named.items() if one not in (None, False)
     }
@@ -136,8 +136,8 @@ def _repair_answer(result: Item, note: Callable[[str], None]) -> None:
     content = result.get("content")
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
-    elif isinstance(content, dict) or content is None:
-        content = [cast("Item", content)] if content else []
+    elif is_object(content) or content is None:
+        content = [content] if content else []
     if not is_array(content):
         return
     result["content"] = [_block(item, note) for item in content]
@@ -162,8 +162,8 @@ def _block(item: object, note: Callable[[str], None]) -> object:
     try:
         _blocks().validate_python(item, by_name=False)
     except (ValidationError, RecursionError):
-        kind = cast("Item", item).get("type") if isinstance(item, dict) else type(item).__name__
-        text = cast("Item", item).get("text") if isinstance(item, dict) else item
+        kind = item.get("type") if is_object(item) else type(item).__name__
+        text = item.get("text") if is_object(item) else item
         if isinstance(text, str):
             return {"type": "text", "text": text}
         note(f"content of the type {kind}")

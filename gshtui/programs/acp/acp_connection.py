@@ -17,13 +17,14 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import gshtui
 from gshtui.programs.acp.acp_commands import program_name
 from gshtui.programs.acp.acp_errors import NO_SDK, AcpError
 from gshtui.programs.acp.acp_transport import LineTransport
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.json_types import is_object
 from gshtui.system.processes.processes import start_child
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
@@ -342,7 +343,7 @@ def _exit_words(code: int) -> str:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _load() -> None:

@@ -10,8 +10,9 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from typing import Any
 
+from gshtui.system.json_types import is_object
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line
 
@@ -113,4 +114,4 @@ def _decoded(line: bytes) -> dict[str, Any] | None:
         value: object = parse_foreign_json(line)
     except ValueError:
         return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    return value if is_object(value) else None

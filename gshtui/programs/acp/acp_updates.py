@@ -13,6 +13,7 @@ import msgspec
 
 from gshtui.bus.agent_data import ProgramCommand, ProgramOption, ProgramValue
 from gshtui.bus.messages import ResultStatus, Usage
+from gshtui.system.json_types import is_array, is_object
 from gshtui.text import unified_diff
 from gshtui.text.sanitise import one_line, plain
 
@@ -115,8 +116,8 @@ def report_of(update: Json) -> Report | None:
         if text := content_text(update.get("content")):
             return Words(_CHUNKS[kind], text)
         meta = update.get("_meta")
-        usage = cast("Json", meta).get("usage") if isinstance(meta, dict) else None
-        return TokenReport(_with_cache_inside(_usage(cast("Json", usage)))) if isinstance(usage, dict) else None
+        usage = meta.get("usage") if is_object(meta) else None
+        return TokenReport(_with_cache_inside(_usage(usage))) if is_object(usage) else None
     match kind:
         case "tool_call" | "tool_call_update":
             return call_report(update)
@@ -154,7 +155,7 @@ def call_report(update: Json) -> CallReport | None:
         title=one_line(_string(update["title"]), 300) if update.get("title") else None,
         kind=_word(update.get("kind")) or None,
         status=_word(update.get("status")) or None,
-        arguments=_arguments(cast("Json", raw)) if isinstance(raw, dict) else None,
+        arguments=_arguments(raw) if is_object(raw) else None,
         text=(text or _raw_output(update.get("rawOutput"))) if told or update.get("rawOutput") else None,
         diff="".join(diffs) if diffs else None,
         paths=_paths(update, content) or None,
@@ -164,19 +165,18 @@ def call_report(update: Json) -> CallReport | None:
 
 def content_text(content: object) -> str:
     """The text of a block of content; for what is no text, a word about it in brackets."""
-    if not isinstance(content, dict):
+    if not is_object(content):
         return ""
-    block = cast("Json", content)
-    match block.get("type"):
+    match content.get("type"):
         case "text":
-            return plain(_string(block.get("text"))[:_TEXT])
+            return plain(_string(content.get("text"))[:_TEXT])
         case "image" | "audio":
-            return f"[{block['type']}: {one_line(_string(block.get('mimeType')), 40)}]"
+            return f"[{content['type']}: {one_line(_string(content.get('mimeType')), 40)}]"
         case "resource_link":
-            return f"[{one_line(_string(block.get('uri')), 300)}]"
+            return f"[{one_line(_string(content.get('uri')), 300)}]"
         case "resource":
-            resource = block.get("resource")
-            inner: Json = cast("Json", resource) if isinstance(resource, dict) else {}
+            resource = content.get("resource")
+            inner: Json = resource if is_object(resource) else {}
             return plain(_string(inner.get("text"))[:_TEXT]) or f"[{one_line(_string(inner.get('uri')), 300)}]"
         case _:
             return ""
@@ -189,25 +189,23 @@ def options_of(answer: Json) -> tuple[ProgramOption, ...]:
     ids = {option.id for option in options} | {option.category for option in options}
     for id, key, current, available, value in _BY_REQUEST:
         state = answer.get(key)
-        if id in ids or not isinstance(state, dict):
+        if id in ids or not is_object(state):
             continue
-        held = cast("Json", state)
-        values = _values(_dicts(held.get(available)), value)
-        options.append(ProgramOption(id, id, _word(held.get(current)), values, id, way=id))
+        values = _values(_dicts(state.get(available)), value)
+        options.append(ProgramOption(id, id, _word(state.get(current)), values, id, way=id))
     return tuple(options)
 
 
 def usage_of(answer: Json) -> Usage:
     """The tokens in the answer to a prompt, where the program counts them."""
     usage = answer.get("usage")
-    if isinstance(usage, dict):
-        return _usage(cast("Json", usage))
+    if is_object(usage):
+        return _usage(usage)
     meta = answer.get("_meta")
-    quota = cast("Json", meta).get("quota") if isinstance(meta, dict) else None
-    count = cast("Json", quota).get("token_count") if isinstance(quota, dict) else None
-    if isinstance(count, dict):  # Gemini CLI counts there
-        held = cast("Json", count)
-        return Usage(input=_number(held.get("input_tokens")), output=_number(held.get("output_tokens")))
+    quota = meta.get("quota") if is_object(meta) else None
+    count = quota.get("token_count") if is_object(quota) else None
+    if is_object(count):  # Gemini CLI counts there
+        return Usage(input=_number(count.get("input_tokens")), output=_number(count.get("output_tokens")))
     return Usage()
 
 
@@ -246,7 +244,7 @@ def _commands(update: Json) -> tuple[ProgramCommand, ...]:
     for item in _dicts(update.get("availableCommands"))[:_COMMANDS]:
         name = _word(item.get("name")).removeprefix("/")
         given = item.get("input")
-        hint = _string(cast("Json", given).get("hint")) if isinstance(given, dict) else ""
+        hint = _string(given.get("hint")) if is_object(given) else ""
         if name:
             about = one_line(_string(item.get("description")), 120)
             found.append(ProgramCommand(one_line(name, 60), about, one_line(hint, 60)))
@@ -255,7 +253,7 @@ def _commands(update: Json) -> tuple[ProgramCommand, ...]:
 
 def _window(update: Json) -> WindowReport:
     cost = update.get("cost")
-    held: Json = cast("Json", cost) if isinstance(cost, dict) else {}
+    held: Json = cost if is_object(cost) else {}
     amount: object = held.get("amount") if held.get("currency") == "USD" else None
     known = float(amount) if isinstance(amount, int | float) and not isinstance(amount, bool) else None
     return WindowReport(_number(update.get("used")), _number(update.get("size")), known)
@@ -306,7 +304,7 @@ def _paths(update: Json, content: Sequence[Json]) -> tuple[str, ...]:
 def _raw_output(value: object) -> str:
     if value is None:
         return ""
-    if isinstance(value, dict) and isinstance(output := cast("Json", value).get("output"), str):
+    if is_object(value) and isinstance(output := value.get("output"), str):
         return plain(output[:_TEXT])
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return plain(text[:_TEXT])
@@ -324,8 +322,8 @@ def _clean(value: object, depth: int) -> Any:
         return value
     if depth >= 4:
         return "…"
-    if isinstance(value, list):
-        return [_clean(item, depth + 1) for item in cast("list[object]", value)[:100]]
+    if is_array(value):
+        return [_clean(item, depth + 1) for item in value[:100]]
     if isinstance(value, dict):
         items = list(cast("dict[object, object]", value).items())[:50]
         return {one_line(str(name), 80): _clean(item, depth + 1) for name, item in items}
@@ -333,11 +331,7 @@ def _clean(value: object, depth: int) -> Any:
 
 
 def _dicts(value: object) -> list[Json]:
-    return (
-        [cast("Json", item) for item in cast("list[object]", value) if isinstance(item, dict)]
-        if isinstance(value, list)
-        else []
-    )
+    return [item for item in value if is_object(item)] if is_array(value) else []
 
 
 def _string(value: object) -> str:

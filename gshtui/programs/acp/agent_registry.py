@@ -26,6 +26,7 @@ from gshtui.programs.acp.kept_agents import FOLDER, KeptAgent, keep_agent
 from gshtui.settings import paths
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
+from gshtui.system.json_types import is_array, is_object
 from gshtui.system.network.downloads import DownloadError, download
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
@@ -169,10 +170,10 @@ async def _agents(registry: str) -> list[RegistryAgent]:
         raise RegistryError(f"The registry cannot be asked: {error.message}") from error
     except (ValueError, RecursionError) as error:
         raise RegistryError(f"{shown} is no registry: {one_line(plain(str(error)), 160)}.") from error
-    if not isinstance(listed, list):
+    if not is_array(listed):
         raise RegistryError(f"{shown} is no registry: it lists no agents.")
     found: list[RegistryAgent] = []
-    for each in map(_table, cast("list[object]", listed)):
+    for each in map(_table, listed):
         name = str(each.get("id") or "")
         distribution = _table(each.get("distribution"))
         if _NAME.fullmatch(name):
@@ -244,16 +245,15 @@ def _more(about: Table) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]] |
     """The arguments and variables; `None`: one of them is nothing that can be put on a command line."""
     words: Any = about.get("args") or []
     env: Any = about.get("env") or {}
-    if not isinstance(words, list) or not isinstance(env, dict):
+    if not is_array(words) or not isinstance(env, dict):
         return None
-    listed = cast("list[Any]", words)
     named = cast("dict[Any, Any]", env)
-    texts = [*listed, *named.values()]
+    texts = [*words, *named.values()]
     if not all(isinstance(text, str) and text.isprintable() for text in texts):
         return None
     if not all(isinstance(name, str) and _VARIABLE.fullmatch(name) for name in named):
         return None
-    return tuple(listed), tuple((str(name), str(value)) for name, value in named.items())
+    return tuple(words), tuple((str(name), str(value)) for name, value in named.items())
 
 
 def _unpacked(planned: AgentPlan, data: bytes) -> str:
@@ -328,4 +328,4 @@ def _line(value: object, most: int) -> str:
 
 
 def _table(value: object) -> Table:
-    return cast("Table", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}

@@ -62,9 +62,10 @@ from gshtui.programs.profiles.profile_bundle import (
     used,
     verify,
 )
-from gshtui.programs.profiles.profile_overlay import REMOVE, RULES, OverlayError, Table, key_path
+from gshtui.programs.profiles.profile_overlay import REMOVE, RULES, OverlayError, key_path
 from gshtui.programs.profiles.program_versions import kept_versions
 from gshtui.settings.toml_file import read_bytes
+from gshtui.system.json_types import is_array, is_object
 from gshtui.system.network.downloads import DownloadError, download
 from gshtui.text.sanitise import plain
 from gshtui.text.version_order import newest
@@ -276,12 +277,12 @@ def _others(kind: type[msgspec.Struct], table: Mapping[str, Any], where: str) ->
             continue
         elif (inner := _table_of(hints[key])) is None:
             yield at
-        elif isinstance(value, list):
-            for number, one in enumerate(cast("list[object]", value)):
-                own = cast("Table", one) if isinstance(one, dict) else {}
+        elif is_array(value):
+            for number, one in enumerate(value):
+                own = one if is_object(one) else {}
                 yield from _others(inner, own, f"{at}[{own.get('name', number)}].")
-        elif isinstance(value, dict):
-            yield from _others(inner, cast("Table", value), f"{at}.")
+        elif is_object(value):
+            yield from _others(inner, value, f"{at}.")
         else:
             yield at
 
@@ -304,7 +305,7 @@ def _may_go(key: str) -> bool:
 
 def _texts(value: object) -> list[str]:
     """The texts of a list; the whole as one where it is none."""
-    return [str(one) for one in cast("list[object]", value)] if isinstance(value, list) else [str(value)]
+    return [str(one) for one in value] if is_array(value) else [str(value)]
 
 
 def _table_of(hint: object) -> type[msgspec.Struct] | None:

@@ -13,8 +13,9 @@ import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
+from gshtui.system.json_types import is_object
 from gshtui.system.network.peer import peer_of
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
@@ -148,20 +149,19 @@ class AppServerConnection:
             value = parse_foreign_json(data)
         except ValueError:
             return
-        if not isinstance(value, dict):
+        if not is_object(value):
             return
-        fields = cast("dict[str, Any]", value)
-        method, id, params = fields.get("method"), fields.get("id"), fields.get("params")
+        method, id, params = value.get("method"), value.get("id"), value.get("params")
         known = id if isinstance(id, int | str) and not isinstance(id, bool) else None
         if isinstance(method, str):
-            at = fields.get("emittedAtMs")
-            told = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
+            at = value.get("emittedAtMs")
+            told = params if is_object(params) else {}
             sent = at / 1000 if isinstance(at, int | float) and not isinstance(at, bool) else 0.0
             self._on_message(ServerMessage(method, told, known, sent))
         elif known is not None and (waits := self._waiting.get(known)) is not None and not waits.done():
-            result, error = fields.get("result"), fields.get("error")
-            if isinstance(error, dict):
-                why = cast("dict[str, Any]", error).get("message")
+            result, error = value.get("result"), value.get("error")
+            if is_object(error):
+                why = error.get("message")
                 waits.set_exception(AppServerError("refused", one_line(str(why), 200)))
             else:
-                waits.set_result(cast("dict[str, Any]", result) if isinstance(result, dict) else {})
+                waits.set_result(result if is_object(result) else {})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
+
+from gshtui.system.json_types import is_array, is_object
 
 
 def text_of(fields: Mapping[str, Any], name: str) -> str:
@@ -21,18 +23,18 @@ def number_of(fields: Mapping[str, Any], name: str) -> float:
 def table_of(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """An object."""
     value = fields.get(name)
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def tables_of(fields: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """The objects of an array."""
     value = fields.get(name)
-    every = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("Mapping[str, Any]", one) for one in every if isinstance(one, dict)]
+    every = value if is_array(value) else []
+    return [one for one in every if is_object(one)]
 
 
 def words_of(fields: Mapping[str, Any], name: str) -> list[str]:
     """The texts of an array."""
     value = fields.get(name)
-    every = cast("list[object]", value) if isinstance(value, list) else []
+    every = value if is_array(value) else []
     return [one for one in every if isinstance(one, str)]

@@ -11,7 +11,7 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.hooks.hook_reports import spool_path
@@ -19,6 +19,7 @@ from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.report_hook import request_pipe
 from gshtui.system.files import private_files
 from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.json_types import is_object
 from gshtui.text.foreign_json import parse_foreign_json
 
 Behavior = Literal["allow", "deny"]
@@ -80,8 +81,8 @@ def _reports(path: Path) -> list[dict[str, Any]]:
             fields = parse_foreign_json(line) if b'"request"' in line else None
         except ValueError:
             continue
-        if isinstance(fields, dict):
-            found.append(cast("dict[str, Any]", fields))
+        if is_object(fields):
+            found.append(fields)
     return found
 
 

@@ -16,6 +16,7 @@ from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.status.status import HookEvent
 from gshtui.system.files import private_files
 from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.json_types import is_object
 from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
@@ -48,18 +49,17 @@ def parse_report(line: bytes, profile: Profile) -> HookEvent | None:
         data = parse_foreign_json(line)
     except ValueError:
         return None
-    if not isinstance(data, dict):
+    if not is_object(data):
         return None
-    fields = cast("dict[str, Any]", data)
-    at, event = fields.get("at"), fields.get("event")
+    at, event = data.get("at"), data.get("event")
     if not isinstance(at, int | float) or isinstance(at, bool) or not isinstance(event, str):
         return None
-    kind = _text(fields, "kind")
+    kind = _text(data, "kind")
     status = profile.hooks.events.get(f"{event}.{kind}", profile.hooks.events.get(event, ""))
-    conversation = _text(fields, "conversation")
-    answer = fields.get("answer")
+    conversation = _text(data, "conversation")
+    answer = data.get("answer")
     said = plain(answer) if isinstance(answer, str) and status == "idle" else ""
-    return HookEvent(float(at), event, status, _doing(fields, status), conversation, _text(fields, "prompt"), said)
+    return HookEvent(float(at), event, status, _doing(data, status), conversation, _text(data, "prompt"), said)
 
 
 def _text(fields: dict[str, Any], name: str) -> str:

@@ -9,11 +9,12 @@ import fnmatch
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from gshtui.bus.agent_data import GuardMode
 from gshtui.programs.profiles.settings_files import content_of, folders_above, json_of
 from gshtui.programs.transcripts.program_transcript import mapping, words_of
+from gshtui.system.json_types import is_object
 
 VARIABLE = "OPENCODE_PERMISSION"
 _ACTIONS = ("deny", "ask", "allow")
@@ -92,8 +93,7 @@ def _laid_over(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     made = dict(below)
     for name, value in above.items():
         old = made.get(name)
-        both = isinstance(old, dict) and isinstance(value, dict)
-        made[name] = {**cast("dict[str, Any]", old), **value} if both else value
+        made[name] = {**old, **value} if is_object(old) and is_object(value) else value
     return made
 
 

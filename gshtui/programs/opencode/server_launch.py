@@ -14,8 +14,9 @@ import secrets
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from gshtui.system.json_types import is_array, is_object
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.version_order import order
 
@@ -83,14 +84,13 @@ def _configured(given: str) -> str | None:
         value: Any = parse_foreign_json(given) if given.strip() else {}
     except ValueError:
         return None
-    if not isinstance(value, dict):
+    if not is_object(value):
         return None
-    table = cast("dict[str, Any]", value)
-    plugins = table.get("plugin", [])
-    if not isinstance(plugins, list):
+    plugins = value.get("plugin", [])
+    if not is_array(plugins):
         return None
     mine = Path(__file__).with_name("hide_secret.js").as_uri()
-    return json.dumps({**table, "plugin": [mine, *cast("list[Any]", plugins)]})
+    return json.dumps({**value, "plugin": [mine, *plugins]})
 
 
 def _free_port() -> int:

@@ -23,6 +23,7 @@ from gshtui import __version__
 from gshtui.programs.profiles.profile_overlay import Table, overlaid
 from gshtui.settings.toml_file import load_toml, read_bytes
 from gshtui.system.files import private_files
+from gshtui.system.json_types import is_object
 
 PROJECT_KEYS: tuple[str, ...] = ()
 """The project's own public keys, as minisign writes them. There is none yet."""
@@ -113,7 +114,7 @@ def parse(data: bytes) -> Bundle:
     if isinstance(shape, int) and shape > FORMAT:
         raise BundleError(f"It is of format {shape}, which a newer gsh-tui reads; this one reads format {FORMAT}.")
     version, release, profiles = tables.get("version"), tables.get("release"), tables.get("profiles")
-    if shape != FORMAT or not isinstance(release, str) or not isinstance(profiles, dict):
+    if shape != FORMAT or not isinstance(release, str) or not is_object(profiles):
         raise BundleError(
             "It is no bundle of rules: it needs `format`, `version`, `release` and [profiles.NAME] tables."
         )
@@ -121,10 +122,9 @@ def parse(data: bytes) -> Bundle:
         raise BundleError("Its version must be numbers with dots between them, such as 2026.11.28.")
     if unknown := next((key for key in tables if key not in _KEYS), ""):
         raise BundleError(f"It has `{unknown}`, and may have {', '.join(_KEYS)} alone.")
-    named = cast("dict[str, object]", profiles)
-    if wrong := next((name for name, changes in named.items() if not isinstance(changes, dict)), ""):
+    if wrong := next((name for name, changes in profiles.items() if not isinstance(changes, dict)), ""):
         raise BundleError(f"Its profiles.{wrong} is no table.")
-    return Bundle(version, release, cast("dict[str, Table]", named), data)
+    return Bundle(version, release, cast("dict[str, Table]", profiles), data)
 
 
 def changed(tables: Mapping[str, Any], changes: Mapping[str, Any]) -> Table:
@@ -133,11 +133,11 @@ def changed(tables: Mapping[str, Any], changes: Mapping[str, Any]) -> Table:
     """
     own = dict(changes)
     modes = own.get("modes")
-    if isinstance(modes, dict) and isinstance(each := cast("Table", modes).get("each"), list):
+    if is_object(modes) and isinstance(each := modes.get("each"), list):
         below = cast("list[Table]", cast("Table", tables.get("modes", {})).get("each", []))
         named = {mode.get("name"): mode for mode in cast("list[Table]", each) if isinstance(mode, dict)}  # pyright: ignore[reportUnnecessaryIsInstance]
         merged = [{**mode, **named.pop(mode.get("name"), {})} for mode in below]
-        own["modes"] = {**cast("Table", modes), "each": [*merged, *named.values()]}
+        own["modes"] = {**modes, "each": [*merged, *named.values()]}
     return overlaid(tables, own)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from gshtui.settings.toml_file import load_toml
+from gshtui.system.json_types import is_array, is_object
 
 EXTENDS, REMOVE, RULES = "extends", "remove", "rules"
 _BEFORE, _AFTER = "before", "after"
@@ -29,16 +30,15 @@ def overlaid(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> Table:
     changes = copy.deepcopy(dict(overlay))
     changes.pop(EXTENDS, None)
     removed, rules = changes.pop(REMOVE, []), changes.pop(RULES, [])
-    if not isinstance(removed, list) or not all(isinstance(key, str) for key in cast("list[object]", removed)):
+    if not is_array(removed) or not all(isinstance(key, str) for key in removed):
         raise OverlayError("`remove` must be a list of keys, such as `rules.rest` or `input.above`")
     for key in cast("list[str]", removed):
         _remove(result, key)
     _merge(result, changes)
-    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in cast("list[object]", rules)):
+    if not is_array(rules) or not all(isinstance(rule, dict) for rule in rules):
         raise OverlayError("`rules` must be tables, each below [[rules]]")
-    own = cast("list[Table]", rules)
-    if own:
-        result[RULES] = _placed(cast("list[Table]", result.get(RULES, [])), own)
+    if rules:
+        result[RULES] = _placed(cast("list[Table]", result.get(RULES, [])), rules)
     return result
 
 
@@ -49,7 +49,7 @@ def key_path(key: str) -> tuple[str, ...]:
     except tomllib.TOMLDecodeError:
         table = {}
     parts: list[str] = []
-    while isinstance(table, dict) and len(found := cast("Table", table)) == 1:
+    while is_object(table) and len(found := table) == 1:
         ((part, table),) = found.items()
         parts.append(part)
     if not parts or table != 0:
@@ -60,8 +60,8 @@ def key_path(key: str) -> tuple[str, ...]:
 def _merge(into: Table, changes: Mapping[str, Any]) -> None:
     for key, value in changes.items():
         below = into.get(key)
-        if isinstance(value, dict) and isinstance(below, dict):
-            _merge(cast("Table", below), cast("Table", value))
+        if is_object(value) and is_object(below):
+            _merge(below, value)
         else:
             into[key] = value
 
@@ -78,10 +78,10 @@ def _remove(tables: Table, key: str) -> None:
     *way, last = parts
     table: Any = tables
     for part in way:
-        table = cast("Table", table).get(part) if isinstance(table, dict) else None
-    if not isinstance(table, dict) or last not in table:
+        table = table.get(part) if is_object(table) else None
+    if not is_object(table) or last not in table:
         raise OverlayError(f"`remove` names {key}, which the profile below does not have")
-    del cast("Table", table)[last]
+    del table[last]
 
 
 def _placed(rules: Sequence[Table], own: Sequence[Table]) -> list[Table]:

@@ -9,9 +9,10 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from gshtui.settings.toml_file import load_toml
+from gshtui.system.json_types import is_object
 from gshtui.text.foreign_json import parse_foreign_json
 
 _LARGEST = 4_000_000
@@ -38,14 +39,14 @@ def json_of(text: str) -> Mapping[str, Any]:
         value = parse_foreign_json(bare)
     except ValueError:
         return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def value_at(table: Mapping[str, Any], key: str) -> Any:
     """The value of a dotted key; `None` where there is none."""
     found: Any = table
     for name in key.split("."):
-        found = cast("Mapping[str, Any]", found).get(name) if isinstance(found, dict) else None
+        found = found.get(name) if is_object(found) else None
     return found
 
 

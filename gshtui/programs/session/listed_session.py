@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from gshtui.programs.session.session_record import STATUSES, WAITS, SessionRecord, family_of
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
+from gshtui.system.json_types import is_array, is_object
 from gshtui.system.processes import processes
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.foreign_json import parse_foreign_json
@@ -132,10 +133,9 @@ async def _listed(argv: Sequence[str], environ: Mapping[str, str]) -> list[Mappi
     finally:
         if process.returncode is None:
             await processes.kill_child(process)
-    if not isinstance(value, list):
+    if not is_array(value):
         return None
-    every = cast("list[object]", value)
-    return [cast("Mapping[str, Any]", each) for each in every if isinstance(each, dict)]
+    return [each for each in value if is_object(each)]
 
 
 def _words(fields: Mapping[str, Any], name: str) -> str:

@@ -12,13 +12,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from gshtui.programs.profiles.profile import RecordKind
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.transcripts import claude_transcript, qwen_transcript
 from gshtui.programs.transcripts.transcript_readers import home_of
 from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.json_types import is_object
 from gshtui.system.processes.process_identity import start_of
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line
@@ -184,7 +185,7 @@ def _data_of(path: Path) -> dict[str, Any] | None:
         value = parse_foreign_json(raw)
     except ValueError:
         return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    return value if is_object(value) else None
 
 
 def _is_of(data: Mapping[str, Any], pid: int) -> bool:

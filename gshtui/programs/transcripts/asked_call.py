@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -22,6 +22,7 @@ from gshtui.programs.transcripts.program_transcript import (
     words_of,
 )
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of
+from gshtui.system.json_types import is_object
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
 from gshtui.text.unified_diff import make_diff
@@ -68,8 +69,8 @@ def _waiting(transcript: ProgramTranscript) -> list[dict[str, Any]]:
             given = parse_foreign_json(entry.text.partition(" ")[2].encode())
         except ValueError:
             continue
-        if isinstance(given, dict):
-            found.append(cast("dict[str, Any]", given))
+        if is_object(given):
+            found.append(given)
     return found
 
 

@@ -13,10 +13,10 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator
-from typing import Any, cast
+from typing import Any
 
 from gshtui.providers.wire.provider_errors import ErrorOrigin, endless, garbled
-from gshtui.system.json_types import is_array
+from gshtui.system.json_types import is_array, is_object
 
 Wire = dict[str, Any]
 """An object of JSON."""
@@ -120,7 +120,7 @@ class EventStream:
         except (ValueError, RecursionError):
             return [{"type": "error", "error": {"message": text}}] if name == "error" else None
         items = value if is_array(value) else [value]
-        events = [cast("Wire", item) for item in items if isinstance(item, dict)]
+        events = [item for item in items if is_object(item)]
         self.events += len(events)
         for event in events:
             if name and not isinstance(event.get("type"), str):
@@ -154,16 +154,16 @@ class DecodedStream:
 
     async def __aiter__(self) -> AsyncIterator[Wire]:
         async for event in self._decoded:
-            if isinstance(event, dict):
+            if is_object(event):
                 self.events += 1
-                yield cast("Wire", event)
+                yield event
             else:
                 self.bad += 1
 
 
 def obj(value: Any) -> Wire:
     """The value if it is an object, else an empty one."""
-    return cast("Wire", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def seq(value: Any) -> list[Any]:

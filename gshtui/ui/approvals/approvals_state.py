@@ -6,7 +6,7 @@ whatever else comes or goes, so that an answer always belongs to the question th
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from gshtui.guard.approval import open_approvals
 from gshtui.guard.approval.answer_keys import Offer, offers, program_offers
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import program_request
+from gshtui.system.json_types import is_object
 
 FORM_TOOL = "mcp_question"
 """The tool of questions that a server asks the person; they may ask for values."""
@@ -67,7 +68,7 @@ class ApprovalsState(msgspec.Struct, frozen=True):
 def asked_fields(request: ApprovalRequested) -> dict[str, Any]:
     """The schema of each value that a question asks for, by name; empty: it asks for none."""
     fields: object = request.arguments.get("fields") if request.tool == FORM_TOOL else None
-    return cast("dict[str, Any]", fields) if isinstance(fields, dict) else {}
+    return fields if is_object(fields) else {}
 
 
 def reduce_approvals(state: ApprovalsState, event: Event) -> ApprovalsState:

@@ -17,6 +17,7 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.mcp_client.elicitations import checked_values, field_choices, field_schema
 from gshtui.mcp_client.server_definition import McpError
 from gshtui.mcp_client.server_requests import Elicitation
+from gshtui.system.json_types import is_array
 from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.approvals.approvals_state import asked_fields
 from gshtui.ui.kit.widgets.dialogs import FormScreen
@@ -82,7 +83,7 @@ def _field(number: int, schema: object) -> Widget:
         options = [(_line(title, 60), value) for value, title in choices]
         start = str(default) if any(str(default) == value for _, value in options) else Select.NULL
         return Select(options, value=start, id=id, prompt="choose", compact=True)
-    text = ", ".join(map(str, cast("list[object]", default))) if isinstance(default, list) else _line(default, 1_000)
+    text = ", ".join(map(str, default)) if is_array(default) else _line(default, 1_000)
     said = {"integer": "a whole number", "number": "a number", "array": "words, with commas between"}
     offered = ", ".join(value for value, _ in choices)
     placeholder = _line(f"any of {offered}" if offered else said.get(str(told.get("type")), told.get("format")), 100)

@@ -11,7 +11,6 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 import msgspec
 from textual.timer import Timer
@@ -19,6 +18,7 @@ from textual.timer import Timer
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import try_lock
 from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.json_types import is_object
 from gshtui.system.tasks import start_job
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 
@@ -100,9 +100,9 @@ def _object(path: Path) -> dict[str, object]:
     descriptor = private_files.open_existing(path)
     with open_reader(descriptor) as file:
         read: object = json.loads(file.read())
-    if not isinstance(read, dict):
+    if not is_object(read):
         raise ValueError("not an object")
-    return cast("dict[str, object]", read)
+    return read
 
 
 def _replace(path: Path, what: Mapping[str, object]) -> None:

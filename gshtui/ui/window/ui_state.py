@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.settings.paths import FolderError, state_dir
 from gshtui.system.files import private_files
+from gshtui.system.json_types import is_array, is_object
 from gshtui.ui.kit.bridge import Bridge
 from gshtui.ui.kit.drawing.themes import DARK, ThemedApp
 from gshtui.ui.window.notifications import Attention
@@ -69,15 +70,14 @@ def load_ui_state(folder: Path | None = None) -> UiState:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return UiState()
-    if not isinstance(found, dict):
+    if not is_object(found):
         return UiState()
-    fields = cast("dict[str, object]", found)
-    layout = fields.get("layout")
+    layout = found.get("layout")
     return UiState(
-        layout=_layout(cast("dict[str, object]", layout)) if isinstance(layout, dict) else PaneLayout(),
-        theme=_text(fields.get("theme")),
-        configured=_text(fields.get("configured")),
-        recent=_texts(fields.get("recent")),
+        layout=_layout(layout) if is_object(layout) else PaneLayout(),
+        theme=_text(found.get("theme")),
+        configured=_text(found.get("configured")),
+        recent=_texts(found.get("recent")),
     )
 
 
@@ -108,7 +108,7 @@ def _layout(fields: dict[str, object]) -> PaneLayout:
     weights = fields.get("weights")
     fitting = PaneLayout().weights | {
         name: weight
-        for name, weight in (cast("dict[str, object]", weights) if isinstance(weights, dict) else {}).items()
+        for name, weight in (weights if is_object(weights) else {}).items()
         if name in RIGHT and type(weight) is int and 0 < weight < 1_000
     }
     return PaneLayout(
@@ -121,7 +121,7 @@ def _layout(fields: dict[str, object]) -> PaneLayout:
 
 
 def _panes(value: object, known: Sequence[str]) -> frozenset[str]:
-    found = cast("list[object]", value) if isinstance(value, list) else []
+    found = value if is_array(value) else []
     return frozenset(name for name in known if name in found)
 
 
@@ -134,7 +134,7 @@ def _text(value: object) -> str:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    found = cast("list[object]", value) if isinstance(value, list) else []
+    found = value if is_array(value) else []
     return tuple(text for one in found[:MOST_RECENT] if (text := _text(one)))
 
 

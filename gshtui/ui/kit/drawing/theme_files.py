@@ -10,10 +10,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
+
+from gshtui.system.json_types import is_object
 
 _COLOURS = (
     *("primary", "secondary", "accent", "foreground", "background", "surface", "panel"),
@@ -61,9 +63,8 @@ def _theme(name: str, given: Mapping[str, Any], known: Mapping[str, Theme]) -> T
     if base is None:
         raise ValueError(f"there is no theme {given['base']!r} to begin with")
     variables: Any = given.get("variables", {})
-    if not isinstance(variables, dict):
+    if not is_object(variables):
         raise ValueError("[variables] is not a table")
-    more = cast("dict[str, object]", variables)
     unknown = sorted(set(given) - {"base", "dark", "variables", *_COLOURS})
     if unknown:
         raise ValueError(f"{unknown[0]} is unknown; it may have base, dark, [variables], {', '.join(_COLOURS)}")
@@ -79,6 +80,6 @@ def _theme(name: str, given: Mapping[str, Any], known: Mapping[str, Theme]) -> T
         dark=bool(given.get("dark", base.dark)),
         ansi=base.ansi,
         luminosity_spread=base.luminosity_spread,
-        variables={**base.variables, **{key: str(value) for key, value in more.items()}},
+        variables={**base.variables, **{key: str(value) for key, value in variables.items()}},
         **{key: colour for key, colour in colours.items() if colour is not None},  # pyright: ignore[reportArgumentType]
     )
