@@ -13,7 +13,7 @@ from gshtui.store.record.store import Store
 from gshtui.system.ids import new_id
 from tests.bench.figures import Report, median
 from tests.bench.place import Place, ours
-from tests.bench.pty_probe import Probe
+from tests.bench.pty_probe import Late, Probe
 from tests.kit.endings import closing_async
 from tests.kit.loopback.anthropic import AnthropicSpeech
 from tests.kit.loopback.apis import variables
@@ -60,7 +60,8 @@ def arrival(probe: Probe, came: SimpleQueue[float]) -> float:
     until = time.monotonic() + 60.0
     while came.empty():
         probe.read(0.005)
-        assert time.monotonic() < until, "there is no request"
+        if time.monotonic() > until:
+            raise Late(f"there is no request; {probe.last_words()}")
     return came.get()
 
 

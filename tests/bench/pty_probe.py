@@ -137,7 +137,7 @@ class Probe:
         while self.now() - max(self.last_output, began) < quiet:
             self.read(0.02)
             if self._process.poll() is not None or self.now() - began > timeout:
-                raise Late(f"the program did not come to rest within {timeout} s; {self._last_words()}")
+                raise Late(f"the program did not come to rest within {timeout} s; {self.last_words()}")
         return self.last_output
 
     def rest(self, seconds: float) -> None:
@@ -159,7 +159,7 @@ class Probe:
         shown: list[str] = []
         while not shown:
             if typed == len(LETTERS):
-                raise Late(f"none of {typed} letters was shown; {self._last_words()}")
+                raise Late(f"none of {typed} letters was shown; {self.last_words()}")
             self.write(LETTERS[typed])
             typed += 1
             self.rest(every)
@@ -214,9 +214,9 @@ class Probe:
 
     def _read_or_fail(self, timeout: float, what: str) -> None:
         if not self.read(0.5) and (self._process.poll() is not None or self.now() - max(self.last_output, 0) > timeout):
-            raise Late(f"{what} within {timeout} s; {self._last_words()}")
+            raise Late(f"{what} within {timeout} s; {self.last_words()}")
 
-    def _last_words(self) -> str:
+    def last_words(self) -> str:
         tail = _ESCAPES.sub(b" ", bytes(self.output[-3000:])).decode("utf-8", "replace")
         state = "it still runs" if self._process.poll() is None else f"it ended with {self._process.returncode}"
         return f"{state}, and last wrote: {' '.join(tail.split())[-400:]}"
