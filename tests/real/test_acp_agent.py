@@ -35,6 +35,7 @@ from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.lifecycle.own_questions import OwnQuestions
 from gshtui.fleet.lifecycle.program_options import ProgramOptions
+from gshtui.fleet.native.direct_line import direct_line
 from gshtui.fleet.native.outcome import AgentOutcome
 from gshtui.fleet.native.spec import read_spec, write_spec
 from gshtui.hub.faces.native_run import NativeRun
@@ -387,7 +388,35 @@ async def test_a_program_that_ends_by_no_polite_means_ends_with_its_agent(tmp_pa
         await eventually(over)
 
 
-async def test_without_a_window_a_command_answers_its_question_and_sets_its_options(tmp_path: Path) -> None:
+async def test_in_a_process_of_its_own_without_a_window_it_is_reached_by_a_line(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("one\n", "utf-8")
+    _, file = prepare_spec(tmp_path, "do:edit it", acp=CHILD)
+    row = AgentRow(id=AGENT, name="helper", kind="acp")
+    with agent_process(file, tmp_path):
+        async with direct_line(paths.data_dir(), row, within=20.0) as line:
+            told = line.bus.wait_for(AgentStatusChanged, lambda event: event.question is not None, timeout=60)
+            asked = line.question or (await told).question
+            assert asked is not None
+            own = OwnQuestions(line.bus, lambda: line.approvals.state)
+            with pytest.raises(FleetError, match="not an answer"):
+                await own.answer(replace(row, question=asked), "7", asked.id, "")
+            rests = line.bus.wait_for(AgentStatusChanged, lambda event: event.status == "idle", timeout=60)
+            await own.answer(replace(row, question=asked), "1", asked.id, "")
+            await rests
+        assert (tmp_path / "notes.txt").read_text("utf-8") == "two\n"
+        async with direct_line(paths.data_dir(), row, within=20.0) as line:
+            assert line.question is None
+            options = ProgramOptions(AgentBuses(line.bus, lambda _: True))
+            values = (ProgramValue("careful"), ProgramValue("quick"))
+            mode = ProgramOption("mode", "mode", "careful", values, "mode", way="mode")
+            assert (await options.set(row, mode, values[1]))[0].value == "quick"
+        async with relay_window(tmp_path):  # where a window is open, that is the place
+            with pytest.raises(FleetError, match="listens to the open window"):
+                async with direct_line(paths.data_dir(), row):
+                    pass
+
+
+async def test_in_the_hub_its_question_is_answered_and_its_options_are_set(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("one\n", "utf-8")
     spec, _ = prepare_spec(tmp_path, "do:edit it", acp=CHILD)
     row = AgentRow(id=AGENT, name="helper", kind="acp")

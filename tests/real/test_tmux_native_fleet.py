@@ -84,7 +84,7 @@ async def test_a_typed_command_answers_our_own_agent_and_no_agent_does(folder: P
         assert heard.of(ApprovalSettled, agent=row.id)[-1].reason == "not two"
         await heard.wait_for(ApprovalRequested, agent=row.id, number=3)
         ran = await asyncio.to_thread(run_gsh, "agent", "answer", row.id, "1", cwd=folder)
-        assert ran.code == 1 and "does not run in this hub" in ran.err
+        assert ran.code == 1 and "listens to the open window" in ran.err
         await hub.run(f"agent answer {row.id} 4")
         await heard.wait_for(AgentEnded, agent=row.id)
         with pytest.raises(CommandError, match="has ended"):
@@ -139,6 +139,16 @@ async def test_with_no_window_open_a_message_reaches_an_agent_of_ours(folder: Pa
         now = await hub.fleet.find(row.id)
         texts = [stored.message.text for stored in await hub.store.messages.read(now.session)]
         assert texts.count("find Zanzibar") == 1
+
+
+async def test_with_no_window_open_a_command_interrupts_an_agent_of_ours(folder: Path) -> None:
+    """It does not listen to the command's hub, so the key of its own pane does it."""
+    async with running_hub(folder, parts=ALL_PARTS - {"agents", "socket"}) as hub:
+        assert hub.fleet is not None
+        row = await hub.fleet.spawn(SpawnRequest(prompt="run command sleep 300", provider="offline", name="Loner"))
+        await hub.fleet.wait(row.id, ["waiting"], 20)
+        await hub.run(f"agent interrupt {row.id}")
+        assert (await hub.fleet.wait(row.id, ["idle"], 20)).status == "idle"
 
 
 async def test_what_was_meant_for_a_cleared_conversation_comes_into_the_new_one(folder: Path) -> None:

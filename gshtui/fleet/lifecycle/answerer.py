@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 
@@ -13,6 +14,7 @@ from gshtui.fleet.core.fleet_context import FleetContext
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.lifecycle.own_questions import OwnQuestions
+from gshtui.fleet.native.direct_line import direct_line
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.programs.hooks import hook_answers
 from gshtui.programs.pane.pane_view import SessionError
@@ -38,8 +40,8 @@ class Answerer:
     async def question(self, row: AgentRow) -> OpenQuestion:
         """What the agent asks now; a program, on its screen."""
         if row.speaks_events:
-            own, now = self._own(row)
-            return own.question(now)
+            async with self._own(row) as (own, now):
+                return own.question(now)
         if row.unsent is not None and row.status != "waiting":
             return row.unsent
         session = await self._session(row)
@@ -61,8 +63,8 @@ class Answerer:
     async def answer(self, row: AgentRow, choice: str, question: str, reason: str = "") -> OpenQuestion | None:
         """Choose an answer; what is asked next, if anything is. `reason`: why it may not."""
         if row.speaks_events:
-            own, now = self._own(row)
-            return await own.answer(now, choice, question, reason)
+            async with self._own(row) as (own, now):
+                return await own.answer(now, choice, question, reason)
         if row.screen_is_guessed:
             said = f"Only the screen of {row.name} ({row.id}) says what it asks, and it is {program_words(row)}."
             raise FleetError(
@@ -86,12 +88,19 @@ class Answerer:
         except SessionError as error:
             raise from_session_error(error) from error
 
-    def _own(self, row: AgentRow) -> tuple[OwnQuestions, AgentRow]:
-        """The questions of our own agents: those asked here, or of one that runs in this process, its own."""
-        options, agent = self._context.options, self._buses.hosted(row.id)
-        if self._open_now is not None or agent is None or not (options.visiting or options.everywhere):
-            return OwnQuestions(self._context.bus, self._open_now), row
-        return OwnQuestions(agent.bus, lambda: agent.approvals), msgspec.structs.replace(row, question=agent.question)
+    @contextlib.asynccontextmanager
+    async def _own(self, row: AgentRow) -> AsyncGenerator[tuple[OwnQuestions, AgentRow]]:
+        """The questions of our own agents: those asked here, or what the agent says now, in this process or its own."""
+        options = self._context.options
+        if self._open_now is not None or not (options.visiting or options.everywhere):
+            yield OwnQuestions(self._context.bus, self._open_now), row
+        elif (agent := self._buses.hosted(row.id)) is not None:
+            now = msgspec.structs.replace(row, question=agent.question)
+            yield OwnQuestions(agent.bus, lambda: agent.approvals), now
+        else:
+            async with direct_line(options.data, row) as line:
+                now = msgspec.structs.replace(row, question=line.question)
+                yield OwnQuestions(line.bus, lambda: line.approvals.state), now
 
     async def _session(self, row: AgentRow) -> CliSession:
         return await self._programs.session(self._context.terminals.server(row.socket), row)

@@ -13,6 +13,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, QuestionAnswered
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
 from gshtui.fleet.core.ports import FleetError
+from gshtui.fleet.native.direct_line import elsewhere
 from gshtui.guard.approval.answer_keys import offers
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import question_lines
@@ -69,7 +70,7 @@ class OwnQuestions:
     async def _choose(self, row: AgentRow, asked: OpenQuestion, choice: str, reason: str) -> OpenQuestion | None:
         """Give a program over ACP one of its own answers."""
         if self._open_now is None:
-            raise _elsewhere(row)
+            raise elsewhere(row)
         if reason:
             raise FleetError("invalid", f"{row.name} ({row.id}) takes no reason.", hint="Choose one of its answers.")
         _check(choice, asked)
@@ -87,7 +88,7 @@ class OwnQuestions:
 
     def _asked(self, row: AgentRow, question: str) -> ApprovalRequested:
         if self._open_now is None:
-            raise _elsewhere(row)
+            raise elsewhere(row)
         waiting = self._open_now().of_agent(row.id)
         if not waiting:
             hint = "`approvals` lists all open questions."
@@ -96,11 +97,6 @@ class OwnQuestions:
         if found is None:
             raise FleetError("invalid", f"{row.name} ({row.id}) asks something else now.", hint="Nothing was answered.")
         return found
-
-
-def _elsewhere(row: AgentRow) -> FleetError:
-    hint = f"Answer in the window of its folder, or in its terminal: `agent attach {row.id}`."
-    return FleetError("invalid", f"{row.name} ({row.id}) does not run in this hub.", hint=hint)
 
 
 def _check(choice: str, asked: OpenQuestion) -> None:

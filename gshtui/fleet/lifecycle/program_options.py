@@ -60,10 +60,10 @@ class ProgramOptions:
             return event.agent == row.id and now == value.value
 
         try:
-            bus = self._buses.reach(row)
-            changed = bus.wait_for(ProgramSessionChanged, taken, timeout=_SET_WITHIN)
-            bus.publish(ProgramOptionRequested(agent=row.id, option=option.id, value=value.value))
-            return (await changed).options
+            async with self._buses.reach(row) as bus:
+                changed = bus.wait_for(ProgramSessionChanged, taken, timeout=_SET_WITHIN)
+                bus.publish(ProgramOptionRequested(agent=row.id, option=option.id, value=value.value))
+                return (await changed).options
         except TimeoutError:
             said = f"{row.name} ({row.id}) has not taken {_shown(value.value)} for {_shown(option.id)}."
             raise FleetError("busy", said, hint=f"`agent attach {row.id}` shows what its program says.") from None

@@ -101,9 +101,8 @@ class TerminalTransport:
     async def interrupt(self, row: AgentRow) -> None:
         """Interrupt it: by an event if it is ours, else by its own keys. Raises `FleetError`."""
         if row.speaks_events:
-            bus = self._buses.reach(row)
-            bus.publish(InterruptRequested(agent=row.id))
-            await bus.drained()
+            async with self._buses.reach(row) as bus:
+                bus.publish(InterruptRequested(agent=row.id))
             return
         if is_away(row):
             raise out_of_reach(row, "Nothing was pressed. Interrupt it again once it is back.")

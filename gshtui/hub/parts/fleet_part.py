@@ -127,6 +127,7 @@ class _FleetMaker:
             hub.bus,
             hub.connected,
             lambda agent: host.hosted(agent),
+            data=self._store.path.parent if self.visiting else None,
         )
 
     @property
