@@ -29,10 +29,12 @@ class LinkEnd:
     Attributes:
         exit: the agent's exit status; `None`: it has not ended, but is to go on in another process.
         comes_again: another hub is to follow. `None`: this one ended without a word.
+        cut: a turn of it was cut, or may have been.
     """
 
     exit: int | None = None
     comes_again: bool | None = None
+    cut: bool = True
 
 
 class AgentLink:
@@ -69,7 +71,7 @@ class AgentLink:
         reader, writer = await asyncio.open_unix_connection(sock=connected, limit=_LONGEST)
         return cls(reader, writer, arrived, linked)
 
-    def publish(self, event: Event) -> None:
+    def take(self, event: Event) -> None:
         """Say what the person does."""
         self._write(b'{"event":%b}\n' % wire.encode(event).rstrip(b"\n"))
 
@@ -147,7 +149,7 @@ class AgentLink:
                         waiting.set_result(str(result.get("value")))
             case {"ended": int() as status}:
                 self._end = LinkEnd(exit=status)
-            case {"detached": bool() as comes_again}:
-                self._end = LinkEnd(comes_again=comes_again)
+            case {"detached": bool() as comes_again, "cut": bool() as cut}:
+                self._end = LinkEnd(comes_again=comes_again, cut=cut)
             case _:
                 pass

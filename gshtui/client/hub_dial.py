@@ -53,11 +53,12 @@ def window_opening(
     )
 
 
-def pane_opening(agent: str, *, session: str, cwd: str, environ: Mapping[str, str]) -> PaneOpening:
+def pane_opening(agent: str, *, session: str, cwd: str, environ: Mapping[str, str], cut: bool = False) -> PaneOpening:
     """What the pane of an agent asks for. Call it as `window_opening`."""
     return PaneOpening(
         agent=agent,
         session=session,
+        cut=cut,
         cwd=cwd,
         environ=dict(environ),
         umask=process_limits.umask(),

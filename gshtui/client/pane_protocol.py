@@ -4,7 +4,7 @@ The pane opens (`PaneOpening`), and is told `begins` or why it is `declined`. Fr
 lines to run (`id`, `run`), whether something is typed (`typed`), that the person wants the agent to end (`leave`) and
 the signals that end it (`signal`). It is sent events, results (`id` with `value`, `failed` or `fault`), whether a
 window is there (`linked`), and the exit status of the agent (`ended`), or that it stops here and another process is to
-go on with it (`detached`; true: one that is about to come).
+go on with it (`detached`, true: one that is about to come; `cut`, true: a turn of it was cut).
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ class PaneOpening(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     session: str
     """The conversation that it has had until now; empty: the one that it was started with."""
+    cut: bool = False
+    """Its turn was cut, or may have been, as the process that ran it ended."""
     cwd: str
     environ: dict[str, str]
     """All variables of its terminal; kept in memory only, while the pane is there."""

@@ -211,6 +211,7 @@ class HubLink:
         self._empty = asyncio.Event()
         self._seen: dict[str, int] = {}
         self._life: asyncio.Task[None] | None = None
+        self._takes_more = True
 
     def start(self) -> None:
         """Start looking for a hub."""
@@ -222,6 +223,10 @@ class HubLink:
         self._empty.clear()
         self._fresh.set()
         return number
+
+    def take_no_more(self) -> None:
+        """Leave what a hub says from now on unacknowledged: it says it again to whoever goes on."""
+        self._takes_more = False
 
     async def stop(self, flush: float = 2.0) -> bool:
         """Wait for the hub to have everything, `flush` seconds at most and only if one may listen, then hang up.
@@ -340,6 +345,8 @@ class HubLink:
                 raise LinkError("the hub says goodbye")
             if "error" in fields:
                 self.errors = [*self.errors[-9:], str(fields["error"])]
+            return
+        if not self._takes_more:
             return
         number = number_of(fields)
         event = wire.from_plain(fields)

@@ -14,16 +14,33 @@ import psutil
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged, ToolStarted, TurnFinished
+from gshtui.bus.events.agent_events import (
+    AgentAdded,
+    AgentStatusChanged,
+    InterruptRequested,
+    PromptSubmitted,
+    ToolStarted,
+    TurnFinished,
+)
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.client.hub_dial import dial, pane_opening
 from gshtui.fleet.keeper.keeper import running_keeper
+from gshtui.fleet.native.spec import read_spec, with_mode
+from gshtui.headless.agents.agent_runner import AgentTerminal
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
 from gshtui.system.environment import MARK
 from tests.kit.command import environment
-from tests.kit.native_agents import AGENT, RelayWindow, agent_process, prepare_spec, relay_window, wait_for_exit
+from tests.kit.native_agents import (
+    AGENT,
+    DEADLINE,
+    RelayWindow,
+    agent_process,
+    prepare_spec,
+    relay_window,
+    wait_for_exit,
+)
 from tests.kit.resident import resident
 from tests.kit.tmux import eventually
 from tests.kit.warm_program import run_gsh
@@ -172,24 +189,50 @@ def test_a_command_answers_an_agent_that_no_window_hears(tmp_path: Path) -> None
         assert run_gsh("agent", "kill", "--yes", agent).code == 0
 
 
-async def test_a_stopped_hub_gives_the_agent_back_to_its_terminal_which_gives_it_to_the_next(tmp_path: Path) -> None:
+async def test_a_stopped_hub_gives_the_agent_back_to_its_terminal_in_its_last_mode(tmp_path: Path) -> None:
     async with relay_window(tmp_path) as window:
-        _, file = prepare_spec(tmp_path, hub=window.relay.socket)
+        spec, file = prepare_spec(tmp_path, hub=window.relay.socket)
         with agent_process(file, tmp_path) as process:
             await window.heard.wait_for(AgentStatusChanged, agent=AGENT, status="idle")
+            with_mode(Path(spec.data), AGENT, "plan")
             os.kill(hub(), signal.SIGTERM)
             await eventually(lambda: asyncio.to_thread(lambda: holder() == process.pid))
-            window.send_prompt("what failed?")
+            window.send_prompt(f"run command touch {tmp_path / 'made'}")
             await window.heard.wait_for(TurnFinished)
-            assert (await asyncio.to_thread(run_gsh, "hub", "start")).code == 0
-            await eventually(lambda: asyncio.to_thread(lambda: holder() == hub() != 0))  # the next hub has it
-            window.send_prompt("what failed?")
-            await window.heard.wait_for(TurnFinished, number=2)
+            assert not window.heard.of(ApprovalRequested) and not (tmp_path / "made").exists()
             assert not window.heard.of(AgentStatusChanged, agent=AGENT, status="failed")
             assert len({event.session for event in window.heard.of(SessionOpened, agent=AGENT)}) == 1
             process.send_signal(signal.SIGTERM)
             assert (await wait_for_exit(process))[0] == 128 + signal.SIGTERM
-    assert run_gsh("hub", "stop").code == 0
+
+
+@pytest.mark.parametrize("hosted", [True, False])
+async def test_what_its_person_types_before_it_listens_is_answered(tmp_path: Path, hosted: bool) -> None:
+    _, file = prepare_spec(tmp_path)
+    terminal = AgentTerminal(read_spec(file), as_json=True)
+    answered = terminal.bus.wait_for(TurnFinished, timeout=DEADLINE)
+    terminal.bus.publish(PromptSubmitted(prompt="p1", agent=AGENT, text="what failed?"))
+    living = asyncio.ensure_future(terminal.live(hosted=hosted))
+    assert (await answered).stop == "end"
+    signal.raise_signal(signal.SIGTERM)
+    assert await living == 128 + signal.SIGTERM
+
+
+async def test_a_background_agent_that_rests_goes_on_when_its_hub_is_stopped(tmp_path: Path) -> None:
+    """One whose turn the person interrupted: nothing was cut, so it has not failed."""
+    async with relay_window(tmp_path) as window:
+        _, file = prepare_spec(tmp_path, "run command sleep 300", hub=window.relay.socket, background=True)
+        with agent_process(file, tmp_path) as process:
+            await window.heard.wait_for(ApprovalRequested)
+            window.bus.publish(InterruptRequested(agent=AGENT))
+            await window.heard.wait_for(TurnFinished)
+            await window.heard.wait_for(AgentStatusChanged, agent=AGENT, status="idle")
+            os.kill(hub(), signal.SIGTERM)
+            await eventually(lambda: asyncio.to_thread(lambda: holder() == process.pid))
+            window.send_prompt("what failed?")
+            assert (await window.heard.wait_for(TurnFinished, number=2)).stop == "end"
+            assert not window.heard.of(AgentStatusChanged, agent=AGENT, status="failed")
+            assert (await wait_for_exit(process))[0] == 0
 
 
 async def test_a_hub_that_ends_in_mid_turn_takes_none_of_its_agents_again(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """`gsh-tui agent run --spec FILE`: the process in the terminal of a native agent, and its pane.
 
-The agent itself runs in the hub's process where that takes it, and here else (`hub/faces/native_run.py`), until a hub
-comes. This process hands over its environment, shows the agent, passes on what the person types and the signals of its
-terminal, and ends with the agent's exit status. It goes on with the agent after the hub has crashed or was replaced.
+The agent itself runs in the hub's process where that takes it, and here else (`hub/faces/native_run.py`). This process
+hands over its environment, shows the agent, passes on what the person types and the signals of its terminal, and ends
+with the agent's exit status. It goes on with the agent after the hub has crashed or was replaced.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.client.agent_link import AgentLink, LinkEnd
 from gshtui.client.hub_dial import dial, pane_opening
 from gshtui.client.linked_bus import LinkedBus
-from gshtui.client.pane_protocol import PaneOpening
+from gshtui.client.pane_protocol import INTENTS, PaneOpening
 from gshtui.client.window_protocol import HubLost
 from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.fleet.native.outcome import FAILED
@@ -38,7 +38,7 @@ from gshtui.headless.runner import collect_later
 from gshtui.headless.streams import complain
 from gshtui.system.environment import AGENT
 from gshtui.system.processes.processes import kill_calls
-from gshtui.system.tasks import cancel_and_wait, end_all
+from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:
     from gshtui.hub.faces.native_run import NativeRun
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 _COMES_WITHIN = 30.0
 """Seconds for a hub to come that is started in place of one that crashed."""
 _LOOK_EVERY = 0.05
-_HUB_LOOK_EVERY = 2.0
-"""Seconds between two looks for a hub, while the agent runs here."""
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
@@ -79,6 +77,7 @@ async def _live(spec: Spec, as_json: bool, *, is_in_place: bool) -> int:
 class AgentDoor(Protocol):
     """An agent, here or in another process."""
 
+    def take(self, event: Event) -> None: ...
     async def run_line(self, line: str) -> str: ...
     def typed(self, something: bool) -> None: ...
     def leave(self) -> None: ...
@@ -90,20 +89,20 @@ class AgentTerminal:
 
     def __init__(self, spec: Spec, *, as_json: bool = False) -> None:
         self._spec = spec
-        self._bus = LinkedBus(self._publish, self._drained)
+        self.bus = LinkedBus(self._publish, self._drained)
         self._link: AgentLink | None = None
         self._had_link = False
         self._run: NativeRun | None = None
-        self._gives_back = False
-        """The agent has stopped here, to go on in a hub that has come."""
+        self._waiting: list[Event] = []
+        """What the person did while nobody was there to be told."""
         self._signal = 0
         """The first signal to end, 0: none came."""
         self._pane: AgentPane | None = None
-        self._bus.subscribe(self._note_session, SessionOpened, name="conversation")
+        self.bus.subscribe(self._note_session, SessionOpened, name="conversation")
         if as_json:
-            self._bus.subscribe(_print, name="standard output")
+            self.bus.subscribe(_print, name="standard output")
         else:
-            self._pane = AgentPane(spec, self._bus, self._run_line, leave=self._leave, typed=self._typed)
+            self._pane = AgentPane(spec, self.bus, self._run_line, leave=self._leave, typed=self._typed)
 
     async def live(self, *, hosted: bool) -> int:
         """From the first word to the last; gives the exit status. `hosted`: the agent may run in the hub's process."""
@@ -113,56 +112,32 @@ class AgentTerminal:
         if self._pane is not None:
             self._pane.open()
         try:
-            return await (self._live_there_or_here() if hosted else self._live_here())
+            return await (self._live_there() if hosted else self._live_here())
         finally:
             pane = [self._pane.close] if self._pane is not None else []
-            await end_all("the end of the agent's terminal", self._bus.drained, *pane, self._bus.close)
+            await end_all("the end of the agent's terminal", self.bus.drained, *pane, self.bus.close)
 
-    async def _live_there_or_here(self) -> int:
-        """Run the agent in the hub's process while there is one that takes it, and here meanwhile."""
-        while (exit := await self._live_there()) is None and not self._signal:
-            keeper = await asyncio.to_thread(running_keeper, Path(self._spec.data))
-            watch = asyncio.ensure_future(self._give_back(keeper.process if keeper is not None else None))
-            exit = await self._live_here()
-            await cancel_and_wait(watch)
-            if not self._gives_back:
-                break
-            self._gives_back = False
-        return 128 + self._signal if exit is None else exit
-
-    async def _give_back(self, declined_by: object) -> None:
-        """Have the agent stop here, between two turns, once there is a hub that has not declined it."""
-        data = Path(self._spec.data)
-        while True:
-            await asyncio.sleep(_HUB_LOOK_EVERY)
-            if (run := self._run) is None or run.working:
-                continue
-            keeper = await asyncio.to_thread(running_keeper, data)
-            if keeper is not None and keeper.ready and keeper.process != declined_by and not run.working:
-                self._gives_back = True
-                run.detach()
-                return
-
-    async def _live_there(self) -> int | None:
-        """Run the agent in the hub's process; `None`: it is to go on here."""
-        end = LinkEnd(comes_again=False)
+    async def _live_there(self) -> int:
+        """Run the agent in the hub's process as long as there is one that takes it."""
+        end = LinkEnd(comes_again=False, cut=False)
         while not self._signal and await self._connect(end):
             assert self._link is not None
             end = await self._link.live()
+            self._link = None
             if end.exit is not None:
                 return end.exit
             if end.comes_again is None:
                 text = "The hub has ended. The agent goes on from what is in its conversation."
-                self._bus.arrive(Noticed(level="warning", text=text, about=self._spec.agent))
-        self._link = None
-        return 128 + self._signal if self._signal else None
+                self.bus.arrive(Noticed(level="warning", text=text, about=self._spec.agent))
+        return 128 + self._signal if self._signal else await self._live_here(cut=end.cut)
 
     async def _connect(self, before: LinkEnd) -> bool:
         """Have a hub take the agent; whether one does. In place of one that is gone, another is started."""
         spec = self._spec
         data = Path(spec.data)
         try:
-            opening = pane_opening(spec.agent, session=spec.session, cwd=str(Path.cwd()), environ=os.environ)
+            place = {"session": spec.session, "cwd": str(Path.cwd())}
+            opening = pane_opening(spec.agent, **place, cut=before.cut, environ=os.environ)
             if before.comes_again is False:
                 connection = await asyncio.to_thread(dial, opening, lambda: _is_starting(data))
             else:
@@ -171,38 +146,52 @@ class AgentTerminal:
             return False
         if connection is None:
             return False
-        self._link = await AgentLink.over(connection, self._bus.arrive, self._connected)
+        self._link = await AgentLink.over(connection, self.bus.arrive, self._connected)
         self._had_link = True
-        self._tell_signal(self._link)
+        self._begin(self._link)
         return True
 
-    async def _live_here(self) -> int:
+    async def _live_here(self, *, cut: bool = False) -> int:
+        """Run the agent in this process."""
         from gshtui.hub.faces.native_run import NativeRun
 
-        run = self._run = NativeRun(self._spec, self._connected, goes_on=self._had_link)
+        spec = await asyncio.to_thread(self._newest_spec)
+        run = self._run = NativeRun(spec, self._connected, cut=cut)
         run.bus.subscribe(self._arrive, name="pane")
-        self._tell_signal(run)
-        try:
-            end = await run.live()
-        finally:
-            self._run = None
+        self._begin(run)
+        end = await run.live()
         return FAILED if end is None else end.exit
 
-    def _tell_signal(self, door: AgentDoor) -> None:
-        """Pass on the signal that came before there was anybody to tell."""
-        if self._signal:
-            door.end_by_signal(self._signal)
+    def _newest_spec(self) -> Spec:
+        """What it was started with, with what a hub has recorded since, as its mode. Blocks for a moment."""
+        spec = self._spec
+        if not self._had_link:
+            return spec
+        try:
+            return replace(read_spec(spec_path(Path(spec.data), spec.agent)), session=spec.session)
+        except SpecError:
+            return spec if spec.mode == "plan" else replace(spec, mode="ask")
 
     @property
     def _door(self) -> AgentDoor | None:
         return self._link or self._run
 
     def _publish(self, event: Event) -> bool:
-        if self._link is not None:
-            self._link.publish(event)
-        elif self._run is not None:
-            self._run.bus.publish(event)
-        return self._door is not None
+        if self._door is not None:
+            self._door.take(event)
+        elif isinstance(event, INTENTS):
+            self._waiting.append(event)
+        else:
+            return False
+        return True
+
+    def _begin(self, door: AgentDoor) -> None:
+        """Pass on what came before there was anybody to tell."""
+        for event in self._waiting:
+            door.take(event)
+        self._waiting.clear()
+        if self._signal:
+            door.end_by_signal(self._signal)
 
     async def _drained(self) -> None:
         if self._run is not None:
@@ -210,7 +199,7 @@ class AgentTerminal:
 
     def _arrive(self, batch: Sequence[Event]) -> None:
         for event in batch:
-            self._bus.arrive(event)
+            self.bus.arrive(event)
 
     def _note_session(self, batch: Sequence[Event]) -> None:
         """Remember with which conversation another process is to go on."""

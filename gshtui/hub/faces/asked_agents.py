@@ -116,7 +116,7 @@ class AskedAgents(FaceHost):
                 with working_for(pane.opening.environ):
                     await pane.serve(spec, self.host, before)
                 if pane.end is None:
-                    pane.send(detached=self.comes_again)
+                    pane.send(detached=self.comes_again, cut=pane.cut)
                 else:
                     pane.send(ended=pane.end)
         finally:
@@ -176,6 +176,7 @@ class _Pane:
 
     Attributes:
         end: the agent's exit status; `None`: it has not ended.
+        cut: its turn was cut when it stopped here.
     """
 
     def __init__(self, connection: HubConnection, opening: PaneOpening) -> None:
@@ -183,6 +184,7 @@ class _Pane:
         self.outbox = FaceOutbox(connection)
         self.run: NativeRun | None = None
         self.end: int | None = None
+        self.cut = False
         self._lines: set[asyncio.Task[None]] = set()
 
     def send(self, **fields: Any) -> None:
@@ -191,8 +193,7 @@ class _Pane:
 
     async def serve(self, spec: Spec, host: Hub, before: asyncio.Task[Any] | None) -> None:
         """Be the agent until its end, once the one before has given its conversation free."""
-        goes_on = bool(self.opening.session)
-        run = self.run = NativeRun(spec, lambda linked: self.send(linked=linked), host, goes_on=goes_on)
+        run = self.run = NativeRun(spec, lambda linked: self.send(linked=linked), host, cut=self.opening.cut)
         self.send(begins=True)
         run.bus.subscribe(self._pass_on, name="pane")
         try:
@@ -200,7 +201,7 @@ class _Pane:
                 await asyncio.wait([before])
             end = await run.live()
         finally:
-            self.run = None
+            self.run, self.cut = None, run.was_cut
             await cancel_and_wait(*self._lines)
         self.end = None if end is None else end.exit
 
@@ -241,7 +242,7 @@ class _Pane:
     def _publish(self, run: NativeRun, event: Event) -> None:
         if not isinstance(event, INTENTS) or getattr(event, "agent", self.opening.agent) != self.opening.agent:
             raise BadLine(f"a pane may not send {type(event).__name__}")
-        run.bus.publish(event)
+        run.take(event)
 
     async def _run_line(self, run: NativeRun, number: int, line: str) -> None:
         try:

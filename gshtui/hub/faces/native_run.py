@@ -54,19 +54,21 @@ class NativeRun:
     """Made inside a running loop."""
 
     def __init__(
-        self, spec: Spec, connected: Callable[[bool], None], host: Hub | None = None, *, goes_on: bool = False
+        self, spec: Spec, connected: Callable[[bool], None], host: Hub | None = None, *, cut: bool = False
     ) -> None:
         """
         Args:
             connected: told whether a window's hub is linked, whenever that changes.
             host: the hub of this process, whose record it works on; `None`: the process is this agent's alone.
-            goes_on: another process has run it until now, which has ended.
+            cut: another process has run it until now, and has ended in mid-turn.
         """
         self.bus = Bus()
         self._spec = spec
         self._connected = connected
         self._host = host
-        self._goes_on = goes_on
+        self._goes_on_cut = cut
+        self.was_cut = False
+        """It was detached in mid-turn."""
         self._snapshot = AgentSnapshot()
         self._end: asyncio.Future[AgentOutcome | None] = asyncio.get_running_loop().create_future()
         self._last: AgentOutcome | None = None
@@ -151,6 +153,7 @@ class NativeRun:
 
     def detach(self) -> None:
         """Stop here, so that another process goes on with it: it has not ended."""
+        self.was_cut = self.working
         self._end_with(None)
 
     def _end_with(self, end: AgentOutcome | None) -> None:
@@ -187,7 +190,7 @@ class NativeRun:
         if native.connect is not None and (failed := await self._connected_to(native.connect)):
             return self._give_up(failed)
         early, self._early = self._early or [], None
-        if self._goes_on and native.resumed and not early and self._last is None:
+        if self._goes_on_cut and native.resumed and not early and self._last is None:
             # Who waits for its report is told.
             self._last = AgentOutcome("failed", INTERRUPTED, "Its turn was cut, as the process that ran it ended.")
             self._end_if_done()
@@ -244,14 +247,17 @@ class NativeRun:
             LinkIdentity(AGENT, spec.agent, spec.token),
             LineOutbox(spill),
             self._hubs,
-            self._handle_hub_event,
+            self.take,
             takes=TO_AGENT,
             greet=self._snapshot.undelivered_events,
             on_change=self._connected,
         )
 
-    def _handle_hub_event(self, event: Event) -> None:
-        """What a hub says: intents for this agent, answers to its questions, news of agents that it started."""
+    def take(self, event: Event) -> None:
+        """What a hub or the pane says: intents for it, answers to its questions, news of agents that it started.
+
+        What comes before the agent listens is kept for it.
+        """
         if not isinstance(event, _OF_OTHERS) and getattr(event, "agent", self._spec.agent) != self._spec.agent:
             return
         if self._early is None:
@@ -307,6 +313,7 @@ class NativeRun:
                 async with time_limit(5.0):
                     await self.bus.drained()
 
+        self._link.take_no_more()
         hub = [self._hub.stop] if self._hub is not None else []
         await end_all("the end of the agent", *hub, drained, self._link.stop, partial(self.bus.close, timeout=2.0))
 
