@@ -25,8 +25,8 @@ from gshtui.text.sanitise import one_line
 
 WITHIN = 3.0
 """Seconds that the last spans may take when the process ends."""
-_PROVIDERS = {"anthropic": "anthropic", "openai": "openai", "gemini": "gcp.gemini", "ollama": "ollama"}
-"""Ours, and the names of the semantic conventions."""
+_PROVIDERS = {"gemini": "gcp.gemini", "vertex": "gcp.vertex_ai", "bedrock": "aws.bedrock", "azure": "azure.ai.openai"}
+"""Those that the semantic conventions name otherwise."""
 
 
 def is_wanted(environ: Mapping[str, str]) -> bool:

@@ -13,9 +13,9 @@ from gshtui.cli.options import PROVIDER, json_option
 def login(provider: str, as_json: bool) -> int:
     """Keep a provider's API key in the system's keyring.
 
-    PROVIDER is anthropic, openai, gemini, or one that your configuration names. The key is asked for, and not shown as
-    you type it; without a terminal it is read from standard input. A variable such as ANTHROPIC_API_KEY still counts
-    first.
+    PROVIDER is one that takes a key, such as openai, or one that your configuration names. The key is asked for, and
+    not shown as you type it; without a terminal it is read from standard input. A variable such as ANTHROPIC_API_KEY
+    still counts first.
 
     \b
     Examples:

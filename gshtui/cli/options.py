@@ -71,7 +71,9 @@ def _models() -> Named:
 
 
 def _providers() -> Named:
-    return [(name, "") for name in ("anthropic", "openai", "gemini", "ollama", "offline")]
+    from gshtui.settings.known_providers import KNOWN_PROVIDERS
+
+    return [*((name, known.label) for name, known in KNOWN_PROVIDERS.items()), ("offline", "")]
 
 
 AGENT = Name("agent", _agents)

@@ -23,13 +23,12 @@ from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.plugin_providers import make_offered, plugin_offers
 from gshtui.providers.port import Provider, ProviderError
 from gshtui.providers.probe import compatible_models, ollama_models
-from gshtui.settings.known_providers import label_of
+from gshtui.settings.known_providers import KNOWN_PROVIDERS, label_of
 from gshtui.text.similar_names import known_names
 
 PROBE = 0.3
 """Seconds that Ollama has to answer."""
 OFFLINE = "offline"
-_FAMILIES = (("anthropic", r"claude-"), ("openai", r"gpt-|o\d|chatgpt-"), ("gemini", r"(models/)?gemini-"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +277,8 @@ def _serves_its_own(candidate: ProviderCandidate) -> bool:
 
 
 def _family(name: str) -> str:
-    return next((api for api, pattern in _FAMILIES if re.match(pattern, name.lower())), "")
+    rows = KNOWN_PROVIDERS.items()
+    return next((api for api, known in rows if known.models and re.match(known.models, name.lower())), "")
 
 
 def _among(name: str, installed: list[str]) -> str:

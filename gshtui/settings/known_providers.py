@@ -1,4 +1,6 @@
-"""The providers that we know, a row each, in the order in which keys are searched: no other module lists them.
+"""The providers that we know, a row each, in the order in which keys are searched.
+
+Other modules name only those that need more than a row, such as an adapter.
 
 Plain data that costs nothing to import, for the command line, the settings and `providers/`.
 """
@@ -27,6 +29,8 @@ class KnownProvider(NamedTuple):
     """It speaks OpenAI's chat completions: it needs no adapter."""
     begins: str = ""
     """How its keys begin."""
+    models: str = ""
+    """How the names of its models begin, where they show whose they are; a pattern."""
     facts: tuple[str, ...] = ()
     """Its names on models.dev."""
 
@@ -38,10 +42,17 @@ KNOWN_PROVIDERS: dict[str, KnownProvider] = {
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
         also=("claude",),
         begins="sk-ant-",
+        models=r"claude-",
         facts=("anthropic",),
     ),
     "openai": KnownProvider(
-        "OpenAI", "OPENAI_BASE_URL", ("OPENAI_API_KEY",), also=("gpt",), begins="sk-", facts=("openai",)
+        "OpenAI",
+        "OPENAI_BASE_URL",
+        ("OPENAI_API_KEY",),
+        also=("gpt",),
+        begins="sk-",
+        models=r"gpt-|o\d|chatgpt-",
+        facts=("openai",),
     ),
     "gemini": KnownProvider(
         "Gemini",
@@ -49,6 +60,7 @@ KNOWN_PROVIDERS: dict[str, KnownProvider] = {
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         also=("google",),
         begins="AIza",
+        models=r"(models/)?gemini-",
         facts=("google",),
     ),
     "openrouter": KnownProvider(
@@ -95,3 +107,6 @@ def label_of(name: str) -> str:
 
 PROVIDER_NAMES = ", ".join((*KNOWN_PROVIDERS, "offline"))
 """All that a person may name, for help."""
+_PASTED = [known.label for known in KNOWN_PROVIDERS.values() if known.begins]
+PASTED_KEYS = f"{', '.join(_PASTED[:-1])} or {_PASTED[-1]}"
+"""Those whose keys are known by how they begin, for people."""

@@ -29,6 +29,7 @@ def test_the_script_is_the_shells_own_language(tmp_path: Path, shell: str) -> No
         ("gsh-tui session ex", "ex", {"export"}),
         ("gsh-tui completion ", "", {"zsh", "bash", "fish"}),
         ("gsh-tui prompt --max-it", "--max-it", {"--max-iterations"}),
+        ("gsh-tui login o", "o", {"openai", "openrouter", "ollama", "offline"}),
     ],
 )
 def test_the_program_answers(tmp_path: Path, words: str, begun: str, expected: set[str]) -> None:

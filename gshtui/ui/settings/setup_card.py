@@ -114,10 +114,11 @@ class SetupCard:
 
     async def _choices(self) -> tuple[bool, list[PickerChoice]]:
         from gshtui.providers.selection import usable
+        from gshtui.settings.known_providers import PASTED_KEYS
 
         settings = self._host.bridge.settings
         found = await usable(settings, os.environ) if settings is not None else []
-        rows = [PickerChoice(_KEY, "Paste a key", "Anthropic, OpenAI or Gemini, kept in your keyring")]
+        rows = [PickerChoice(_KEY, "Paste a key", f"{PASTED_KEYS}, kept in your keyring")]
         local = next((one for one in found if one.api == "ollama"), None)
         if local is not None:
             rows.append(PickerChoice(_OLLAMA, "Ollama", f"running here · {units.counted(len(local.models), 'model')}"))
@@ -182,12 +183,12 @@ class SetupCard:
         """Have the person paste a key, try it, and keep it; whether a model is connected then."""
         from gshtui.providers.kept_key import key_problem, try_key
         from gshtui.providers.port import ProviderError
-        from gshtui.settings.known_providers import label_of
+        from gshtui.settings.known_providers import PASTED_KEYS, label_of
 
         settings = self._host.bridge.settings
         if settings is None:
             return False
-        title = "Paste an Anthropic, OpenAI, Gemini or OpenRouter key"
+        title = f"Paste an {PASTED_KEYS} key"
         if provider:
             title = f"Paste your key for {label_of(provider)}"
         while True:
