@@ -171,7 +171,7 @@ async def test_markdown_shows_everything_and_drives_no_terminal(shell: Shell) ->
 
 
 async def test_ls_lists_this_folder_or_all(shell: Shell, tmp_path: Path) -> None:
-    assert "no conversations yet" in (await shell.run("session")).text
+    assert "No conversations yet" in (await shell.run("session")).text
     here, there = await _conversation(shell), await _conversation(shell, tmp_path)
     outcome = await shell.run("session ls")
     assert [row["id"] for row in outcome.data] == [here]
