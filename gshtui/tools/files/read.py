@@ -218,8 +218,8 @@ def reading(place: Location, tool: str) -> Assessment:
     """Judge reading that location. `always` covers the folder, and is not offered for secrets."""
     secret = any(warning.startswith("may hold") for warning in place.warnings)
     is_folder = place.real.is_dir()
-    folder = place.real if is_folder else place.real.parent
-    named = escaped(place.rule_name if is_folder else str(Path(place.rule_name).parent)).rstrip("/")
+    folder = place.rule_name if is_folder else str(Path(place.rule_name).parent)
+    named = escaped(folder).rstrip("/")
     alone = named in ("", ".")  # a pattern for the whole project would name everything else, too
     return Assessment(
         effect=Effect.READ,
@@ -227,7 +227,7 @@ def reading(place: Location, tool: str) -> Assessment:
         inside=place.inside,
         detail=f"{tool} {place.shown}",
         key=str(place.real),
-        pattern="" if secret else f"{tool} {place.real}" if alone else f"{tool} what is in {folder}",
+        pattern="" if secret else f"{tool} {place.where}" if alone else f"{tool} what is in {folder}",
         scope=RuleScope(paths=(escaped(place.rule_name),) if alone else (named, f"{named}/*")),
         warnings=place.warnings,
     )

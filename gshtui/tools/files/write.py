@@ -82,8 +82,8 @@ def writing(place: Location, tool: str, change: str, *arguments: str) -> Assessm
     starts = sensitive_paths.starts_things(place.real)
     alone = starts or not place.inside or str(place.shown) == place.real.name
     secret = any(warning.startswith("may hold") for warning in place.warnings)
-    pattern = f"{tool} {place.real}" if alone else f"{tool} files in {place.real.parent}"
-    named = escaped(place.rule_name if alone else str(Path(place.rule_name).parent))
+    name = place.rule_name if alone else str(Path(place.rule_name).parent)
+    named = escaped(name)
     return Assessment(
         effect=Effect.WRITE,
         subject=place.shown,
@@ -91,7 +91,7 @@ def writing(place: Location, tool: str, change: str, *arguments: str) -> Assessm
         detail=f"{tool} {place.shown}",
         diff=change,
         key="\0".join((str(place.real), *arguments)),
-        pattern="" if secret else pattern,
+        pattern="" if secret else f"{tool} {name}" if alone else f"{tool} files in {name}",
         scope=RuleScope(paths=(named if alone else f"{named}/*",)),
         warnings=(*place.warnings, *((starts,) if starts else ())),
         why=starts if place.inside else "",
