@@ -288,7 +288,15 @@ def commands(port: ModelPort) -> list[AnyCommand]:
             Action(ListModels, ModelList, listed, _render_list),
             Action(UpdateModels, FactsUpdate, update, _render_update, effect=Effect.NETWORK),
             Action(ShowModel, ShownModel, show, _render_shown),
-            Action(ChangeModel, ModelChange, change, _render_change, effect=Effect.WRITE, positions=("name",)),
+            Action(
+                ChangeModel,
+                ModelChange,
+                change,
+                _render_change,
+                effect=Effect.WRITE,
+                positions=("name",),
+                shows=_toast_change,
+            ),
             bare="show",
             otherwise="use",
             access=Access.HUMAN_ONLY,
@@ -323,6 +331,10 @@ def _level(word: EffortWord, present: EffortChoice, model: str, *, takes: bool) 
     if word == "next":
         return _ORDER[(_ORDER.index(present) + 1) % len(_ORDER)]
     return "" if word in ("", "default") else word
+
+
+async def _toast_change(invocation: Invocation, done: ModelChange) -> View | None:
+    return ToastView(_render_change(invocation, done).text)
 
 
 async def _toast(_invocation: Invocation, done: EffortChange) -> View | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gshtui.bus.messages import Usage
-from gshtui.commands.declaration import Caller, Invocation, UsageError
+from gshtui.commands.declaration import Caller, Invocation, ToastView, UsageError
 from gshtui.providers import selection
 from gshtui.providers.adapters.anthropic import Anthropic
 from gshtui.providers.adapters.gemini import Gemini
@@ -292,6 +292,7 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
     assert "claude-sonnet-4" not in rows
     outcome = await command.handler(here(tmp_path), ChangeModel(name="opus"))
     assert switched == [("main", "anthropic", "claude-opus-5-5", None)] and "Claude Opus 5.5" in outcome.text
+    assert outcome.view == ToastView(outcome.text), "the conversation says it by itself"
     with pytest.raises(UsageError) as caught:
         await command.handler(here(tmp_path), ChangeModel(name="opsu"))
     assert "opus" in caught.value.hint and len(switched) == 1
