@@ -174,8 +174,8 @@ def test_the_same_call_id_in_two_messages_is_two_calls() -> None:
 
 
 def test_how_a_turn_ends() -> None:
-    def end(**fields: Any) -> NoticeEntry:
-        *_, notice = played(TurnFinished(turn="t", **(WHO | {"stop": "end"} | fields)))  # type: ignore[arg-type]
+    def end(*before: Event, **fields: Any) -> NoticeEntry:
+        *_, notice = played(*before, TurnFinished(turn="t", **(WHO | {"stop": "end"} | fields)))  # type: ignore[arg-type]
         assert isinstance(notice, NoticeEntry)
         return notice
 
@@ -183,6 +183,8 @@ def test_how_a_turn_ends() -> None:
     assert waited.text == "3.2 s working · 3 min 10 s waiting for you · 15 tokens in · 20 out"
     done = end(duration=3.4, waited=0.2, usage=Usage(input=1_500, output=20, cache_read=500), cost=0.0312)
     assert (done.level, done.text) == ("quiet", "3.2 s · 2.0k tokens in · 20 out · $0.03")
+    no_model = ModelChanged(agent="main", provider="offline", model="offline")
+    assert end(no_model, duration=3.4, usage=Usage(input=15, output=20)).text == "3.4 s"
     assert (end(stop="interrupted").level, end(stop="interrupted").text) == ("quiet", "Interrupted here.")
     failed = end(stop="error", error="The key was refused.", hint="Set it.")
     assert (failed.level, failed.text, failed.hint) == ("error", "The key was refused.", "Set it.")

@@ -151,8 +151,10 @@ _WAIT = 1.0
 """Seconds; a shorter wait for an answer is not worth a word."""
 
 
-def turn_end(event: TurnFinished) -> NoticeEntry:
-    """The line at the end of a turn: the error, or how long it worked and waited for answers, its tokens and cost."""
+def turn_end(event: TurnFinished, *, offline: bool = False) -> NoticeEntry:
+    """The line at the end of a turn: the error, or how long it worked and waited for answers, its tokens and cost.
+    `offline`: nothing was sent.
+    """
     id = f"{event.turn}.end"
     if event.error:
         return NoticeEntry(id, "error", event.error, event.hint)
@@ -163,7 +165,7 @@ def turn_end(event: TurnFinished) -> NoticeEntry:
     parts = [units.duration(event.worked)]
     if event.waited >= _WAIT:
         parts[0] += f" working · {units.duration(event.waited)} waiting for you"
-    if sent or usage.output:
+    if not offline and (sent or usage.output):
         parts += [f"{units.tokens(sent)} tokens in", f"{units.tokens(usage.output)} out"]
     if event.cost:
         parts.append(units.money(event.cost))

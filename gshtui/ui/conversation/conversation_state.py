@@ -112,6 +112,8 @@ class ConversationState:
     session: str = ""
     label: str = ""
     """The model in use, for display."""
+    offline: bool = False
+    """There is none."""
     turn: str = ""
     iteration: int = 0
     shown: set[str] = field(default_factory=set[str])
@@ -156,7 +158,8 @@ class ConversationState:
             case MessageAppended():
                 return [*self._retried(), *self.message(event.message)]
             case TurnFinished():
-                return [*self._retried(), *self._end_live(event.at, event.stop), *self._put(turn_end(event))]
+                end = turn_end(event, offline=self.offline)
+                return [*self._retried(), *self._end_live(event.at, event.stop), *self._put(end)]
             case AgentEnded():
                 return self._agent_ended(event)
             case InputCommandStarted() | InputCommandPrinted() | InputCommandFinished():
@@ -188,7 +191,7 @@ class ConversationState:
         return done
 
     def _open(self, event: SessionOpened) -> list[Operation]:
-        self.__init__(self.agent, event.session, self.label)
+        self.__init__(self.agent, event.session, self.label, self.offline)
         return [Clear()]
 
     def _put(self, entry: Entry) -> list[Operation]:
@@ -320,6 +323,7 @@ class ConversationState:
         if isinstance(event, ModelChanged):
             label = event.label or event.model
             before, self.label = self.label, label
+            self.offline = event.provider == "offline"
             if not before or before == label or not self.shown:
                 return []
             return self._put(self._notice("info", f"From here on: {label}"))
