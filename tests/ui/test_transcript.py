@@ -225,6 +225,8 @@ def printed(count: int) -> str:
         (printed(1_700), [f"line {n}" for n in range(1_696, 1_701)], "1,700 lines "),
         ("", [], ""),
         ("\n\n", [], ""),
+        ("(no output)", [], ""),
+        ("(no output)\n[Started anew]", ["[Started anew]"], ""),
     ],
 )
 async def test_the_end_of_an_output_and_how_long_it_is(output: str, shown: list[str], count: str) -> None:

@@ -28,6 +28,7 @@ _WIDEST = 600
 Wrapping = Literal["", "words", "cells"]
 """Where a row that is too long goes on: nowhere, behind a word, or at the edge as in a terminal."""
 FAILED: frozenset[ToolStatus] = frozenset(("error", "denied", "timeout", "lost"))
+_NO_OUTPUT = "(no output)"
 _NOTE = re.compile(r"\[.*\]$")
 """A line of ours behind an output, such as its exit code."""
 
@@ -59,7 +60,7 @@ def result_rows(tool: ToolEntry, most: int, *, brief: bool = False) -> int:
         return sum(1 + result_rows(call, most, brief=True) for call in tool.troubled)
     if brief and not tool.by_person:
         return int(failed and bool(tool.output))
-    if only_looks(tool) and not failed:
+    if (only_looks(tool) or tool.output == _NO_OUTPUT) and not failed:
         return 0
     if tool.diff and not failed:
         remarks = min(2 * most, tool.output.count("\n", 0, 4_000))
@@ -104,8 +105,9 @@ def result_lines(tool: ToolEntry, page: Page, *, brief: bool = False) -> list[St
 
 
 def printed_rows(tool: ToolEntry) -> list[str]:
-    """The rows of an output, without the exit code that the call's row says."""
+    """The rows of an output: not that there is none, nor the exit code that the call's row says."""
     rows = tool.output.strip("\n").split("\n")
+    rows = rows[1:] if rows[0] == _NO_OUTPUT else rows
     return [row for row in rows if not row.startswith("[exit code: ")] if tool.word else rows
 
 
