@@ -31,7 +31,6 @@ from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.commands.timespec import parse_time
 from gshtui.guard.rules.rule_book import RuleBook, RuleFiles, line_matter
 from gshtui.guard.rules.rule_file import own_file
-from gshtui.settings import paths
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import literal, one_line
 
@@ -130,12 +129,8 @@ _GROUP = ShellGroup(
 )
 
 
-def commands(settings: Settings | None = None, store: Callable[[], Store | None] = lambda: None) -> list[AnyCommand]:
-    """The guard family. `store`: has what was always allowed before there were rules.
-
-    Both are left out where lines are only checked.
-    """
-    logs = paths.logs_dir(create=False) if settings is None else settings.general.log_dir
+def commands(settings: Settings, store: Callable[[], Store | None]) -> list[AnyCommand]:
+    """The guard family. `store`: has what was always allowed before there were rules."""
 
     async def check(invocation: Invocation, wanted: CheckLine) -> CheckedLine:
         from gshtui.guard.policy.shell_policy import judge  # import the parser and its table only once there is a line
@@ -162,7 +157,9 @@ def commands(settings: Settings | None = None, store: Callable[[], Store | None]
 
         since = parse_time(wanted.since, time.time())
         query = DecisionQuery(wanted.agent, wanted.tool, wanted.verdict, since, wanted.query)
-        return DecisionList(tuple(await asyncio.to_thread(read_decisions, logs, query, wanted.limit)))
+        return DecisionList(
+            tuple(await asyncio.to_thread(read_decisions, settings.general.log_dir, query, wanted.limit))
+        )
 
     def answer(invocation: Invocation, value: object) -> dict[str, object]:
         return checked(value, invocation.cwd, invocation.project)

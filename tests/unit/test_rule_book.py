@@ -244,6 +244,10 @@ def test_the_command_explains_and_lists_them(tmp_path: Path, home: Home) -> None
     lines = "".join(json.dumps({"command": one}) + "\n" for one in ("git push", "git push -f"))
     ran = run_gsh("guard", "check", "-", cwd=project, stdin=lines.encode())
     assert [one["verdict"] for one in ran.lines] == ["allow", "deny"]
+    (home.config / "gsh" / "config.toml").write_text("[agent]\nmode = 3\n", encoding="utf-8")
+    said = [run_gsh("guard", "check", word, cwd=project, stdin=lines.encode()).err for word in ("ls", "-")]
+    assert "agent.mode" in said[0] and said[0] == said[1], "a file that is wrong is told in either form"
+    (home.config / "gsh" / "config.toml").unlink()
     assert [one["do"] for one in run_gsh("guard", "rules", "--json", cwd=project).json["rules"]] == ["allow", "deny"]
     ran = run_gsh("prompt", "--mode", "yolo", "run git push --force", cwd=project)
     assert ran.code == 4 and "history is shared" in ran.err

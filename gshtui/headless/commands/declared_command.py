@@ -12,11 +12,10 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import HubNeeds, on_hub, on_settings, working_folder
+from gshtui.headless.commands.command_hub import HubNeeds, load_settings, on_hub, on_settings
 from gshtui.headless.outcomes import outcome_code, print_outcome
 from gshtui.headless.runner import run_command, until_stopped
 
@@ -204,10 +203,13 @@ def _answer_lines(call: DeclaredCall) -> int:
     Nothing runs beside it: a line is read, answered and written before the next one.
     """
 
-    from gshtui.commands.declaration import UsageError
+    from gshtui.commands.declaration import Caller, UsageError
+    from gshtui.commands.execution import answering
+    from gshtui.hub.faces.local_commands import LocalCommands
 
+    host = LocalCommands(load_settings(call.flags, quiet=call.form.quiet))
     try:
-        answer = _answerer(call)
+        answer = answering(host.registry, call.value(host.registry), host.invocation(Caller()))
     except UsageError as error:
         streams.complain(str(error))
         return exits.USAGE
@@ -219,21 +221,6 @@ def _answer_lines(call: DeclaredCall) -> int:
             answered = json.dumps(answer(_decoded(raw)), ensure_ascii=True)
             streams.write_all(streams.STDOUT, streams.shown(f"{answered}\n", streams.STDOUT))
     return exits.DONE
-
-
-def _answerer(call: DeclaredCall) -> Callable[[object], object]:
-    """What answers one value after another. It needs only the commands of its own room, so no settings are loaded.
-    Raises `UsageError`: the command answers no lines.
-    """
-    from gshtui.commands.declaration import Caller, Invocation
-    from gshtui.commands.execution import answering
-    from gshtui.commands.registry import Registry
-    from gshtui.settings.paths import project_root
-
-    registry = Registry(import_module(call.parameters.__module__).commands())
-    cwd = working_folder()
-    invocation = Invocation(Caller(), cwd, project_root(cwd), output=lambda _: None)
-    return answering(registry, call.value(registry), invocation)
 
 
 def _decoded(raw: bytes) -> object:
