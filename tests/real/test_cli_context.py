@@ -64,7 +64,7 @@ def test_what_is_shown_before_the_first_prompt_is_sent_with_it(project: Path) ->
         return [(one["source"], one["text"]) for part in shown[:4] for one in part["blocks"]]
 
     before = fixed()
-    assert "no conversations" in run_gsh("session", "ls", cwd=project).out, "looking begins nothing"
+    assert "No conversations" in run_gsh("session", "ls", cwd=project).out, "looking begins nothing"
     run_gsh("prompt", "hello", cwd=project)
     assert before == fixed("--iteration", "1")
     assert len(before) > 10
