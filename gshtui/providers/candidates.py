@@ -17,11 +17,10 @@ from gshtui.providers.port import Provider, ProviderError
 from gshtui.providers.wire.cloud_access import CLOUDS, CloudAccess, CloudTable, cloud_access, no_place
 from gshtui.providers.wire.provider_errors import no_key
 from gshtui.providers.wire.sdk_connection import Endpoint
-from gshtui.settings.known_providers import KNOWN_PROVIDERS
+from gshtui.settings.known_providers import KNOWN_PROVIDERS, OTHER_NAMES
 
 HOSTS = tuple(name for name, known in KNOWN_PROVIDERS.items() if known.hosts)
 """Those that serve others' models, under names of their own."""
-OTHER_NAMES = {other: name for name, known in KNOWN_PROVIDERS.items() for other in known.also}
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 """RFC 9110, section 5.1."""
 

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gshtui.bus.messages import Message, Text
-from gshtui.providers.candidates import OTHER_NAMES, ModelSettings, candidates
+from gshtui.providers.candidates import ModelSettings, candidates
 from gshtui.providers.keyring_key import keyring_key, read_keyring, write_keyring
 from gshtui.providers.port import Completed, ProviderError, Request
 from gshtui.providers.selection import choose_model
 from gshtui.settings import user_config
-from gshtui.settings.known_providers import KNOWN_PROVIDERS
+from gshtui.settings.known_providers import KNOWN_PROVIDERS, OTHER_NAMES
 from gshtui.system.ids import new_id
 from gshtui.system.processes.time_limit import time_limit
 

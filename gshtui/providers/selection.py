@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from gshtui.providers.adapters.ollama import Ollama
 from gshtui.providers.candidates import (
     HOSTS,
-    OTHER_NAMES,
     ModelSettings,
     ProviderCandidate,
     candidates,
@@ -23,7 +22,7 @@ from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.plugin_providers import make_offered, plugin_offers
 from gshtui.providers.port import Provider, ProviderError
 from gshtui.providers.probe import compatible_models, ollama_models
-from gshtui.settings.known_providers import KNOWN_PROVIDERS, label_of
+from gshtui.settings.known_providers import KNOWN_PROVIDERS, OTHER_NAMES, label_of
 from gshtui.text.similar_names import known_names
 
 PROBE = 0.3

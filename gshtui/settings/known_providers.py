@@ -100,6 +100,9 @@ KNOWN_PROVIDERS: dict[str, KnownProvider] = {
 }
 
 
+OTHER_NAMES = {other: name for name, known in KNOWN_PROVIDERS.items() for other in known.also}
+
+
 def label_of(name: str) -> str:
     """What people call it; the name itself, if it is not one of ours."""
     return KNOWN_PROVIDERS[name].label if name in KNOWN_PROVIDERS else name

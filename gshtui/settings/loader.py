@@ -27,6 +27,7 @@ from gshtui.settings.keys import (
     spelled,
     split,
 )
+from gshtui.settings.known_providers import KNOWN_PROVIDERS, OTHER_NAMES, PROVIDER_NAMES
 from gshtui.settings.model import DEFAULT_AGENTS, DEFAULT_KEYS, DEFAULT_PROVIDERS, Settings
 from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import Origin, Problem, TomlFile, read_toml
@@ -135,9 +136,6 @@ def _is_stricter(rule: str, before: Any, value: Any, mark: dict[str, Any], words
 def _fewer(before: list[str], value: list[str]) -> tuple[list[str], list[str]]:
     """(items of `value` that were there before, items that were not)"""
     return [item for item in value if item in before], [item for item in value if item not in before]
-
-
-KNOWN_PROVIDERS = frozenset({*DEFAULT_PROVIDERS, "ollama", "offline"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,11 +274,11 @@ def _nameless_providers(settings: Settings, origins: Mapping[str, Origin]) -> li
     """Report the user's own providers that do not say which API they use."""
     found: list[Problem] = []
     for name, provider in settings.providers.items():
-        if provider.type or name in KNOWN_PROVIDERS:
+        if provider.type or name in (*KNOWN_PROVIDERS, *OTHER_NAMES, "offline"):
             continue
         prefix = f"providers.{name}."
         origin = next((at for key, at in origins.items() if key.startswith(prefix) and at.layer != "default"), None)
         text = f"provider {spelled((name,))} does not say which API it uses."
-        hint = 'Give it `type = "openai"` (or anthropic, gemini, ollama).'
+        hint = f"Give it a `type`, one of {PROVIDER_NAMES}."
         found.append(Problem(text, hint, origin or Origin("default"), f"{prefix}type"))
     return found

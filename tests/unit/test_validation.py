@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gshtui.settings.known_providers import KNOWN_PROVIDERS, OTHER_NAMES
 from gshtui.settings.loader import Loaded, load
 from gshtui.settings.model import Settings
 from gshtui.settings.toml_file import MAX_BYTES, Origin, parse_toml
@@ -63,6 +64,12 @@ def test_a_mistake_is_named_and_costs_one_value(home: Home, tmp_path: Path, text
     defaults = Settings()
     assert loaded.settings.agent == defaults.agent
     assert loaded.settings.sandbox == defaults.sandbox
+
+
+def test_a_provider_that_is_known_says_by_its_name_which_api_it_uses(home: Home, tmp_path: Path) -> None:
+    names = (*KNOWN_PROVIDERS, *OTHER_NAMES)
+    user_file(home, "".join(f"[providers.{name}]\ndefault_model = 'x'\n" for name in names))
+    assert list(load(tmp_path, environ={}).problems) == []
 
 
 @pytest.mark.parametrize(
