@@ -20,6 +20,7 @@ from gshtui.fleet.core.agent_programs import is_known
 from gshtui.fleet.core.agent_terminals import ended_changes
 from gshtui.fleet.core.fleet_context import FleetContext, is_away, is_over, out_of_reach
 from gshtui.fleet.core.ports import FleetError
+from gshtui.programs.codex.app_server_launch import socket_of
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.processes import process_tree
 from gshtui.system.processes.process_watch import ProcessWatch
@@ -60,7 +61,8 @@ class Killer:
         found: list[str] = []
         if row.status in ("thinking", "tool", "waiting"):
             found.append(f"It is working: {row.doing or row.status}.")
-        below = [] if row.place else await asyncio.to_thread(process_tree.below, row.pid, row.pid_started)
+        server = str(socket_of(row.argv) or "")
+        below = [] if row.place else await asyncio.to_thread(process_tree.below, row.pid, row.pid_started, server)
         # With tools elsewhere, all it has is ssh.
         found += [f"It is running a command: {one_line(line, 120)}." for line in below[:3]]
         return found + await self._context.launcher.unsaved(row)

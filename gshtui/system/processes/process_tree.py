@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -98,22 +98,41 @@ def tree(pid: int, start: float) -> list[Identity]:
     return []
 
 
-def below(pid: int, start: float) -> list[str]:
+def below(pid: int, start: float, server: str = "") -> list[str]:
     """What a process has running beside itself, as short command lines, innermost last.
 
-    What stays in its process group is a part of it (the program behind a launcher, its server), unless a shell runs it.
+    The program behind a launcher is the process itself, and so is its server. `server`: what its command lines contain.
     """
     import psutil
 
     lines: list[str] = []
-    for child, begun in tree(pid, start)[1:]:
-        with suppress(psutil.Error, OSError):
-            process = psutil.Process(child)
-            words, parent = process.cmdline(), process.parent()
-            of_shell = parent is not None and parent.name() in SHELLS
-            if words and runs(child, begun) and (of_shell or os.getpgid(child) != pid):
+    own: dict[int, list[str]] = {}
+    for each, begun in tree(pid, start):
+        with suppress(psutil.Error):
+            process = psutil.Process(each)
+            words, launcher = process.cmdline(), own.get(process.ppid())
+            if not words or not runs(each, begun):
+                continue
+            serves = bool(server) and any(server in word for word in words)
+            if each == pid or serves or (launcher is not None and _launches(launcher, words)):
+                own[each] = words
+            else:
                 lines.append(" ".join([Path(words[0]).name, *words[1:]]))
     return lines
+
+
+def _launches(launcher: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a script's child is the program that it stands for: with its arguments, and of its name, or by its
+    interpreter from its folder."""
+    if words == launcher:
+        return True
+    if len(launcher) < 2 or (at := len(words) - len(launcher) + 2) < 1 or list(words[at:]) != list(launcher[2:]):
+        return False
+    script, first, last = Path(launcher[1]), Path(words[0]), Path(words[at - 1])
+    if at == 1:
+        return first.name.removeprefix(".") == script.name
+    is_beside = last.is_absolute() and last.resolve().parent == script.resolve().parent
+    return is_beside and first.name == Path(launcher[0]).name
 
 
 def send(identities: Iterable[Identity], number: signal.Signals) -> int:
