@@ -386,7 +386,7 @@ assert main() == 0
 def test_a_list_of_agents_loads_no_agent() -> None:
     """A short call is quick because it loads the record and the terminals alone."""
     loaded = source.loaded_by(LISTING)
-    rooms = {"gshtui.context", "gshtui.providers.selection", "gshtui.tools", "gshtui.fleet.native", "gshtui.ui.kit"}
+    rooms = {"gshtui.context", "gshtui.providers.selection", "gshtui.tools", "gshtui.fleet.native", "gshtui.ui"}
     parts = {"gshtui.agents.loop", "gshtui.fleet.mail", "gshtui.fleet.terminal_tools"}
     assert source.within(loaded, rooms | parts | {"textual", "rich", "libtmux", "watchfiles", *SDKS}) == []
 

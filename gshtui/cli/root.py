@@ -16,10 +16,10 @@ from gshtui.cli import by_hand, declared
 from gshtui.cli.familiar_words import MEANT, OPTIONS
 from gshtui.cli.opening import Opening
 from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option, mode_option, print_version, version_option
+from gshtui.client.pane_names import LEFT, RIGHT
 from gshtui.commands.word_groups import grouped
 from gshtui.settings.known_providers import PROVIDER_NAMES
 from gshtui.settings.paths import FolderError
-from gshtui.ui.window.pane_names import LEFT, RIGHT
 
 FOLDER = "FOLDER"
 """Stands for a command where a folder is given."""

@@ -71,7 +71,7 @@ class AgentLink:
         reader, writer = await asyncio.open_unix_connection(sock=connected, limit=_LONGEST)
         return cls(reader, writer, arrived, linked)
 
-    def take(self, event: Event) -> None:
+    def take_event(self, event: Event) -> None:
         """Say what the person does."""
         self._write(b'{"event":%b}\n' % wire.encode(event).rstrip(b"\n"))
 

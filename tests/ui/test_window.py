@@ -25,6 +25,7 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.hub_events import Noticed, PartFailed, PartStarted, QuitRequested
 from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpened, SessionTitled
 from gshtui.bus.events.shell_events import InputCommandStarted
+from gshtui.client.pane_names import CHAT
 from gshtui.commands import declaration, help_command
 from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, ToastView, UsageError
 from gshtui.commands.registry import Registry
@@ -40,7 +41,6 @@ from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
 from gshtui.ui.window.palette import PaletteScreen
 from gshtui.ui.window.palette_entries import action_entries
-from gshtui.ui.window.pane_names import CHAT
 from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.recorded_shell import FakeShellLog

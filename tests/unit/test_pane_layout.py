@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gshtui.client.pane_names import RIGHT
 from gshtui.ui.window.pane_layout import MIN_CENTRE, PaneLayout, arrange
-from gshtui.ui.window.pane_names import RIGHT
 
 AGENTS, (SHELL, CONTEXT, TIMELINE) = "agents", RIGHT
 

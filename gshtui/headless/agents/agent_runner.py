@@ -77,7 +77,7 @@ async def _live(spec: Spec, as_json: bool, *, is_in_place: bool) -> int:
 class AgentDoor(Protocol):
     """An agent, here or in another process."""
 
-    def take(self, event: Event) -> None: ...
+    def take_event(self, event: Event) -> None: ...
     async def run_line(self, line: str) -> str: ...
     def typed(self, something: bool) -> None: ...
     def leave(self) -> None: ...
@@ -178,7 +178,7 @@ class AgentTerminal:
 
     def _publish(self, event: Event) -> bool:
         if self._door is not None:
-            self._door.take(event)
+            self._door.take_event(event)
         elif isinstance(event, INTENTS):
             self._waiting.append(event)
         else:
@@ -188,7 +188,7 @@ class AgentTerminal:
     def _begin(self, door: AgentDoor) -> None:
         """Pass on what came before there was anybody to tell."""
         for event in self._waiting:
-            door.take(event)
+            door.take_event(event)
         self._waiting.clear()
         if self._signal:
             door.end_by_signal(self._signal)

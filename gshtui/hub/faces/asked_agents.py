@@ -242,7 +242,7 @@ class _Pane:
     def _publish(self, run: NativeRun, event: Event) -> None:
         if not isinstance(event, INTENTS) or getattr(event, "agent", self.opening.agent) != self.opening.agent:
             raise BadLine(f"a pane may not send {type(event).__name__}")
-        run.take(event)
+        run.take_event(event)
 
     async def _run_line(self, run: NativeRun, number: int, line: str) -> None:
         try:

@@ -247,13 +247,13 @@ class NativeRun:
             LinkIdentity(AGENT, spec.agent, spec.token),
             LineOutbox(spill),
             self._hubs,
-            self.take,
+            self.take_event,
             takes=TO_AGENT,
             greet=self._snapshot.undelivered_events,
             on_change=self._connected,
         )
 
-    def take(self, event: Event) -> None:
+    def take_event(self, event: Event) -> None:
         """What a hub or the pane says: intents for it, answers to its questions, news of agents that it started.
 
         What comes before the agent listens is kept for it.

@@ -25,6 +25,7 @@ from gshtui.bus.agent_data import AT_WORK
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted
 from gshtui.bus.events.session_events import SessionChangeRequested
+from gshtui.client.pane_names import CHAT
 from gshtui.settings import git_info, paths
 from gshtui.system.faults import Fault
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
@@ -49,7 +50,6 @@ from gshtui.ui.window.farewell import farewell
 from gshtui.ui.window.features import FEATURES, action_of, own_keys
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.notifications import Attention, Notices
-from gshtui.ui.window.pane_names import CHAT
 from gshtui.ui.window.stylesheets import style_paths
 from gshtui.ui.window.ui_state import UiStateStore
 from gshtui.ui.window.workbench_screen import WorkbenchScreen

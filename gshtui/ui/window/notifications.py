@@ -27,12 +27,12 @@ from gshtui.bus.events.hub_events import (
     SubscriberFailed,
 )
 from gshtui.bus.events.session_events import SessionOpened, SessionTitled
+from gshtui.client.pane_names import CHAT
 from gshtui.guard.approval.question_text import waiting_words
 from gshtui.system.faults import Fault
 from gshtui.ui.kit.textual.driver import write_sequence
 from gshtui.ui.kit.textual.isolation import in_words
 from gshtui.ui.kit.workbench_port import WorkbenchPort
-from gshtui.ui.window.pane_names import CHAT
 
 if TYPE_CHECKING:
     from gshtui.hub.person_notifier import PersonNotifier

@@ -11,10 +11,10 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.widget import Widget
 
+from gshtui.client.pane_names import LEFT, RIGHT
 from gshtui.ui.kit.widgets.draggable_edges import Dragged, Splitter
 from gshtui.ui.kit.widgets.side_pane import Pane
 from gshtui.ui.window.pane_layout import Arrangement, PaneLayout, arrange
-from gshtui.ui.window.pane_names import LEFT, RIGHT
 
 
 class PaneFrame:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.ui.window.pane_names import CHAT, LEFT, RIGHT
+from gshtui.client.pane_names import CHAT, LEFT, RIGHT
 
 MIN_SIDE = 18
 MIN_CENTRE = 56

@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.client.pane_names import PANES, RIGHT
 from gshtui.settings.paths import FolderError, state_dir
 from gshtui.system.files import private_files
 from gshtui.system.json_types import is_array, is_object
@@ -24,7 +25,6 @@ from gshtui.ui.kit.bridge import Bridge
 from gshtui.ui.kit.drawing.themes import DARK, ThemedApp
 from gshtui.ui.window.notifications import Attention
 from gshtui.ui.window.pane_layout import PaneLayout
-from gshtui.ui.window.pane_names import PANES, RIGHT
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
+from gshtui.client.pane_names import CHAT, PANES, RIGHT
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.context.context_pane import ContextPane
 from gshtui.ui.context.timeline_pane import TimelinePane
@@ -34,7 +35,6 @@ from gshtui.ui.window.header import HeaderBar
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.pane_frame import PaneFrame
 from gshtui.ui.window.pane_layout import PaneLayout
-from gshtui.ui.window.pane_names import CHAT, PANES, RIGHT
 from gshtui.ui.window.pane_strip import PaneStrip
 
 ECHO = 1 / 60
