@@ -118,7 +118,7 @@ class SetupCard:
 
         settings = self._host.bridge.settings
         found = await usable(settings, os.environ) if settings is not None else []
-        rows = [PickerChoice(_KEY, "Paste a key", f"{PASTED_KEYS}, kept in your keyring")]
+        rows = [PickerChoice(_KEY, "Paste a key", PASTED_KEYS)]
         local = next((one for one in found if one.api == "ollama"), None)
         if local is not None:
             rows.append(PickerChoice(_OLLAMA, "Ollama", f"running here · {units.counted(len(local.models), 'model')}"))
@@ -188,9 +188,8 @@ class SetupCard:
         settings = self._host.bridge.settings
         if settings is None:
             return False
-        title = f"Paste an {PASTED_KEYS} key"
-        if provider:
-            title = f"Paste your key for {label_of(provider)}"
+        title = f"Paste your key for {label_of(provider)}" if provider else f"Paste an {PASTED_KEYS} key"
+        title = f"{title}. It is kept in your keyring"
         while True:
             key = key or (await self._answer(InputScreen(title, secret=True)) or "").strip()
             if not key:
