@@ -17,7 +17,7 @@ from tests.kit import attacks, source
 MADE = {
     ("gshtui/fleet/terminal_tools/sentinel.py", "f'^(?:> ?){{0,{left}}}'"): [r"^(?:> ?){0,40}"],
     ("gshtui/context/cuts/summary.py", "begins"): [r"(?im)^(?:[#*\d.]|[^\S\n])*+What\ was\ done\b"],
-    ("gshtui/providers/selection.py", "pattern"): [r"claude-", r"gpt-|o\d|chatgpt-", r"(models/)?gemini-"],
+    ("gshtui/providers/selection.py", "known.models"): [r"claude-", r"gpt-|o\d|chatgpt-", r"(models/)?gemini-"],
     ("gshtui/shell/pairing.py", "'|'.join((fnmatch.translate(pattern) for pattern in wanted))"): [
         fnmatch.translate("*a*a*a*a*b"),
         fnmatch.translate("*[ab]*?*a?b*"),
