@@ -22,8 +22,8 @@ async def test_an_installed_program_is_checked_and_nothing_is_left(
     monkeypatch.setenv("PATH", f"{FOLDER / 'bin'}:{os.environ['PATH']}")
     homes, made = list[str](), check_run._made
 
-    def making(place: Path, environ: Mapping[str, str]) -> dict[str, str]:
-        environment = made(place, environ)
+    def making(place: Path, environ: Mapping[str, str], rules: Path) -> dict[str, str]:
+        environment = made(place, environ, rules)
         homes.append(environment["HOME"])
         return environment
 
