@@ -52,6 +52,10 @@ class PaneBody(Static):
             self.update(content, layout=False)
             self._regions = ()
 
+    def on_resize(self) -> None:
+        if self._lines and self.size.height != len(self._lines):
+            self.refresh(layout=True)  # it was laid out with lines that were wrapped for another width
+
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         return super().refresh(*(regions or self._regions), repaint=repaint, layout=layout, recompose=recompose)
 
