@@ -160,24 +160,16 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
     family = _Calls(service)
     human = Access.HUMAN_ONLY
     actions = (
-        Action(
-            RemoveCall,
-            RemovedCall,
-            family.remove,
-            _render_removed,
-            family.ask_removal,
-            access=human,
-            effect=Effect.WRITE,
-        ),
-        Action(LookAtCalls, Outcome, family.calls, _as_it_is, access=Access.SHARED, effect=Effect.READ),
-        Action(ListCalls, CallListing, family.list_calls, _render_listing, access=human),
-        Action(ReadCall, CallPage, family.read_page, _render_page, access=human),
-        Action(NoteTyping, str, family.note_typing, _render_noted, access=human),
-        Action(NoteRun, bool, family.note_run, _render_told, access=human),
-        Action(PostMessage, CallMessage, family.post_message, _render_post, access=human, effect=Effect.EXECUTE),
+        Action(RemoveCall, family.remove, _render_removed, family.ask_removal, access=human, effect=Effect.WRITE),
+        Action(LookAtCalls, family.calls, _as_it_is, access=Access.SHARED, effect=Effect.READ),
+        Action(ListCalls, family.list_calls, _render_listing, access=human),
+        Action(ReadCall, family.read_page, _render_page, access=human),
+        Action(NoteTyping, family.note_typing, _render_noted, access=human),
+        Action(NoteRun, family.note_run, _render_told, access=human),
+        Action(PostMessage, family.post_message, _render_post, access=human, effect=Effect.EXECUTE),
     )
     calls = Family(_bound, *actions)
-    joins = Action(JoinCall, CallInfo, family.join_call, _render_joined, access=human, effect=Effect.WRITE)
+    joins = Action(JoinCall, family.join_call, _render_joined, access=human, effect=Effect.WRITE)
     return [
         Command(
             "create",

@@ -6,6 +6,7 @@ A line becomes one of the calls of `config_calls`. An agent may read the setting
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import re
 from collections.abc import Awaitable, Callable
@@ -131,7 +132,6 @@ def commands(loaded: Loaded, bus: Bus, changed: SettingsChanged = lambda _: None
 
 def _action(
     parameters: type[A],
-    result: type[R],
     run: Callable[[A], R],
     render: Callable[[R], Outcome],
     asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
@@ -141,6 +141,7 @@ def _action(
 ) -> Action[A, R]:
     """An action that reads and writes files, and so runs in a thread. `then` gets its result, outside the thread."""
 
+    @functools.wraps(run)
     async def in_thread(_invocation: Invocation, given: A) -> R:
         result = await asyncio.to_thread(run, given)
         then(result)
@@ -149,7 +150,6 @@ def _action(
     effect = Effect.READ if access is Access.SHARED else Effect.WRITE
     return Action(
         parameters,
-        result,
         in_thread,
         lambda _, found: render(found),
         asks,
@@ -169,17 +169,15 @@ def _actions(do: _Handlers, bus: Bus) -> tuple[AnyAction, ...]:
         bus.publish(SettingChanged(key=done.key, value=None))
 
     return (
-        _action(calls.ShowSettings, calls.ShownSettings, do.show, _render_settings, access=shared, positions=("key",)),
-        _action(calls.GetSetting, calls.SettingValue, do.get, _render_value, access=shared, positions=("key",)),
-        _action(calls.ShowPlaces, calls.ConfigPlaces, do.places, _render_places, access=shared),
-        _action(calls.ShowSchema, calls.SettingsSchema, do.schema, _render_schema, access=shared),
-        _action(
-            calls.SetSetting, calls.ChangedSetting, do.set, _render_changed, then=announce, positions=("key", "value")
-        ),
-        _action(calls.ResetSetting, calls.ResetValue, do.reset, _render_reset, then=announce_reset, positions=("key",)),
-        _action(calls.MakeConfigFile, calls.ConfigFile, do.make_file, _render_file),
-        _action(calls.TrustProject, calls.ProjectTrust, do.trust, _render_trust, do.ask_trust),
-        _action(calls.UntrustProject, calls.ProjectTrust, do.trust, _render_trust),
+        _action(calls.ShowSettings, do.show, _render_settings, access=shared, positions=("key",)),
+        _action(calls.GetSetting, do.get, _render_value, access=shared, positions=("key",)),
+        _action(calls.ShowPlaces, do.places, _render_places, access=shared),
+        _action(calls.ShowSchema, do.schema, _render_schema, access=shared),
+        _action(calls.SetSetting, do.set, _render_changed, then=announce, positions=("key", "value")),
+        _action(calls.ResetSetting, do.reset, _render_reset, then=announce_reset, positions=("key",)),
+        _action(calls.MakeConfigFile, do.make_file, _render_file),
+        _action(calls.TrustProject, do.trust, _render_trust, do.ask_trust),
+        _action(calls.UntrustProject, do.trust, _render_trust),
     )
 
 

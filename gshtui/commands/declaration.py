@@ -487,8 +487,7 @@ class Action(Generic[A, R]):
     """
 
     parameters: type[A]
-    """Also `Returns[R]`, which registration checks."""
-    result: type[R]
+    """Also `Returns[R]`: registration checks that it is `Returns`, a test that it says what `run` does."""
     run: Callable[[Invocation, A], Awaitable[R]]
     render: Callable[[Invocation, R], Outcome]
     asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None

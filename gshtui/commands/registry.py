@@ -139,9 +139,8 @@ class Registry:
             raise ValueError(f"{command.name}: positions {sorted(unknown)} are not parameters")
         for action in command.actions:
             called = action.parameters
-            if getattr(called, "COMMAND", "") != command.name or returned(called) is not action.result:
-                name = action.result.__name__
-                raise ValueError(f"{called.__name__} must be Returns[{name}] with COMMAND = {command.name!r}")
+            if getattr(called, "COMMAND", "") != command.name or returned(called) is None:
+                raise ValueError(f"{called.__name__} must be Returns[…] with COMMAND = {command.name!r}")
             self._actions[called] = action
             for place in action.where:
                 self._where.setdefault(place.key, []).append(place)

@@ -168,9 +168,9 @@ def commands(settings: Settings, store: Callable[[], Store | None]) -> list[AnyC
         group(
             "guard",
             "Show the policy's verdict on a shell line",
-            Action(CheckLine, CheckedLine, check, _render, answers=answer),
-            Action(ListRules, RuleList, list_rules, _render_rules),
-            Action(ReadDecisions, DecisionList, read_log, _render_log, access=Access.HUMAN_ONLY),
+            Action(CheckLine, check, _render, answers=answer),
+            Action(ListRules, list_rules, _render_rules),
+            Action(ReadDecisions, read_log, _render_log, access=Access.HUMAN_ONLY),
             family="workbench",
             bare="check",
             shell=_GROUP,

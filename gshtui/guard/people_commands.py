@@ -108,9 +108,9 @@ def commands(taken: NamesTaken) -> list[AnyCommand]:
         group(
             "people",
             "Who may enter over SSH: list, allow, revoke",
-            Action(ListPeople, PeopleFile, _list, _render_list),
-            Action(AllowPerson, ChangedPerson, allow, _render_changed, effect=Effect.WRITE),
-            Action(RevokePerson, ChangedPerson, _revoke, _render_changed, effect=Effect.WRITE),
+            Action(ListPeople, _list, _render_list),
+            Action(AllowPerson, allow, _render_changed, effect=Effect.WRITE),
+            Action(RevokePerson, _revoke, _render_changed, effect=Effect.WRITE),
             family="calls",
             shell=_GROUP,
             access=Access.HUMAN_ONLY,

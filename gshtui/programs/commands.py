@@ -148,8 +148,8 @@ def commands(config: Loaded, look: Look, read: Callable[[], LoadedProfiles] = lo
         group(
             "profiles",
             "Programs that can be agents: claude, codex, opencode and others",
-            Action(ListProfiles, ProfileList, listed, _render_list),
-            Action(ShowProfile, ShownProfile, show, _render_profile, positions=("name",)),
+            Action(ListProfiles, listed, _render_list),
+            Action(ShowProfile, show, _render_profile, positions=("name",)),
             check_action(read, config.environ),
             trial_action(read, look),
             update_action(config.environ, lambda: config.settings.programs.rule_keys),

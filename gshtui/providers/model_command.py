@@ -276,7 +276,7 @@ def commands(port: ModelPort) -> list[AnyCommand]:
         switch(invocation.addressed, "", "", level)
         return EffortChange(label, level, changed=True)
 
-    efforts = Action(ChangeEffort, EffortChange, change_effort, _render_effort, shows=_toast, effect=Effect.WRITE)
+    efforts = Action(ChangeEffort, change_effort, _render_effort, shows=_toast, effect=Effect.WRITE)
 
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         return _completions(catalog, await available(), parameter, prefix)
@@ -285,18 +285,10 @@ def commands(port: ModelPort) -> list[AnyCommand]:
         group(
             "model",
             "Show, list or change the model",
-            Action(ListModels, ModelList, listed, _render_list),
-            Action(UpdateModels, FactsUpdate, update, _render_update, effect=Effect.NETWORK),
-            Action(ShowModel, ShownModel, show, _render_shown),
-            Action(
-                ChangeModel,
-                ModelChange,
-                change,
-                _render_change,
-                effect=Effect.WRITE,
-                positions=("name",),
-                shows=_toast_change,
-            ),
+            Action(ListModels, listed, _render_list),
+            Action(UpdateModels, update, _render_update, effect=Effect.NETWORK),
+            Action(ShowModel, show, _render_shown),
+            Action(ChangeModel, change, _render_change, effect=Effect.WRITE, positions=("name",), shows=_toast_change),
             bare="show",
             otherwise="use",
             access=Access.HUMAN_ONLY,

@@ -141,13 +141,12 @@ def commands(service: Callable[[], WorkflowService]) -> list[AnyCommand]:
         group(
             "workflow",
             "List and run workflows",
-            Action(ListWorkflows, WorkflowLibrary, ls, _library_text),
-            Action(ShowWorkflow, ShownWorkflow, show, _shown_text),
-            Action(RunWorkflow, RunEnd, run, end_text, effect=Effect.EXECUTE, positions=("name", "args")),
-            Action(ListRuns, WorkflowRuns, runs, _runs_text),
+            Action(ListWorkflows, ls, _library_text),
+            Action(ShowWorkflow, show, _shown_text),
+            Action(RunWorkflow, run, end_text, effect=Effect.EXECUTE, positions=("name", "args")),
+            Action(ListRuns, runs, _runs_text),
             Action(
                 ResumeRun,
-                RunEnd,
                 resume,
                 end_text,
                 asks=asks_resume,
@@ -156,7 +155,6 @@ def commands(service: Callable[[], WorkflowService]) -> list[AnyCommand]:
             ),
             Action(
                 CancelRun,
-                str,
                 cancel,
                 lambda _, run: Outcome({"run": run}, f"The run {run} is ending."),
                 effect=Effect.WRITE,

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import inspect
 import sys
+import typing
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +40,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.help_command import explain
 from gshtui.commands.printed_outcome import line_printed
-from gshtui.commands.registry import Registry
+from gshtui.commands.registry import Registry, returned
 from gshtui.commands.schema import tool_schema
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.headless.commands.declared_command import DeclaredCall, run_on
@@ -93,7 +95,6 @@ class Garden:
     def command(self) -> Command[Any]:
         action = Action(
             Water,
-            Watered,
             self.run,
             self.render,
             asks=self.asks,
@@ -147,18 +148,26 @@ async def test_it_is_called_by_value_and_by_line_and_offered_to_models() -> None
 
 async def test_what_is_for_people_is_refused_to_agents_also_by_value() -> None:
     garden = Garden()
-    action = Action(Water, Watered, garden.run, garden.render, access=Access.HUMAN_ONLY)
+    action = Action(Water, garden.run, garden.render, access=Access.HUMAN_ONLY)
     registry = Registry([Command("water", "Give a plant water", Water, action.handle, actions=(action,))])
     agent = Invocation(Caller("0001", is_agent=True), Path("/"), Path("/"))
     with pytest.raises(UsageError, match="for people only"):
         await execution.call(registry, Water(yes=True), agent)
 
 
-def test_parameters_that_give_something_else_are_refused() -> None:
+def test_parameters_of_another_command_are_refused() -> None:
     garden = Garden()
-    action = Action(Water, str, garden.run, garden.render)  # pyright: ignore[reportArgumentType]
+    action = Action(Water, garden.run, garden.render)
     with pytest.raises(ValueError, match="Water must be Returns"):
-        Registry([Command("water", "Give a plant water", Water, action.handle, actions=(action,))])
+        Registry([Command("mist", "Give a plant water", Water, action.handle, actions=(action,))])
+
+
+async def test_an_action_gives_what_its_parameters_say(tmp_path: Path) -> None:
+    async with running_hub(tmp_path) as hub:
+        commands = [one for whole in hub.registry for one in (whole, *whole.words.values())]
+        actions = [action for command in commands for action in command.actions]
+        given = {action.parameters: typing.get_type_hints(inspect.unwrap(action.run))["return"] for action in actions}
+    assert {parameters: returned(parameters) for parameters in given} == given
 
 
 def shell_form(garden: Garden) -> CommandForm:

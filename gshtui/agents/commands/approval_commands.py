@@ -192,9 +192,9 @@ def commands(store: Store, loaded: Loaded, open_now: OpenNow) -> list[AnyCommand
         group(
             "approvals",
             "List open questions and what runs without asking in this project, or revoke it",
-            Action(ListApprovals, ApprovalList, list_approvals, _render_list),
-            Action(RevokeApproval, RevokedApproval, revoke, _render_revoked, effect=Effect.WRITE),
-            Action(KeepApproval, KeptApproval, keep, _render_kept, asks, effect=Effect.WRITE),
+            Action(ListApprovals, list_approvals, _render_list),
+            Action(RevokeApproval, revoke, _render_revoked, effect=Effect.WRITE),
+            Action(KeepApproval, keep, _render_kept, asks, effect=Effect.WRITE),
             family="approvals",
             bare="list",
             access=Access.HUMAN_ONLY,

@@ -62,7 +62,6 @@ def commands(ask: AskProvider) -> list[AnyCommand]:
             "Check that a provider answers",
             Action(
                 CheckProvider,
-                CheckedProvider,
                 check,
                 _outcome,
                 access=Access.HUMAN_ONLY,

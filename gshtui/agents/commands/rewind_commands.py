@@ -138,11 +138,9 @@ def commands(store: Store, is_working: IsWorking, settle: Settle, fork_worktree:
     """All three, on this store."""
     family = _Family(store, is_working, settle, fork_worktree)
     human, write = Access.HUMAN_ONLY, Effect.WRITE
-    rewind = Action(
-        RewindConversation, RewindResult, family.rewind, _render_rewind, family.ask_rewind, access=human, effect=write
-    )
-    redo = Action(RedoRewind, Rewound, family.redo, _render_redone, family.ask_redo, access=human, effect=write)
-    fork = Action(ForkConversation, ForkedSession, family.fork, _render_fork, access=human, effect=write)
+    rewind = Action(RewindConversation, family.rewind, _render_rewind, family.ask_rewind, access=human, effect=write)
+    redo = Action(RedoRewind, family.redo, _render_redone, family.ask_redo, access=human, effect=write)
+    fork = Action(ForkConversation, family.fork, _render_fork, access=human, effect=write)
     return [
         Command(
             "rewind",

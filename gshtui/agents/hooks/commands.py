@@ -127,9 +127,9 @@ def commands(read: ReadHooks) -> list[AnyCommand]:
         group(
             "hook",
             "List the hooks around what agents do, and approve them",
-            Action(ListHooks, HookSet, ls, _listed),
-            Action(AcceptHooks, HookSet, accept, _listed, asks=asks, effect=Effect.EXECUTE),
-            Action(RefuseHooks, HookSet, refuse, _listed, effect=Effect.WRITE),
+            Action(ListHooks, ls, _listed),
+            Action(AcceptHooks, accept, _listed, asks=asks, effect=Effect.EXECUTE),
+            Action(RefuseHooks, refuse, _listed, effect=Effect.WRITE),
             family="agents",
             shell=_GROUP,
             access=Access.HUMAN_ONLY,

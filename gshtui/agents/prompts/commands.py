@@ -161,8 +161,8 @@ class PromptCommands:
             group(
                 "prompts",
                 "List the prompts that you keep as files",
-                Action(ListPrompts, PromptStore, ls, _listed),
-                Action(ShowPrompt, KeptPrompt, show, _shown),
+                Action(ListPrompts, ls, _listed),
+                Action(ShowPrompt, show, _shown),
                 family=FAMILY,
                 shell=_GROUP,
                 access=Access.HUMAN_ONLY,

@@ -95,7 +95,7 @@ def commands(store: Store, sync_programs: SyncPrograms) -> list[AnyCommand]:
         text = usage_report.table(report.sums, report.by)
         return Outcome(data, text if invocation.caller.is_agent else fenced(text))
 
-    action = Action(ReportUsage, UsageReport, run, render)
+    action = Action(ReportUsage, run, render)
     return [
         Command(
             "usage",

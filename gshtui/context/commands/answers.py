@@ -203,7 +203,6 @@ def context_errors(handler: Handler[S, P, R]) -> Handler[S, P, R]:
 
 def action(
     parameters: type[A],
-    result: type[R],
     run: Callable[[Invocation, A], Awaitable[R]],
     render: Callable[[Invocation, R], Outcome],
     *,
@@ -217,7 +216,7 @@ def action(
         outcome = render(invocation, found)
         return as_data(outcome) if invocation.caller.is_agent else outcome
 
-    return Action(parameters, result, run, rendered, asks, shows, where=tuple(where))
+    return Action(parameters, run, rendered, asks, shows, where=tuple(where))
 
 
 def _sentence(text: str) -> str:

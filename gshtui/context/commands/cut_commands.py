@@ -226,34 +226,27 @@ class CutCommands:
                 self._cutting(CompactContext, "compact"),
                 self._cutting(PruneContext, "prune"),
                 self._cutting(ClearContext, "clear"),
-                action(PinBlock, PinnedBlock, self._pin, _render_pinned, where=[Where("inspector.pin", _to_pin)]),
-                action(UnpinBlock, PinnedBlock, self._unpin, _render_pinned, where=[Where("inspector.pin", _to_unpin)]),
-                action(
-                    RestoreBlock,
-                    RestoredBlock,
-                    self._restore,
-                    _render_restored,
-                    where=[Where("inspector.restore", _to_restore)],
-                ),
+                action(PinBlock, self._pin, _render_pinned, where=[Where("inspector.pin", _to_pin)]),
+                action(UnpinBlock, self._unpin, _render_pinned, where=[Where("inspector.pin", _to_unpin)]),
+                action(RestoreBlock, self._restore, _render_restored, where=[Where("inspector.restore", _to_restore)]),
                 action(
                     UndoCut,
-                    UndoneCut,
                     self._undo,
                     _render_undone,
                     where=[Where("timeline.undo", _to_undo), Where("inspector.restore", _to_undo)],
                 ),
-                action(TuneContext, ContextLimits, self._tune, _render_limits, shows=_tuned),
+                action(TuneContext, self._tune, _render_limits, shows=_tuned),
             )
         }
 
-        self.edit_summary = action(EditSummary, EditedSummary, self._edit, _render_edited, shows=_edited)
+        self.edit_summary = action(EditSummary, self._edit, _render_edited, shows=_edited)
 
     def _cutting(self, parameters: type[CutParameters], key: str) -> AnyAction:
         def of(row: ShownContext) -> CutParameters:
             return parameters(agent=Word(row.agent))
 
         where = [Where(f"{pane}.{key}", of) for pane in ("context", "inspector")]
-        return action(parameters, Receipt, self._cut, _render_receipt, asks=self._ask, shows=self._said, where=where)
+        return action(parameters, self._cut, _render_receipt, asks=self._ask, shows=self._said, where=where)
 
     @context_errors
     async def _ask(self, invocation: Invocation, parameters: CutParameters) -> Question | None:

@@ -147,23 +147,23 @@ class ViewCommands:
         self._rights = rights
         self.context = Family(
             bound_context,
-            action(calls.ShowContext, calls.ContextReport, self._show, view_outcomes.context_outcome),
-            action(calls.ShowBlock, calls.BlockText, self._block, view_outcomes.block_outcome),
-            action(calls.CompareContexts, calls.ContextDifference, self._compare, view_outcomes.difference_outcome),
-            action(calls.ReadContext, ContextView, self._view, view_outcomes.view_outcome),
-            action(calls.ReadRequest, RequestText, self._request, view_outcomes.request_outcome),
-            action(calls.ReadText, str, self._text, view_outcomes.text_outcome),
+            action(calls.ShowContext, self._show, view_outcomes.context_outcome),
+            action(calls.ShowBlock, self._block, view_outcomes.block_outcome),
+            action(calls.CompareContexts, self._compare, view_outcomes.difference_outcome),
+            action(calls.ReadContext, self._view, view_outcomes.view_outcome),
+            action(calls.ReadRequest, self._request, view_outcomes.request_outcome),
+            action(calls.ReadText, self._text, view_outcomes.text_outcome),
         )
         self.timeline = Family(
             bound_timeline,
-            action(calls.ShowTimeline, calls.Timeline, self._timeline, view_outcomes.timeline_outcome),
-            action(calls.ShowReceipt, Receipt, self._receipt, view_outcomes.receipt_outcome),
-            action(calls.ReadIterations, calls.IterationList, self._iterations, view_outcomes.iterations_outcome),
-            action(calls.ReadReceipts, calls.ReceiptList, self._cuts, view_outcomes.receipts_outcome),
-            action(calls.ForecastContext, Forecast, self._forecast, view_outcomes.forecast_outcome),
+            action(calls.ShowTimeline, self._timeline, view_outcomes.timeline_outcome),
+            action(calls.ShowReceipt, self._receipt, view_outcomes.receipt_outcome),
+            action(calls.ReadIterations, self._iterations, view_outcomes.iterations_outcome),
+            action(calls.ReadReceipts, self._cuts, view_outcomes.receipts_outcome),
+            action(calls.ForecastContext, self._forecast, view_outcomes.forecast_outcome),
         )
-        self.what_if = action(WhatIfParameters, calls.WhatIfReport, self._what_if, view_outcomes.what_if_outcome)
-        self.carry = action(CarryParameters, calls.CarryCosts, self._carry, view_outcomes.carry_outcome)
+        self.what_if = action(WhatIfParameters, self._what_if, view_outcomes.what_if_outcome)
+        self.carry = action(CarryParameters, self._carry, view_outcomes.carry_outcome)
 
     # context
 

@@ -140,7 +140,7 @@ def commands(settings: Settings, store: Callable[[], Store | None], flush: Flush
     def streams(invocation: Invocation, given: ReadLog) -> AsyncIterator[ReadRecords] | None:
         return follow(invocation, given) if given.follow else None
 
-    found = Action(FindLogs, FoundRecords, find, _render_found)
+    found = Action(FindLogs, find, _render_found)
     return [
         Command(
             "logs",
@@ -149,7 +149,7 @@ def commands(settings: Settings, store: Callable[[], Store | None], flush: Flush
             found.handle,
             positions=("query",),
             family="context",
-            actions=(found, Action(ReadLog, ReadRecords, read, _render_read, streams=streams)),
+            actions=(found, Action(ReadLog, read, _render_read, streams=streams)),
         )
     ]
 

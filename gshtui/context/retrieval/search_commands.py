@@ -162,7 +162,7 @@ def commands(store: Store, logs: Path, sync_shells: SyncShells, flush_log: SyncS
         why = f"{where} is outside the project (rule project)"
         return Assessment(Effect.READ, subject, inside=False, detail=f"{parameters.source} of {where}", why=why)
 
-    action = Action(SearchPast, FoundPast, search, _render)
+    action = Action(SearchPast, search, _render)
     return [
         Command(
             "search_context",

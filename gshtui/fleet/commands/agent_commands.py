@@ -40,7 +40,7 @@ from gshtui.fleet.core import agent_calls as calls
 from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.agent_states import AgentState
 from gshtui.fleet.core.fleet_context import from_store_error
-from gshtui.fleet.core.ports import FleetError, RevivedAgent
+from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import one_line, visible
@@ -87,7 +87,6 @@ def commands(
 
 def _action(
     parameters: type[A],
-    result: type[R],
     run: Callable[[Invocation, A], Awaitable[R]],
     render: Callable[[Invocation, R], Outcome],
     *,
@@ -103,7 +102,7 @@ def _action(
     asks = None if asks is None else raising_command_errors(asks, FleetError)
     places = () if where is None else (where,)
     run = raising_command_errors(run, FleetError)
-    return Action(parameters, result, run, render, asks, shows, access, effect, places, streams, positions=positions)
+    return Action(parameters, run, render, asks, shows, access, effect, places, streams, positions=positions)
 
 
 def _on(
@@ -153,49 +152,32 @@ class _Agents:
         life, messages, outcomes = AgentLifecycle(fleet), AgentMessages(fleet), AgentOutcomes(fleet)
         self._local = local
         self._windows = windows
-        read, shared, row = Effect.READ, Access.SHARED, AgentRow
+        read, shared = Effect.READ, Access.SHARED
         off = "is removed from the list; its conversation is kept."
         self.actions: tuple[AnyAction, ...] = (
-            _action(calls.ListAgents, calls.AgentList, self._ls, outcomes.agents, access=shared, effect=read),
+            _action(calls.ListAgents, self._ls, outcomes.agents, access=shared, effect=read),
             _action(
                 calls.ShowAgent,
-                calls.AgentReport,
                 self._show,
                 outcomes.report,
                 access=shared,
                 effect=read,
                 where=_on("agents.report", calls.ShowAgent, _any),
             ),
-            _action(
-                calls.ExplainAgent,
-                calls.ExplainedStatus,
-                self._explain,
-                explained_status,
-                access=shared,
-                effect=read,
-            ),
-            _action(calls.AttachAgent, calls.Attachment, self._attach, agent_outcomes.attachment, shows=_terminal),
+            _action(calls.ExplainAgent, self._explain, explained_status, access=shared, effect=read),
+            _action(calls.AttachAgent, self._attach, agent_outcomes.attachment, shows=_terminal),
             _action(
                 calls.SendToAgent,
-                calls.SentMessage,
                 messages.send,
                 agent_outcomes.sent_message,
                 access=shared,
                 streams=messages.streams,
             ),
-            _action(calls.AnswerAgent, calls.AnsweredQuestion, messages.answer, agent_outcomes.answered_question),
-            _action(calls.SetAgentOption, calls.AgentOptions, self._option, agent_outcomes.agent_options),
-            _action(
-                calls.WaitForAgent,
-                calls.AwaitedStatus,
-                self._wait,
-                agent_outcomes.awaited_status,
-                access=shared,
-                effect=read,
-            ),
+            _action(calls.AnswerAgent, messages.answer, agent_outcomes.answered_question),
+            _action(calls.SetAgentOption, self._option, agent_outcomes.agent_options),
+            _action(calls.WaitForAgent, self._wait, agent_outcomes.awaited_status, access=shared, effect=read),
             _action(
                 calls.InterruptAgent,
-                row,
                 self._interrupt,
                 about_agent("was asked to stop.", short=True),
                 access=shared,
@@ -204,7 +186,6 @@ class _Agents:
             ),
             _action(
                 calls.RestartAgent,
-                RevivedAgent,
                 life.restart,
                 outcomes.restarted,
                 asks=life.ask_restart,
@@ -212,17 +193,15 @@ class _Agents:
             ),
             _action(
                 calls.ForkAgent,
-                RevivedAgent,
                 life.fork,
                 outcomes.forked,
                 asks=life.ask_fork,
                 positions=("agent", "message"),
                 where=_on("agents.fork", calls.ForkAgent, _is_not_killed),
             ),
-            _action(calls.RenameAgent, row, life.rename, agent_outcomes.renamed),
+            _action(calls.RenameAgent, life.rename, agent_outcomes.renamed),
             _action(
                 calls.KillAgent,
-                row,
                 life.kill,
                 outcomes.killed,
                 asks=life.ask_kill,
@@ -230,41 +209,36 @@ class _Agents:
             ),
             _action(
                 calls.UndoKill,
-                row,
                 life.undo,
                 about_agent("continues."),
                 where=_on("agents.undo", calls.UndoKill, _is_killed),
             ),
             _action(
                 calls.RecoverAgents,
-                calls.RecoveryReport,
                 life.recover,
                 outcomes.recovered,
                 where=_on("agents.recover", calls.RecoverAgents, _is_lost),
             ),
             _action(
                 calls.ArchiveAgent,
-                row,
                 life.archive,
                 about_agent("is archived; `agent ls --archived` lists it."),
                 where=_on("agents.archive", calls.ArchiveAgent, _can_be_archived),
             ),
             _action(
                 calls.UnarchiveAgent,
-                row,
                 life.unarchive,
                 about_agent("is in the list again."),
                 where=_on("agents.unarchive", calls.UnarchiveAgent, _is_archived),
             ),
             _action(
                 calls.RemoveAgent,
-                row,
                 life.remove,
                 about_agent(off, short=True),
                 where=_on("agents.remove", calls.RemoveAgent, _has_ended),
             ),
-            _action(calls.FindUnsaved, calls.UnsavedWork, self._unsaved, agent_outcomes.unsaved_work),
-            _action(calls.MarkAgentRead, row, self._seen, agent_outcomes.marked_read),
+            _action(calls.FindUnsaved, self._unsaved, agent_outcomes.unsaved_work),
+            _action(calls.MarkAgentRead, self._seen, agent_outcomes.marked_read),
             *registry_actions(registry),
         )
 

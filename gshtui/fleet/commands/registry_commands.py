@@ -144,16 +144,8 @@ def registry_actions(registry: Callable[[], str]) -> list[AnyAction]:
         return InstalledAgent(wanted.name, kept.version, kept.argv)
 
     return [
-        Action(SearchAgents, FoundAgents, search, _render_found, access=Access.HUMAN_ONLY, effect=Effect.NETWORK),
-        Action(
-            InstallAgent,
-            InstalledAgent,
-            install,
-            _render_installed,
-            ask,
-            access=Access.HUMAN_ONLY,
-            effect=Effect.EXECUTE,
-        ),
+        Action(SearchAgents, search, _render_found, access=Access.HUMAN_ONLY, effect=Effect.NETWORK),
+        Action(InstallAgent, install, _render_installed, ask, access=Access.HUMAN_ONLY, effect=Effect.EXECUTE),
     ]
 
 

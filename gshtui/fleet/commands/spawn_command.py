@@ -134,7 +134,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
 
         return spawn_assessment(_request(invocation, parameters))
 
-    action = Action(SpawnAgent, AgentRow, spawn, render, asks=asks, shows=shows, effect=Effect.EXECUTE)
+    action = Action(SpawnAgent, spawn, render, asks=asks, shows=shows, effect=Effect.EXECUTE)
     return Command(
         "spawn",
         "Start an agent in a terminal of its own: one of ours, or any program",

@@ -118,7 +118,6 @@ def commands(fleet: Fleet, tear_down: TearDown) -> list[AnyCommand]:
             "Finish a git worktree: merge its branch, then remove both",
             Action(
                 FinishWorktree,
-                FinishedWorktree,
                 finisher.finish,
                 _render,
                 finisher.ask,

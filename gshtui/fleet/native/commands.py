@@ -221,7 +221,7 @@ def personas_command() -> AnyCommand:
     async def run(invocation: Invocation, _parameters: ListPersonas) -> Personas:
         return await asyncio.to_thread(load_personas, Path(invocation.cwd))
 
-    action = Action(ListPersonas, Personas, run, _render_personas)
+    action = Action(ListPersonas, run, _render_personas)
     return Command(
         "personas",
         "List the personas for new agents",

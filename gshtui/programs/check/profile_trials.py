@@ -133,7 +133,6 @@ def check_action(read: Callable[[], LoadedProfiles], environ: Mapping[str, str])
 
     return Action(
         CheckProfile,
-        CheckResult,
         check,
         _render_check,
         access=Access.HUMAN_ONLY,
@@ -156,7 +155,7 @@ def trial_action(read: Callable[[], LoadedProfiles], look: Look) -> Action[TryPr
         reading = read_screen(profile, lines, info.title, cursor, info.width)
         return ScreenTrial(profile, row, tuple(plain_lines(lines)), info.title, place, tuple(matches), reading)
 
-    return Action(TryProfile, ScreenTrial, test, _render_test, positions=("name", "agent"))
+    return Action(TryProfile, test, _render_test, positions=("name", "agent"))
 
 
 async def _named(read: Callable[[], LoadedProfiles], name: str, example: str) -> Profile:

@@ -177,9 +177,7 @@ def update_action(
             await asyncio.to_thread(_take, bundle, signature, after.values())
         return UpdatedRules(await asyncio.to_thread(_counting), not worse, notes, diff)
 
-    return Action(
-        UpdateProfiles, UpdatedRules, update, _render, asks=asks, access=Access.HUMAN_ONLY, effect=Effect.EXECUTE
-    )
+    return Action(UpdateProfiles, update, _render, asks=asks, access=Access.HUMAN_ONLY, effect=Effect.EXECUTE)
 
 
 # -- the files -----------------------------------------------------------------------------------------------------

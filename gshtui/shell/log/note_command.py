@@ -80,7 +80,7 @@ def commands(store: Store, bus: Bus, redactor: Callable[[], Redactor]) -> list[A
         data = {"text": kept.text, "cwd": kept.cwd, "at": kept.at}
         return Outcome(data, f"Noted: {one_line(kept.text, 200)}")
 
-    action = Action(AddNote, KeptNote, add, render, effect=Effect.WRITE)
+    action = Action(AddNote, add, render, effect=Effect.WRITE)
     return [
         Command(
             "note",

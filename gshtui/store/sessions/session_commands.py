@@ -180,7 +180,6 @@ def _bindings(given: SessionParameters) -> Parameters:
 
 def _action(
     parameters: type[A],
-    result: type[R],
     run: Callable[[Invocation, A], Awaitable[R]],
     render: Callable[[Invocation, R], Outcome],
     *,
@@ -189,7 +188,7 @@ def _action(
 ) -> Action[A, R]:
     effect = Effect.READ if access is Access.SHARED else Effect.WRITE
     run = raising_command_errors(run, StoreError)
-    return Action(parameters, result, run, render, asks, access=access, effect=effect)
+    return Action(parameters, run, render, asks, access=access, effect=effect)
 
 
 class _Sessions(Family[SessionParameters]):
@@ -202,14 +201,14 @@ class _Sessions(Family[SessionParameters]):
         shared = Access.SHARED
         super().__init__(
             _bindings,
-            _action(calls.ListSessions, calls.SessionList, self._ls, _render_list, access=shared),
-            _action(calls.ShowSession, calls.ShownSession, self._show, _render_shown, access=shared),
-            _action(calls.ResumeSession, SessionInfo, self._resume, _render_resumed),
-            _action(calls.RemoveSessions, calls.RemovedSessions, self._rm, _render_removed, asks=self._ask_removal),
-            _action(calls.ExportSession, calls.SessionExport, self._export, _render_export),
-            _action(calls.SearchSessions, calls.SessionHits, self._search, _render_hits, access=shared),
-            _action(calls.SummariseSession, calls.SessionSummary, self._summarise, _render_summary),
-            _action(calls.RenameSession, SessionInfo, self._rename, _render_renamed),
+            _action(calls.ListSessions, self._ls, _render_list, access=shared),
+            _action(calls.ShowSession, self._show, _render_shown, access=shared),
+            _action(calls.ResumeSession, self._resume, _render_resumed),
+            _action(calls.RemoveSessions, self._rm, _render_removed, asks=self._ask_removal),
+            _action(calls.ExportSession, self._export, _render_export),
+            _action(calls.SearchSessions, self._search, _render_hits, access=shared),
+            _action(calls.SummariseSession, self._summarise, _render_summary),
+            _action(calls.RenameSession, self._rename, _render_renamed),
         )
 
     async def assess(self, invocation: Invocation, given: SessionParameters) -> Assessment:

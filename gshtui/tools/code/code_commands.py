@@ -231,14 +231,14 @@ def commands(paths: FilePaths, servers: Callable[[], LanguageServers]) -> list[A
 
     family = Family[CodeParameters](
         _bound,
-        Action(ShowOutline, CodeOutline, guarded(handlers.outline), _outline_text),
-        Action(ListProblems, CodeProblems, guarded(handlers.problems), _problems_text),
-        Action(FindSymbols, CodePlaces, guarded(handlers.symbols), _places_text),
-        Action(FindDefinition, CodePlaces, guarded(handlers.definition), _places_text),
-        Action(FindReferences, CodePlaces, guarded(handlers.references), _places_text),
-        Action(ShowHover, CodeHover, guarded(handlers.hover), _hover_text),
-        Action(ListLanguageServers, CodeServers, handlers.list_servers, _servers_text),
-        Action(RestartLanguageServers, ServersRestarted, handlers.restart, _restarted_text, access=Access.HUMAN_ONLY),
+        Action(ShowOutline, guarded(handlers.outline), _outline_text),
+        Action(ListProblems, guarded(handlers.problems), _problems_text),
+        Action(FindSymbols, guarded(handlers.symbols), _places_text),
+        Action(FindDefinition, guarded(handlers.definition), _places_text),
+        Action(FindReferences, guarded(handlers.references), _places_text),
+        Action(ShowHover, guarded(handlers.hover), _hover_text),
+        Action(ListLanguageServers, handlers.list_servers, _servers_text),
+        Action(RestartLanguageServers, handlers.restart, _restarted_text, access=Access.HUMAN_ONLY),
     )
 
     return [

@@ -217,13 +217,12 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
 
     family = Family[PythonParameters](
         _bound,
-        Action(RunPython, Outcome, run, lambda _, outcome: outcome, effect=Effect.EXECUTE),
-        Action(ShowPython, PythonState, show, _state_text),
-        Action(RestartPython, PythonRestarted, restart, _restarted_text, shows=_restarted_toast),
-        Action(InterruptPython, PythonInterrupted, interrupt, _interrupted_text, shows=_interrupted_toast),
+        Action(RunPython, run, lambda _, outcome: outcome, effect=Effect.EXECUTE),
+        Action(ShowPython, show, _state_text),
+        Action(RestartPython, restart, _restarted_text, shows=_restarted_toast),
+        Action(InterruptPython, interrupt, _interrupted_text, shows=_interrupted_toast),
         Action(
             InstallPackages,
-            PythonInstalled,
             install_packages,
             _installed_text,
             asks=asks_install,

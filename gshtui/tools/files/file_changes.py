@@ -91,7 +91,7 @@ class FileChanges:
         self._workspace = workspace
         self._paths = paths
         self.remove: AnyAction = Action(
-            RemovePath, RemovedPath, self._remove, _render_removed, asks=self._ask_removal, effect=Effect.WRITE
+            RemovePath, self._remove, _render_removed, asks=self._ask_removal, effect=Effect.WRITE
         )
 
     async def write_virtual(self, invocation: Invocation, path: VirtualPath, content: str, *, append: bool) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import shlex
 from collections.abc import Awaitable, Callable
@@ -304,13 +305,12 @@ class WorktreeCommand:
         self.actions: dict[str, AnyAction] = {
             action.parameters.WORD: action
             for action in (
-                Action(ListWorktrees, WorktreeList, self._list, _list_outcome),
-                Action(CreateWorktree, Worktree, self._on(self._create), _created_outcome, effect=write),
-                Action(ShowWorktree, ShownWorktree, self._on(self._show), _state_outcome),
-                Action(CompareWorktree, WorktreeChanges, self._on(self._compare), _changes_outcome),
+                Action(ListWorktrees, self._list, _list_outcome),
+                Action(CreateWorktree, self._on(self._create), _created_outcome, effect=write),
+                Action(ShowWorktree, self._on(self._show), _state_outcome),
+                Action(CompareWorktree, self._on(self._compare), _changes_outcome),
                 Action(
                     MergeWorktree,
-                    MergeResult,
                     self._on(self._merge),
                     _merge_outcome,
                     self._ask_merge,
@@ -319,13 +319,12 @@ class WorktreeCommand:
                 ),
                 Action(
                     WritePatch,
-                    WrittenPatch,
                     self._on(self._write_patch),
                     _patch_outcome,
                     effect=write,
                     where=(Where("diff.patch", _of_folder(WritePatch)),),
                 ),
-                Action(RemoveWorktree, RemovedWorktree, self._on(self._remove), _removed_outcome, effect=write),
+                Action(RemoveWorktree, self._on(self._remove), _removed_outcome, effect=write),
             )
         }
 
@@ -341,6 +340,7 @@ class WorktreeCommand:
     def _on(
         self, work: Callable[[Invocation, WorktreeParameters], Awaitable[R]]
     ) -> Callable[[Invocation, _Call], Awaitable[R]]:
+        @functools.wraps(work)
         async def run(invocation: Invocation, parameters: _Call) -> R:
             return await work(invocation, parameters.line())
 

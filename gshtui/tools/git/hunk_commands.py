@@ -165,11 +165,10 @@ def commands(limit: float = 60.0) -> list[AnyCommand]:
         group(
             "hunk",
             "Stage, discard or edit one change of a worktree",
-            Action(ListHunks, HunkList, list_all, _list_outcome),
-            Action(ShowHunk, HunkText, show, _text_outcome, positions=_PLACE),
+            Action(ListHunks, list_all, _list_outcome),
+            Action(ShowHunk, show, _text_outcome, positions=_PLACE),
             Action(
                 StageHunk,
-                ChangedHunk,
                 stage,
                 _staged_outcome,
                 effect=Effect.WRITE,
@@ -178,7 +177,6 @@ def commands(limit: float = 60.0) -> list[AnyCommand]:
             ),
             Action(
                 DiscardHunk,
-                ChangedHunk,
                 discard,
                 _discarded_outcome,
                 asks_discard,
@@ -186,7 +184,7 @@ def commands(limit: float = 60.0) -> list[AnyCommand]:
                 where=(Where("diff.discard", DiscardHunk.at),),
                 positions=_PLACE,
             ),
-            Action(EditHunk, ChangedHunk, edit, _edited_outcome, effect=Effect.WRITE, positions=(*_PLACE, "text")),
+            Action(EditHunk, edit, _edited_outcome, effect=Effect.WRITE, positions=(*_PLACE, "text")),
             family="files",
             access=Access.HUMAN_ONLY,
         )
