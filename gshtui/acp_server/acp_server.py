@@ -156,7 +156,6 @@ class AcpServer:
         return SetSessionConfigOptionResponse(config_options=await session.options.now())
 
     async def prompt(self, prompt: Sequence[Any], session_id: str, **_: Any) -> PromptResponse:
-        """One turn."""
         try:
             return await self._find(session_id).prompt(prompt)
         except ExpectedError as error:

@@ -126,7 +126,6 @@ def updates_of(event: Event, cwd: Path) -> list[Update]:
 
 
 def replayed(past: Sequence[Message], cwd: Path) -> Iterator[Update]:
-    """A conversation of the past."""
     runs = TextRuns()
     for message in past:
         for block in message.blocks:

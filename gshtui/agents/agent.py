@@ -520,7 +520,6 @@ class LocalRoster:
         return self._sessions.record
 
     def get(self, name: str) -> Agent | None:
-        """Return the agent with this id or name."""
         return self._agents.get(self._ids.get(name, name))
 
     async def add(self, agent: Agent, session: str, *, name: str = "") -> OpenedSession:

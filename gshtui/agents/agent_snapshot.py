@@ -45,7 +45,6 @@ class AgentSnapshot:
         self._asked: dict[str, tuple[int, ApprovalRequested]] = {}
 
     def note(self, number: int, event: Event) -> None:
-        """Take one event of the agent."""
         match event:
             case AgentAdded() | SessionOpened() | ModelChanged() | AgentModeChanged() | ProgramSessionChanged():
                 self._states[type(event)] = event

@@ -47,7 +47,6 @@ class StoreRecord:
         self.kept_prompts = store.queue.find_all
 
     async def load(self, session: str) -> list[Message]:
-        """All messages, in order."""
         return [stored.message for stored in await self._store.messages.read(session)]
 
     async def put_output(self, session: str, call: str, text: str) -> str:
@@ -69,11 +68,9 @@ class MemoryRecord:
         self._messages: dict[str, list[Message]] = {}
 
     async def append(self, session: str, message: Message) -> None:
-        """Add a message."""
         self._messages.setdefault(session, []).append(message)
 
     async def load(self, session: str) -> list[Message]:
-        """All messages, in order."""
         return list(self._messages.get(session, ()))
 
     async def save_partial(self, session: str, message: Message) -> None:

@@ -17,9 +17,7 @@ class Record(Protocol):
         """Add a message; adding one of the same id again does nothing."""
         ...
 
-    async def load(self, session: str) -> list[Message]:
-        """All messages, in order."""
-        ...
+    async def load(self, session: str) -> list[Message]: ...
 
     async def save_partial(self, session: str, message: Message) -> None:
         """Keep an answer that still streams; `append` of the same id replaces it."""

@@ -50,7 +50,6 @@ class AgentNews:
         self._needing[agent] = ""
 
     def call_for(self, event: Event) -> AgentCall | None:
-        """What this event calls for."""
         match event:
             case AgentChanged():
                 return self._changed(event.row)

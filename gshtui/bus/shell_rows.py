@@ -35,7 +35,6 @@ class Filter(msgspec.Struct, frozen=True):
         return self.text.casefold().split()
 
     def admits(self, row: Row) -> bool:
-        """Whether a row passes."""
         inside = not self.cwd or row.cwd == self.cwd or row.cwd.startswith(self.cwd.rstrip("/") + "/")
         in_shell = not self.shell or row.shell == self.shell
         if isinstance(row, ShellNote):

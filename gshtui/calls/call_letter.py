@@ -81,7 +81,6 @@ class Briefing:
 
 
 def letter_text(message: CallMessage, briefing: Briefing) -> str:
-    """The text that is delivered."""
     call = briefing.call
     parts = [_head(call, message)]
     if briefing.instructions.strip():

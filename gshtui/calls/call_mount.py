@@ -44,7 +44,6 @@ class CallMount:
         return "free" if self._is_in(caller, await self._call(caller, steps[0])) else "ask"
 
     async def stat(self, caller: Caller, steps: tuple[str, ...]) -> Node:
-        """What is at a path."""
         if not steps:
             return Node("calls", "folder")
         call = await self._call(caller, steps[0])

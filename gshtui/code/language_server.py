@@ -125,7 +125,6 @@ class LanguageServer:
         self.state, self.why, self._failures, self._not_before = "off", "", 0, 0.0
 
     async def close(self) -> None:
-        """End it."""
         living, self._living = self._living, None
         await cancel_and_wait(living, within=_END_WITHIN)
         self._session = None

@@ -311,7 +311,6 @@ class LanguageServers:
         return len(chosen)
 
     async def close(self) -> None:
-        """End all of them."""
         servers = list(self._servers.values())
         self._servers.clear()
         await asyncio.gather(*(server.close() for server in servers))

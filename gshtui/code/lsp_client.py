@@ -68,7 +68,6 @@ class FrameReader:
         self._noise = 0
 
     def feed(self, piece: bytes) -> list[bytes | OversizedMessage]:
-        """The messages that end in this piece."""
         found: list[bytes | OversizedMessage] = []
         self._buffer += piece
         while not self.fault:

@@ -70,17 +70,14 @@ def report(loaded: Loaded, under: str = "") -> dict[str, Any]:
 
 
 def _is_under(key: str, under: str) -> bool:
-    """Whether a key is this one, or in this table."""
     return not under or key == under or key.startswith(f"{under}.")
 
 
 def origin_data(origin: Origin) -> dict[str, Any]:
-    """An origin as plain data."""
     return {"layer": origin.layer, "where": origin.where, "line": origin.line}
 
 
 def problem_data(problem: Problem) -> dict[str, Any]:
-    """A problem as plain data."""
     return {
         "level": problem.level,
         "key": problem.key,

@@ -73,7 +73,6 @@ class Parameters(BaseModel):
 
 
 def option_of(field: FieldInfo) -> ShellOption:
-    """How a field is given in the shell."""
     return next((one for one in field.metadata if isinstance(one, ShellOption)), ShellOption())
 
 

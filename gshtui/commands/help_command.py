@@ -41,7 +41,6 @@ def describe(command: AnyCommand) -> dict[str, Any]:
 
 
 def explain(command: AnyCommand) -> str:
-    """A command as Markdown."""
     lines = [f"**{command.name}** — {command.summary}", "", f"`{usage(command).removeprefix('Usage: ')}`", ""]
     if command.description:
         lines += [f"{command.description} {command.details}".strip(), ""]

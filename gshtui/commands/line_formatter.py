@@ -12,7 +12,6 @@ _DOUBLE = str.maketrans({"\\": "\\\\", '"': '\\"', "$": "\\$"})
 
 
 def format_line(script: Script) -> str:
-    """The script in one line."""
     return "; ".join(" | ".join(map(_stage, pipeline.stages)) for pipeline in script.pipelines)
 
 

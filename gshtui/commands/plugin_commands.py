@@ -103,7 +103,6 @@ _GROUP = ShellGroup(
 
 
 def commands() -> list[AnyCommand]:
-    """The family."""
     return [
         group(
             "plugins",

@@ -37,7 +37,6 @@ def line_printed(outcome: Outcome, *, as_json: bool, plain: bool) -> dict[str, A
 
 
 def failed(error: CommandError) -> dict[str, Any]:
-    """Why it failed."""
     unconfirmed, unreachable = isinstance(error, Unconfirmed), error.data == {"kind": "unreachable"}
     payload: dict[str, Any] = {"failed": error.message if unconfirmed else str(error), "unconfirmed": unconfirmed}
     payload |= {"usage": isinstance(error, UsageError), "unreachable": unreachable}

@@ -91,7 +91,6 @@ def searched_tools(registry: Registry) -> list[AnyCommand]:
 
 
 def commands(registry: Registry) -> list[AnyCommand]:
-    """The command, for a hub."""
     return [find_tool_command(registry)]
 
 

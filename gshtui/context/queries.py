@@ -53,7 +53,6 @@ class UnavailableProvider:
         return {"model": request.model, "note": f"The provider {self.name!r} is not available here."}
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """Refuses."""
         raise ProviderError("missing", f"The provider {self.name!r} is not available here.", hint="Is its key set?")
         yield  # an async generator, as the port has it
 
@@ -188,7 +187,6 @@ class ContextQueries:
         )
 
     async def text(self, hash: str) -> str:
-        """The text of a block, by its hash."""
         for assembly, places in self._last.values():
             if not places:
                 places |= {block.hash: place for place, block in enumerate(assembly.blocks)}

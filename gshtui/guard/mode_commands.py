@@ -99,7 +99,6 @@ class ModePort:
 
 
 def commands(port: ModePort) -> list[AnyCommand]:
-    """The command."""
     one_at_a_time = asyncio.Lock()
 
     async def find(name: str) -> AgentRow:

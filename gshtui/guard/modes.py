@@ -28,7 +28,6 @@ ABOUT: dict[GuardMode, str] = {
 
 
 def strictest(*modes: GuardMode) -> GuardMode:
-    """The strictest of these modes."""
     return min(modes, key=MODES.index)
 
 
@@ -43,7 +42,6 @@ def inherited(mode: GuardMode) -> GuardMode:
 
 
 def mode_named(word: str) -> GuardMode | None:
-    """The mode of this name."""
     return next((mode for mode in MODES if mode == word), None)
 
 

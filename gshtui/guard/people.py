@@ -56,7 +56,6 @@ class AuthorizedPerson:
 
     @property
     def line(self) -> str:
-        """Its line in the file."""
         return f"rights={self.rights} {self.key_type} {self.key} {self.name}"
 
 
@@ -69,7 +68,6 @@ class PeopleFile:
     """One sentence for each line that lets nobody in."""
 
     def find(self, key_type: str, key: str) -> AuthorizedPerson | None:
-        """Whose key this is."""
         return next((one for one in self.people if (one.key_type, one.key) == (key_type, key)), None)
 
 

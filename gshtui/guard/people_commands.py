@@ -99,7 +99,6 @@ NamesTaken = Callable[[], Awaitable[Collection[str]]]
 
 
 def commands(taken: NamesTaken) -> list[AnyCommand]:
-    """The family."""
 
     async def allow(_invocation: Invocation, wanted: AllowPerson) -> ChangedPerson:
         return await _allow(wanted, await taken())

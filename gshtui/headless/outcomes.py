@@ -42,14 +42,12 @@ def print_outcome(said: Mapping[str, Any], name: str = "") -> int:
 
 
 def error_code(error: CommandError) -> int:
-    """The exit code for this error."""
     from gshtui.commands.printed_outcome import failed
 
     return _exit_code(failed(error))
 
 
 def outcome_code(outcome: Outcome) -> int:
-    """The exit code for this outcome."""
     from gshtui.commands.printed_outcome import ended
 
     return _exit_code(ended(outcome))

@@ -80,7 +80,6 @@ class Progress:
             )
 
     def start(self) -> None:
-        """Start the clock."""
         self._task = start_job(self._redraw(), "the progress line")
 
     def restart(self, words: str) -> None:

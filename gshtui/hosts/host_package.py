@@ -266,7 +266,6 @@ def _libraries() -> Iterator[tuple[str, Path]]:
 
 
 def _archive(with_libraries: bool, compiled: bool) -> bytes:
-    """What is sent."""
     into = io.BytesIO()
     with tarfile.open(fileobj=into, mode="w:gz", compresslevel=3) as tar:
         for name, path in _source():

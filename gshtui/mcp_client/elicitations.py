@@ -129,7 +129,6 @@ def _is_boolean(schema: object) -> bool:
 
 
 def fields_text(asked: Elicitation) -> str:
-    """What it asks for, in words."""
     return one_line(literal(", ".join(_field(name, schema) for name, schema in asked.fields.items())), 600)
 
 

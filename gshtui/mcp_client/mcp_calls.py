@@ -65,7 +65,6 @@ class ServerRow:
 
     @property
     def is_known(self) -> bool:
-        """Whether its tools are known."""
         return self.pins.definition == self.definition.digest
 
     @property

@@ -163,11 +163,9 @@ class SdkSession:
         return found[:_MOST_TOOLS], templates[:_MOST_TOOLS]
 
     async def read_resource(self, uri: str) -> mcp_types.ReadResourceResult:
-        """What a resource has."""
         return await self._client.read_resource(uri)
 
     async def get_prompt(self, name: str, arguments: dict[str, str]) -> mcp_types.GetPromptResult:
-        """A prompt with its arguments put in."""
         return await self._client.get_prompt(name, arguments)
 
     async def call_tool(
@@ -274,7 +272,6 @@ def said(text: str) -> str:
 
 
 def first_error(error: BaseException) -> BaseException:
-    """The first error in a group of them."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error

@@ -100,7 +100,6 @@ class ServerConnection:
 
     @property
     def name(self) -> str:
-        """The server's name."""
         return self.definition.name
 
     @property
@@ -408,7 +407,6 @@ class CallWatch:
         self._until = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds."""
         return self._until - time.monotonic()
 
     def news(self) -> None:

@@ -277,7 +277,6 @@ class ServerPool:
         return self._entries[name].connection.left_out if name in self._entries else ()
 
     async def close(self) -> None:
-        """End all servers."""
         asking = [entry.asking for entry in self._entries.values()]
         await cancel_and_wait(*asking)
         connections = [entry.connection for entry in self._entries.values()]

@@ -118,7 +118,6 @@ class _ServerTool:
         self._files = files
 
     def command(self) -> AnyCommand:
-        """The command."""
         pin = self._pin
         parameters = type("ServerToolParameters", (McpParameters,), {"SCHEMA": pin.schema, "__doc__": pin.description})
         first = one_line(pin.description.partition(". ")[0], 120)

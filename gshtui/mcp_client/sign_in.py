@@ -59,7 +59,6 @@ class TokenKeeper:
         return None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep the tokens."""
         await self._keep("tokens", tokens.model_dump(mode="json", exclude_none=True))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:

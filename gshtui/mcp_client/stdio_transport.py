@@ -126,7 +126,6 @@ class LineSplitter:
         self._size = 0
 
     def feed(self, piece: bytes) -> list[bytes | OversizedLine]:
-        """The lines that end in this piece."""
         *ended, rest = piece.split(b"\n")
         found: list[bytes | OversizedLine] = []
         for part in ended:

@@ -143,7 +143,6 @@ def received(before: ServerPins, now: ServerPins) -> ServerPins:
 
 
 def accepted(pins: ServerPins) -> ServerPins:
-    """As `pins`, with what is offered accepted."""
     return msgspec.structs.replace(pins, accepted=pins.offered, offered=()) if pins.offered else pins
 
 

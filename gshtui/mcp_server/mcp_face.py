@@ -46,7 +46,6 @@ class _Output:
         self._write_line = write_line
 
     async def write(self, text: str) -> None:
-        """Write one message."""
         await anyio.to_thread.run_sync(self._write_line, text)
 
     async def flush(self) -> None:
@@ -125,7 +124,6 @@ class McpFace:
 
             @contextlib.contextmanager
             def capture_signals(self) -> Generator[None]:
-                """Capture none."""
                 yield
 
         _quiet()

@@ -32,7 +32,6 @@ class MediaRule:
     audio: bool = True
 
     def tokens(self, medium: Medium) -> int:
-        """The estimate for one of them."""
         match medium:
             case Image():
                 return _picture(self.api, medium.width, medium.height) if self.images else _NOTE

@@ -225,7 +225,6 @@ class ModelPort:
 
 
 def commands(port: ModelPort) -> list[AnyCommand]:
-    """The family `model`."""
     catalog, switch, in_use, of_program = port.catalog, port.switch, port.in_use, port.of_program
     settings, environ = port.settings, port.environ
 

@@ -126,7 +126,6 @@ class KnownFacts:
     day: str = ""
 
     def of_server(self, address: str, name: str) -> ModelFacts | None:
-        """What is known of a model of this server."""
         raw = self.servers.get(address.lower(), {}).get(name)
         return None if raw is None else _model(name, raw)
 

@@ -197,9 +197,7 @@ class Provider(Protocol):
         """Send the request. See the module's text for the failure contract."""
         ...
 
-    async def close(self) -> None:
-        """Close the connections."""
-        ...
+    async def close(self) -> None: ...
 
 
 def estimate(text_bytes: int, messages: int = 0) -> int:

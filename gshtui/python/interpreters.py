@@ -260,7 +260,6 @@ class Interpreters:
         return interpreter is not None and interpreter.interrupt()
 
     async def close(self) -> None:
-        """End them all."""
         self._subscription.unsubscribe()
         kept, self._kept = list(self._kept.values()), OrderedDict()
         await end_all("the end of Python", *(one.interpreter.close for one in kept if one.interpreter is not None))

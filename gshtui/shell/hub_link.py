@@ -99,7 +99,6 @@ class LineOutbox:
             self._size -= len(self._lines.popleft()[1])
 
     def close(self) -> None:
-        """Close the file."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -214,7 +213,6 @@ class HubLink:
         self._takes_more = True
 
     def start(self) -> None:
-        """Start looking for a hub."""
         self._life = keep_on(self._live, "the link to the hub")
 
     def publish(self, event: Event) -> int:

@@ -397,7 +397,6 @@ class HubListener:
         return self._server is not None
 
     def visitor(self, kind: str) -> ConnectionHost:
-        """The host of this kind of connection."""
         return self._hosts.get(kind, self._nobody)
 
     async def pace(self) -> None:

@@ -126,7 +126,6 @@ class PersonTerminal:
 
     @property
     def waits(self) -> bool:
-        """Whether a line is waited for."""
         return bool(self._prompt)
 
     async def read_line(self, prompt: CleanText) -> str | None:
@@ -340,7 +339,6 @@ class PersonTerminal:
                     self._editor.process_output("")
 
     def take_line(self, line: str) -> None:
-        """Take a line that is complete."""
         line = line.rstrip("\r\n")
         longest = LONGEST_LINE if self._editor is None else LONGEST_TYPED
         self._put(LineRefused(f"That line is longer than {longest:,} characters.") if len(line) > longest else line)

@@ -35,7 +35,6 @@ class StreamedAnswers:
         """The letter whose line is not complete on the screen."""
 
     def add(self, piece: DraftPiece) -> None:
-        """Show a piece of an answer."""
         answer = self._answers.setdefault(piece.head.letter, _Answer(piece.head.name))
         if piece.anew:
             self._show(piece.head.letter, answer, answer.sanitiser.finish())

@@ -238,7 +238,6 @@ class Breaker:
         self._until: dict[str, float] = {}
 
     def paused(self, what: str) -> bool:
-        """Whether it is paused now."""
         until = self._until.get(what)
         if until is None:
             return False
@@ -249,7 +248,6 @@ class Breaker:
         return False
 
     def succeeded(self, what: str) -> None:
-        """It works."""
         if self._failures:
             self._failures.pop(what, None)
 

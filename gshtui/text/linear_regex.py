@@ -67,11 +67,9 @@ class Linear:
         return self._within(self._engine.search, text)
 
     def match(self, text: str) -> RegexMatch | None:
-        """The match at the beginning of the text."""
         return self._within(self._engine.match, text)
 
     def fullmatch(self, text: str) -> RegexMatch | None:
-        """The match of the whole text."""
         return self._within(self._engine.fullmatch, text)
 
     def _within(self, matched: Any, text: str) -> RegexMatch | None:

@@ -204,7 +204,6 @@ def coloured(text: str, *codes: LiteralString) -> CleanText:
 
 
 def clean_lines(text: CleanText) -> list[CleanText]:
-    """The lines of sanitised text."""
     return [CleanText(line) for line in text.split("\n")]
 
 

@@ -30,13 +30,10 @@ _LEAST_COLUMN = 6
 class Colouring(Protocol):
     """Sanitises text and puts it into colours."""
 
-    def __call__(self, text: str, *codes: LiteralString) -> CleanText:
-        """The text in these colours."""
-        ...
+    def __call__(self, text: str, *codes: LiteralString) -> CleanText: ...
 
 
 def load_parser() -> None:
-    """Import the parser."""
     _console()
     _markdown()("**loaded**")
 

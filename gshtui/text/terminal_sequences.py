@@ -205,7 +205,6 @@ class TerminalReader:
         return tokens
 
     def _rejoin(self, piece: str, tokens: list[TerminalToken]) -> str:
-        """The piece with what it goes on from."""
         lost, self._lost = self._lost, ""
         if lost and (lost + piece).startswith((PASTE_BEGINS, PASTE_ENDS)):
             return lost + piece

@@ -85,13 +85,11 @@ class ClientProcess(asyncio.SubprocessProtocol):
         raise from_host(remote.explain(self._said))
 
     def write(self, data: bytes) -> None:
-        """Write to its input."""
         pipe = self._input()
         if pipe is not None:
             pipe.write(data)
 
     def close_input(self) -> None:
-        """Close its input."""
         pipe = self._input()
         if pipe is not None:
             pipe.close()
@@ -111,7 +109,6 @@ class ClientProcess(asyncio.SubprocessProtocol):
     # -- asyncio's side --------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The process runs."""
         self._transport = cast("asyncio.SubprocessTransport", transport)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:

@@ -273,7 +273,6 @@ class MirroredPane:
 
 
 def _cursor_row(frame: Frame) -> str:
-    """The row with the cursor."""
     return frame.lines[frame.info.cursor_y] if frame.info.cursor_y < len(frame.lines) else ""
 
 

@@ -135,7 +135,6 @@ class Mirror:
         return Watch(self, picture, view)
 
     async def close(self) -> None:
-        """Stop mirroring."""
         for picture in self._pictures.values():
             picture.unlisten()
         self._pictures.clear()

@@ -147,7 +147,6 @@ class TmuxConnection:
             self._link_pane(pane)
 
     def forget_pane(self, pane: str) -> None:
-        """Forget a dead pane."""
         self._wanted.pop(pane, None)
         self._paused.discard(pane)
         if not self._outputs.get(pane):

@@ -43,7 +43,6 @@ class TmuxError(ExpectedError):
 
 
 def program_missing() -> TmuxError:
-    """The error for a missing tmux."""
     return TmuxError(
         "missing", "tmux is not installed.", "Install tmux 3.0 or newer (apt install tmux, brew install tmux)."
     )
@@ -76,12 +75,10 @@ def timed_out(seconds: float) -> TmuxError:
 
 
 def no_such_pane(pane: str) -> TmuxError:
-    """The pane is not there."""
     return TmuxError("no_such_pane", f"There is no pane {pane}; its terminal was closed.")
 
 
 def from_reply(text: str) -> TmuxError:
-    """The error for a message from tmux."""
     line = " ".join(text.split()) or "tmux failed without an error message."
     lower = line.lower()
     if _TOO_LONG in lower:

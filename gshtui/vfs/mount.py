@@ -86,15 +86,12 @@ class ReadOnlyMount:
     """What the refusal says."""
 
     async def write(self, caller: Caller, steps: tuple[str, ...], content: str, *, append: bool) -> None:
-        """Refuse."""
         raise self._refused(steps)
 
     async def make_folder(self, caller: Caller, steps: tuple[str, ...]) -> None:
-        """Refuse."""
         raise self._refused(steps)
 
     async def remove(self, caller: Caller, steps: tuple[str, ...]) -> None:
-        """Refuse."""
         raise self._refused(steps)
 
     def _refused(self, steps: tuple[str, ...]) -> FileError:
@@ -107,7 +104,6 @@ def missing(mount: str, steps: tuple[str, ...]) -> FileError:
 
 
 def is_folder(mount: str, steps: tuple[str, ...]) -> FileError:
-    """The error for a folder that is used as a file."""
     return FileError("folder", f"{whole_path(mount, steps)} is a folder.", "`ls` lists it.")
 
 

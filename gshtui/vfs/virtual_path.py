@@ -50,7 +50,6 @@ class VirtualPath:
         return VirtualPath(self.steps[:-1])
 
     def below(self, name: str) -> VirtualPath:
-        """What has this name in it."""
         return VirtualPath((*self.steps, name))
 
     def __str__(self) -> str:

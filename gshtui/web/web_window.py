@@ -70,7 +70,6 @@ class Browser:
             await self._sent.wait()
 
     def let_go(self) -> None:
-        """It is to be closed."""
         self.gone.set()
         self._sent.set()
 
@@ -157,7 +156,6 @@ class WebWindow:
         return True
 
     async def type(self, browser: Browser, keys: str) -> None:
-        """Type, as the one that may."""
         if browser is self._owner and self._program is not None:
             await self._program.write(keys.encode(errors="replace"))
 

@@ -249,7 +249,6 @@ def _value(value: object) -> str:
 
 
 def workflow_json(workflow: Workflow) -> dict[str, Any]:
-    """A workflow for scripts."""
     return {
         "name": workflow.name,
         "description": workflow.description,

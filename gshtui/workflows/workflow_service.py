@@ -38,9 +38,7 @@ class RunTable(RunRecord, Protocol):
         """The newest runs of a folder, newest first."""
         ...
 
-    async def steps(self, run: str) -> dict[int, StepResult]:
-        """What is known of each step of a run."""
-        ...
+    async def steps(self, run: str) -> dict[int, StepResult]: ...
 
     async def claim(self, row: WorkflowRunRow, before: WorkflowRunRow) -> bool:
         """Write the row if the run is still as it was read; returns whether it was."""
@@ -72,7 +70,6 @@ class WorkflowService:
         await cancel_and_wait(*tasks)
 
     async def library(self) -> WorkflowLibrary:
-        """The workflows of this folder."""
         return await asyncio.to_thread(read_library, self._cwd)
 
     async def start(

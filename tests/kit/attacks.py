@@ -49,7 +49,6 @@ class Attack:
 
 
 def attacks(expression: re.Pattern[Any]) -> list[Attack]:
-    """The attacks on an expression."""
     pattern = expression.pattern if isinstance(expression.pattern, str) else expression.pattern.decode("latin-1")
     flags = expression.flags & ~re.UNICODE
     tree = parser.parse(pattern, flags)

@@ -44,7 +44,6 @@ class Page:
                     return answer["result"]
 
     async def value(self, expression: str) -> Any:
-        """The value of an expression on the page."""
         found = await self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         return found["result"].get("value")
 
@@ -53,7 +52,6 @@ class Page:
         await eventually(lambda: self.value(expression), within=DEADLINE)
 
     async def type(self, text: str) -> None:
-        """Type, as on a keyboard."""
         await self.call("Input.insertText", text=text)
 
     async def picture(self, file: Path) -> bytes:

@@ -30,7 +30,6 @@ class Cells:
                 self._put(part[4])
 
     def text(self, row: int) -> str:
-        """What a row says."""
         columns = sorted(column for at, column in self.cells if at == row)
         return "".join(self.cells[row, column][0] for column in columns)
 

@@ -375,7 +375,6 @@ class FakeHub:
         return name in self.linked
 
     def intents(self, kind: type[Event]) -> list[Event]:
-        """The events of a type, in order."""
         return [event for event in self.said if isinstance(event, kind)]
 
 

@@ -175,7 +175,6 @@ class FakeTerminals(TerminalRegistry):
 
 
 def agent_row(id: str = "0001", name: str = "helper", **more: Any) -> AgentRow:
-    """A row of the roster."""
     usual: dict[str, Any] = {
         "kind": "cli",
         "status": "thinking",

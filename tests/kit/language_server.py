@@ -26,7 +26,6 @@ def write(body: bytes) -> None:
 
 
 def send(**message: Any) -> None:
-    """One message."""
     write(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
 
@@ -43,7 +42,6 @@ def read() -> dict[str, Any] | None:
 
 
 def problems(text: str) -> list[dict[str, Any]]:
-    """Of a text."""
     return [
         {
             "range": {"start": {"line": at, "character": line.index("BAD")}, "end": {"line": at, "character": 99}},
@@ -123,7 +121,6 @@ def answer(method: str, params: dict[str, Any], texts: dict[str, str]) -> Any:
 
 
 def main() -> None:
-    """Serve."""
     with (FOLDER / "starts").open("a") as starts:
         starts.write(f"{KIND}\n")
     if KIND == "silent":

@@ -21,7 +21,6 @@ def make_page(width: int = 60, *languages: str) -> Page:
 
 
 def parse_chunks(text: str) -> list[MarkdownChunk]:
-    """The chunks of a text that is given at once."""
     splitter = MarkdownSplitter()
     return splitter.feed(text) + splitter.finish()
 

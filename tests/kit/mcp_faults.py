@@ -28,7 +28,6 @@ ODD: tuple[Any, ...] = (
 
 
 def send(message: dict[str, Any]) -> None:
-    """One message."""
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
 
@@ -49,7 +48,6 @@ def description(kind: str) -> str:
 
 
 def call(kind: str, number: object) -> None:
-    """What becomes of a call."""
     match kind:
         case "flood":
             for step in range(20_000):

@@ -47,7 +47,6 @@ def first_colour() -> Elicit[Colour]:
 
 
 def second_colour() -> Elicit[Colour]:
-    """The other one."""
     return Elicit("Which colour then?", Colour)
 
 
@@ -62,7 +61,6 @@ def ordinary(changed: bool = False) -> MCPServer:
 
     @server.tool(annotations=reads)
     def look() -> str:
-        """Look at something."""
         return "seen"
 
     @server.tool()
@@ -86,7 +84,6 @@ def ordinary(changed: bool = False) -> MCPServer:
 
     @server.tool()
     def fail() -> str:
-        """Fail."""
         raise ValueError("it went wrong")
 
     @server.tool()
@@ -102,14 +99,12 @@ def ordinary(changed: bool = False) -> MCPServer:
 
     @server.tool()
     def write(path: str) -> str:
-        """Write a file."""
         with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
             file.write("written")
         return "written"
 
     @server.tool()
     async def ask_colour(ctx: Context) -> str:
-        """Ask the person for a colour."""
         answer = await ctx.elicit("Which colour?", Colour)
         return f"{answer.action}: {answer.data.colour if answer.action == 'accept' else ''}"
 
@@ -146,17 +141,14 @@ def ordinary(changed: bool = False) -> MCPServer:
 
     @server.resource("kit://note", mime_type="text/plain")
     def note() -> str:
-        """A note."""
         return "the text of the note"
 
     @server.resource("kit://user/{name}")
     def user(name: str) -> str:
-        """A user."""
         return f"user {name}"
 
     @server.prompt()
     def greet(name: str) -> str:
-        """Greet somebody."""
         return f"Please greet {name}."
 
     return server

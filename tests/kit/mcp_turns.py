@@ -37,19 +37,15 @@ class NobodyAnswers:
         self._project = project
 
     def roots(self) -> list[Path]:
-        """The project."""
         return [self._project]
 
     async def sample(self, server: str, caller: ToolCaller, request: SamplingRequest) -> SamplingAnswer | None:
-        """Refuse."""
         return None
 
     async def elicit(self, server: str, caller: ToolCaller, asked: Elicitation) -> Mapping[str, Any] | None:
-        """Decline."""
         return None
 
     async def sign_in(self, server: str, url: str) -> bool:
-        """Refuse."""
         return False
 
 
@@ -98,7 +94,6 @@ async def ask(hub: Hub, text: str = "Go on.", *, within: float = WITHIN) -> Turn
 
 
 async def turn(hub: Hub, text: str = "Go on.", *, within: float = WITHIN) -> TurnFinished:
-    """One turn."""
     waiting = hub.bus.wait_for(TurnFinished, timeout=within)
     hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
     finished = await waiting

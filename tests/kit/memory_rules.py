@@ -17,6 +17,5 @@ class MemoryRules:
         return RuleBook(parse_rules(Path("rules.toml"), self.text).rules, project=self._project)
 
     def save(self, text: str) -> GuardRule:
-        """Add one."""
         self.text += text
         return self.current().rules[-1]

@@ -150,7 +150,6 @@ async def hub_process(folder: Path, decision: str = "") -> AsyncGenerator[HubPro
 def prepare_spec(
     folder: Path, prompt: str = "", *, agent: str = AGENT, hub: str = "", provider: str = "offline", **request: Any
 ) -> tuple[Spec, Path]:
-    """A spec and its file."""
     wanted = SpawnRequest(prompt=prompt, provider=provider, cwd=str(folder), **request)
     row = AgentRow(id=agent, name=f"agent-{agent}", cwd=str(folder), home=str(folder))
     persona = load_personas(folder).get(wanted.persona) if wanted.persona else None

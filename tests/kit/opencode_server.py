@@ -82,7 +82,6 @@ class OpenCodeServer:
             await stream.write(data)
 
     async def works(self, session: str = SESSION) -> None:
-        """It begins to work."""
         self.statuses[session] = {"type": "busy"}
         await self.say("session.status", sessionID=session, status={"type": "busy"})
 

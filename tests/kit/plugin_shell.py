@@ -42,7 +42,6 @@ class PluginShell:
         self.end(exit)
 
     def begin(self, command: str, **more: Any) -> None:
-        """preexec."""
         self._number += 1
         self._line("ShellCommandStarted", number=self._number, command=command, cwd="/p", pid=os.getpid(), **more)
         self._send()
@@ -50,7 +49,6 @@ class PluginShell:
             self.hang_up()
 
     def end(self, exit: int = 0) -> None:
-        """precmd."""
         self._line("ShellCommandFinished", number=self._number, exit=exit, duration=0.01, cwd="/p")
         self._send()
 

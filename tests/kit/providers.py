@@ -65,7 +65,6 @@ class RecordedWaits:
 def make_provider(
     api: str, url: str, *, key: str = "secret", waits: RecordedWaits | None = None, deadlines: Deadlines | None = None
 ) -> Provider:
-    """A provider of this API at this URL."""
     place = Endpoint(
         name=api.removesuffix("-chat"),
         key=key,
@@ -87,7 +86,6 @@ async def provider_with_loopback(
     key: str = "secret",
     **options: Any,
 ) -> AsyncIterator[tuple[Provider, Loopback]]:
-    """A provider and the loopback behind it."""
     async with (
         loopback(api, script, **options) as server,
         closing_async(make_provider(api, server.url, key=key, waits=waits, deadlines=deadlines)) as provider,
@@ -139,5 +137,4 @@ class ReceivedStream:
 
 
 async def receive_stream(provider: Provider, request: Request) -> ReceivedStream:
-    """All of the stream."""
     return ReceivedStream([delta async for delta in provider.stream(request)])

@@ -115,7 +115,6 @@ def frame_child(cwd: Path, *arguments: str, columns: int = 100, rows: int = 30) 
 
 
 def window_of(folder: Path, *arguments: str) -> PtyChild:
-    """The window in this folder, started."""
     child = PtyChild([sys.executable, "-m", "gshtui", *arguments], folder, columns=110, rows=40)
     child.go()
     return child

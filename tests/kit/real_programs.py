@@ -59,7 +59,6 @@ class Program:
 
     @property
     def path(self) -> Path:
-        """The executable."""
         return FOLDER / "bin" / self.name
 
     @property

@@ -52,7 +52,6 @@ class RecordFaults:
         os.kill(os.getpid(), signal.SIGKILL)
 
     def begin_at_once(self, fault: DiskFault) -> None:
-        """Begin one of `AT_ONCE`."""
         if fault == "limit":  # nothing can be added to any file: EFBIG
             resource.setrlimit(resource.RLIMIT_FSIZE, (64, resource.RLIM_INFINITY))
         elif self._log is None and (log := _descriptor(self._path.with_name(f"{self._path.name}-wal"))) >= 0:
@@ -78,7 +77,6 @@ class RecordFaults:
                 self._other = other
 
     def lift_at_once(self) -> None:
-        """End the faults of `AT_ONCE`."""
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         if self._log is not None:
             log, kept = self._log

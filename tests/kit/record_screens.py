@@ -129,7 +129,6 @@ class Recording:
 
 
 async def version_of(program: str, env: dict[str, str]) -> str:
-    """As the program says it."""
     process = await asyncio.create_subprocess_exec(
         program, "--version", env=env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )

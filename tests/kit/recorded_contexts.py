@@ -198,7 +198,6 @@ class RecordedContexts:
             raise ContextError("unknown", f"There is no agent {agent!r}.", "`gsh-tui agent ls` lists them.")
 
     def keep(self, text: str, hash: str = "") -> str:
-        """Keep a text under its hash."""
         hash = hash or hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
         self.texts[hash] = text
         return hash
@@ -206,7 +205,6 @@ class RecordedContexts:
     def block(
         self, id: str, section: SectionName, kind: BlockKind, source: str, text: str, age: float = 0.0, **more: Any
     ) -> Block:
-        """One block, with its text kept."""
         tokens = more.pop("tokens", len(text.encode()) // 4)
         at = NOW - age if age else 0.0
         pinned = id in self.pinned

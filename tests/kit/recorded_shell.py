@@ -78,11 +78,9 @@ class FakeShells:
         self._record = record
 
     async def rows(self, wanted: Filter, start: int, limit: int) -> Span:
-        """As `ShellTables.rows`."""
         return await self._record.shell_rows(wanted, start, limit)
 
     async def output(self, key: str) -> str:
-        """As `ShellTables.output`."""
         return await self._record.output(key)
 
 
@@ -93,11 +91,9 @@ class FakePrompts:
         self.kept: list[str] = []
 
     async def add(self, cwd: str, text: str) -> None:
-        """As `PromptTable.add`."""
         self.kept.append(text)
 
     async def find_all(self, cwd: str | None, limit: int = 1_000) -> list[str]:
-        """As `PromptTable.find_all`."""
         return self.kept[:limit]
 
 
@@ -113,7 +109,6 @@ class FakeRecord:
         self.prompts = FakePrompts()
 
     async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span:
-        """What `shells.rows` answers."""
         self.asked.append((wanted, start, limit))
         if self.fails is not None:
             raise self.fails
@@ -151,5 +146,4 @@ class FakeShellLog:
         return ()
 
     async def add_note(self, text: str, cwd: str = "") -> None:
-        """Keep a note."""
         self.notes.append((text, cwd))

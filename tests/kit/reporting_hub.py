@@ -47,7 +47,6 @@ class ReportingHub:
         return [wire.decode(json.dumps({k: v for k, v in line.items() if k != "seq"}).encode()) for line in ordered]
 
     def of(self, kind: type[Event]) -> list[Any]:
-        """The events of a type."""
         return [event for event in self.events if isinstance(event, kind)]
 
     def wait_for(self, there: Callable[[], bool]) -> None:

@@ -30,7 +30,6 @@ def resident_hub(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
 
 @pytest.fixture
 def resident(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """With a resident hub."""
     with resident_hub(monkeypatch):
         yield
 

@@ -8,7 +8,6 @@ from gshtui.bus.event import Event
 
 
 def sample(kind: type[Event]) -> Event:
-    """An event of this type."""
     return kind(**_fields(kind))
 
 

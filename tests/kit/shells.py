@@ -15,7 +15,6 @@ _PROMPT = re.compile(rb"<<(\d+)>>")
 
 
 def zsh() -> str:
-    """The zsh of this machine."""
     found = shutil.which("zsh")
     assert found, "these tests need zsh; `.ci/setup` installs it"
     return found
@@ -51,7 +50,6 @@ class Shell:
 
     @property
     def pid(self) -> int:
-        """Of the shell."""
         return self._child.pid
 
     def wait_for_prompt(self) -> int:
@@ -63,7 +61,6 @@ class Shell:
         return int(found[-1])
 
     def press_keys(self, keys: bytes | str) -> None:
-        """Press keys."""
         self._child.write(keys.encode() if isinstance(keys, str) else keys)
 
     def wait_for_text(self, text: bytes) -> None:

@@ -166,7 +166,6 @@ class Gate:
         self._left = pieces
 
     async def start(self) -> None:
-        """Open it."""
         self._server = await asyncio.start_server(self._pass, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
 
@@ -187,7 +186,6 @@ class Gate:
         self._flows.clear()
 
     async def stop(self) -> None:
-        """Cut all."""
         self.cut()
         self._flows.set()
         if self._server is not None:

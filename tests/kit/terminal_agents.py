@@ -30,7 +30,6 @@ class SingleServer:
         self._server = server
 
     def server(self, socket: str) -> TmuxServer:
-        """The one server there is."""
         return self._server
 
 
@@ -45,11 +44,9 @@ class TerminalAgents:
 
     @property
     def terminals(self) -> SingleServer:
-        """The servers, by socket."""
         return SingleServer(self.server)
 
     def get(self, id: str) -> AgentRow | None:
-        """The row of an agent."""
         return self.rows.get(id)
 
     async def open(self, cwd: Path) -> PaneInfo:

@@ -69,7 +69,6 @@ class ScreenCells:
 
     @property
     def text(self) -> str:
-        """What it says."""
         return "\n".join("".join(character for character, _ in row) for row in self.rows)
 
     def _put(self, text: str) -> None:
@@ -117,7 +116,6 @@ def watch_output(app: App[Any]) -> None:
 
 
 def terminal_of(app: App[Any]) -> TerminalDriver:
-    """The driver of an app that is `watched`."""
     assert isinstance(app._driver, TerminalDriver)
     return app._driver
 

@@ -64,7 +64,6 @@ class TerminalTools:
         return Invocation(caller, cwd=self.project, project=self.project, session="s1", agent=agent, call=call)
 
     async def run(self, name: str, *, agent: str = "main", call: str = "", **arguments: Any) -> Outcome:
-        """Call a tool."""
         command = self.commands[name]
         return await command.handler(self.invocation(agent, call), command.parameters(**arguments))
 

@@ -179,7 +179,6 @@ async def wait_for_text(server: TmuxServer, pane: str, text: str) -> str:
 
 
 async def pane_is_gone(server: TmuxServer, pane: str) -> bool:
-    """Whether the pane is gone."""
     try:
         await server.pane(pane)
     except TmuxError as error:
@@ -204,7 +203,6 @@ class Frames:
         return plain_text(self.all[-1]) if self.all else ""
 
     async def wait_for(self, right: Callable[[Frame], object], within: float = DEADLINE) -> Frame:
-        """Wait for a frame that is right, from the last one on."""
         try:
             async with asyncio.timeout(within):
                 while not (self.all and right(self.all[-1])):

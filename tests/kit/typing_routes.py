@@ -108,7 +108,6 @@ class TypingRoutes:
             subscription.unsubscribe()
 
     async def send_mail(self, door: str, row: AgentRow, text: str) -> Letter:
-        """Send a text by one of the routes of the mail."""
         m = self.mail
         if door.startswith("send"):
             id = await m.service.send(row, text, sender="person", defer_if_busy=door == "send")
@@ -123,7 +122,6 @@ class TypingRoutes:
         return await m.store.mail.find(id)
 
     async def tool(self, name: str, *, agent: str = "main", call: str = "", **arguments: Any) -> Outcome:
-        """Call a tool, as an agent does."""
         command = self.tools[name]
         return await command.handler(self.invocation(agent, call), command.parameters(**arguments))
 
@@ -134,7 +132,6 @@ class TypingRoutes:
         return await command.assess(self.invocation(agent, call), command.parameters(**arguments))
 
     def invocation(self, agent: str, call: str) -> Invocation:
-        """How it calls."""
         caller = Caller(agent, is_agent=agent != "person")
         return Invocation(caller, cwd=self.folder, project=self.folder, session="s1", agent=agent, call=call)
 

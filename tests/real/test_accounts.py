@@ -47,7 +47,6 @@ async def harness(tmp_path: Path) -> AsyncGenerator[FleetHarness]:
 
 
 def configured(home: Home, harness: FleetHarness, text: str) -> Accounts:
-    """The accounts of this configuration."""
     user_file(home, text)
     settings = load(harness.home).settings
     return Accounts(settings.accounts, settings.groups)

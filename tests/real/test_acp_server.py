@@ -74,7 +74,6 @@ class RecordingClient:
     def on_connect(self, conn: Any) -> None: ...
 
     def of(self, kind: str) -> list[Any]:
-        """The updates of one kind."""
         return [update for update in self.updates if update.session_update == kind]
 
     @property

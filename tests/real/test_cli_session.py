@@ -316,7 +316,6 @@ class Statuses:
         self._came.set()
 
     async def until(self, right: Callable[[KnownStatus], bool]) -> KnownStatus:
-        """The first status that is right."""
         async with asyncio.timeout(DEADLINE):
             while True:
                 found = next((known for known in self.all if right(known)), None)

@@ -45,7 +45,6 @@ class Here:
         return await self.hub.contexts.editor("main")
 
     async def ask(self, text: str) -> TurnFinished:
-        """One turn."""
         waiting = self.hub.bus.wait_for(TurnFinished, timeout=60)
         self.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
         finished = await waiting

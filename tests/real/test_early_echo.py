@@ -59,7 +59,6 @@ class Watched:
         return self.screen
 
     def row(self, place: InputPlace) -> list[Cell]:
-        """The cells of the input line."""
         return self.look().rows[place.row][place.column : place.column + place.width]
 
 

@@ -26,7 +26,6 @@ REQUEST = {"hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_in
 
 @contextlib.contextmanager
 def hook(spool: Path, data: dict[str, Any], program: str = "claude") -> Generator[subprocess.Popen[bytes]]:
-    """The hook as the program runs it."""
     argv = [sys.executable, "-I", "-S", report_hook.__file__, program]
     environ = {**os.environ, "GSH_HOOK_SPOOL": str(spool)}
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ) as ran:

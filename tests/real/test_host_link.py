@@ -149,7 +149,6 @@ async def _hidden(host: SshHost) -> list[str]:
 
 
 async def _sessions(host: SshHost) -> list[str]:
-    """All sessions there."""
     tmux = ["tmux", "-S", str(next(host.folder.glob("tmux/*/gsh-ssh"))), "list-sessions", "-F", "#{session_name}"]
     process = await asyncio.create_subprocess_exec(*tmux, stdout=asyncio.subprocess.PIPE)
     said, _ = await process.communicate()

@@ -48,7 +48,6 @@ class Taken:
 async def linked(
     secret: str, find: Callable[[], Sequence[Path]], *, in_memory: int = 1_000_000
 ) -> AsyncIterator[tuple[HubLink, Taken]]:
-    """A link, and what it heard."""
     heard = Taken()
     outbox = LineOutbox(paths.state_dir() / "waiting", in_memory=in_memory)
     link = HubLink(LinkIdentity(KIND, AGENT, secret), outbox, find, heard, takes=TO_AGENT, greet=lambda _: [OPENED])

@@ -48,12 +48,10 @@ async def up(app: Workbench, pilot: Pilot[int]) -> HubPort:
 
 
 def lines(pane: InspectorPane) -> str:
-    """What is on the screen."""
     return "\n".join(pane.view.render_line(y).text.rstrip() for y in range(pane.view.size.height))
 
 
 def timeline(app: Workbench) -> TimelinePane:
-    """The pane."""
     pane = app.bench.panes["timeline"]
     assert isinstance(pane, TimelinePane)
     return pane

@@ -50,7 +50,6 @@ class Desk:
         self._hub: WarmCommand | None = None
 
     async def type_command(self) -> None:
-        """One command in one shell."""
         word = f"step-{len(self.typed)}"
         other = self.chance.choice((word, "nothing"))
         line = self.chance.choice(("test {} = {}", "(test {} = {})", "! [[ {} != {} ]]")).format(word, other)
@@ -65,7 +64,6 @@ class Desk:
             assert await in_thread(lambda: os.read(hub.output, 100)) == b"listening\n"
 
     def kill_hub(self) -> None:
-        """If there is one."""
         if self._hub is not None:
             self._hub.kill()
             self._hub.finish()

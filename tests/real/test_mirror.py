@@ -52,7 +52,6 @@ sys.stdin.read()
 
 @pytest.fixture
 async def mirror(tmux: TmuxServer) -> AsyncGenerator[Mirror]:
-    """A mirror of the private server."""
     made = Mirror(tmux, fps=30)
     yield made
     await made.close()

@@ -75,7 +75,6 @@ def project(home: Home) -> Path:
 
 
 def path_without(program: str, folder: Path) -> Path:
-    """A folder with all programs but one."""
     folder.mkdir()
     away = {"vi", "vim", "vim.tiny", "vim.basic", "nano", "editor"} if program == "vi" else {program}
     for base in map(Path, os.environ["PATH"].split(os.pathsep)):

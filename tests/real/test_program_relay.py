@@ -33,7 +33,6 @@ class Program:
         self._hears: IO[bytes] = process.stdout
 
     def say(self, *messages: object) -> None:
-        """Say them, each on a line."""
         self._says.write("".join(f"{json.dumps(message)}\n" for message in messages).encode())
         self._says.flush()
 

@@ -21,7 +21,6 @@ PROMPT = r"^>>> $"
 
 
 async def python(tmux: TmuxServer, height: int = 12) -> PaneInfo:
-    """A Python at its prompt."""
     argv = [sys.executable, "-q", "-i", "-c", "import sys; from time import sleep"]
     pane = await tmux.spawn("gsh-agent-0001", argv, cwd=Path("/tmp"), env=ENV, height=height)
     ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=30)

@@ -28,7 +28,6 @@ def shell(home: Home, request: pytest.FixtureRequest) -> Generator[Shell]:
 
 
 def file_of(shell: Shell) -> Path:
-    """The file in which a shell looks."""
     found = plugin_files.notice_file(shell.output_of("echo $GSH_SHELL_ID"))
     assert found is not None
     return found

@@ -27,7 +27,6 @@ FILTERS = [
 
 
 def command(number: int, shell: str = "s1") -> ShellRecord:
-    """The command of a number."""
     return ShellRecord(
         shell=shell,
         number=number,
@@ -57,7 +56,6 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 def times(rows: tuple[Row, ...]) -> list[float]:
-    """The times of rows."""
     return [row.at for row in rows]
 
 

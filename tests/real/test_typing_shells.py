@@ -51,7 +51,6 @@ async def mail_and_fleet(folder: Path, server: TmuxServer) -> AsyncGenerator[tup
 
 
 async def idle(fleet: Fleet, *argv: str) -> AgentRow:
-    """An agent at its prompt."""
     row = await fleet.spawn(SpawnRequest(cli=argv))
     return await fleet.wait(row.id, ("idle",), 20.0)
 

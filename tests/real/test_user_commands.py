@@ -40,14 +40,12 @@ EVERY = SHELL | {"providers", "agents"}
 
 @asynccontextmanager
 async def hub_in(folder: Path, parts: frozenset[str] = SHELL, **more: Any) -> AsyncGenerator[Hub]:
-    """A hub that runs."""
     async with running_hub(folder, parts=parts, **more) as hub:
         assert hub.failed == {}
         yield hub
 
 
 async def asked(hub: Hub, text: str) -> None:
-    """One turn."""
     waiting = hub.bus.wait_for(TurnFinished, timeout=60)
     hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
     assert (await waiting).stop == "end"

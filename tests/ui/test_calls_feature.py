@@ -54,7 +54,6 @@ def line(tab: CallTab) -> str:
 
 
 def listed(pane: AgentsPane) -> str:
-    """What is on the screen of the list."""
     body = pane.query_one(".pane-body")
     return "\n".join(body.render_line(y).text.rstrip() for y in range(body.size.height))
 

@@ -25,7 +25,6 @@ S = recorded.S
 
 
 def sent(number: int, tokens: int, turn: str) -> ContextAssembled:
-    """A request."""
     sizes = {"system": 1_240, "call": 0, "memory": 380, "tools": 4_910, "history": tokens - 6_576, "input": 46}
     return ContextAssembled(
         agent="main",

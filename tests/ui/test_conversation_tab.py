@@ -42,7 +42,6 @@ FIX, SESSION = "0001", "s-fix"
 
 
 def row(**more: Any) -> AgentRow:
-    """The agent in the roster."""
     usual: dict[str, Any] = {
         "status": "thinking",
         "status_source": "event",
@@ -99,14 +98,12 @@ class AgentWindow(Window):
         return await self.opened(pilot)
 
     async def begin(self, pilot: Pilot[int], agent: AgentRow) -> None:
-        """The window, with the agent in its list."""
         await wait_until(pilot, lambda: self.hub is not None and self.bench.query(Transcript))
         assert self.hub is not None
         self.hub.fleet = Fleet(agent)
         self.feed(AgentChanged(agent=FIX, row=agent))
 
     async def opened(self, pilot: Pilot[int]) -> ConversationTab:
-        """The tab, drawn."""
         await wait_until(pilot, lambda: self.screen.query(ConversationTab))
         tab = self.screen.query_one(ConversationTab)
         await drawn(pilot, tab)
@@ -125,7 +122,6 @@ def shown(tab: ConversationTab) -> str:
 
 
 def line(tab: ConversationTab) -> str:
-    """The line above."""
     return str(tab.query_one(".tab-title").render())
 
 
@@ -136,7 +132,6 @@ async def drawn(pilot: Pilot[int], tab: ConversationTab) -> str:
 
 
 def turn(*events: Event) -> tuple[Event, ...]:
-    """A turn in progress."""
     return (
         TurnStarted(agent=FIX, session=SESSION, turn="t1", prompt="p1", text="fix add", at=NOW - 4),
         IterationStarted(agent=FIX, session=SESSION, turn="t1", iteration=1, message="live"),

@@ -48,7 +48,6 @@ def rows(pane: InspectorPane) -> list[str]:
 
 
 def has(pane: InspectorPane, words: str) -> bool:
-    """Whether the words are on the screen."""
     return any(words in row for row in rows(pane))
 
 

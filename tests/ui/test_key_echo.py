@@ -76,7 +76,6 @@ class Echoed(Seen):
         self.foreseen = 0
 
     def letters(self) -> LetterEcho:
-        """The echo of the input."""
         area = self.query_one(PromptInput)
         return LetterEcho(area, area, self.comes_next)
 

@@ -57,7 +57,6 @@ class PickerHost(ThemedApp[None]):
         self.push_screen(self.picker, self.answers.append)
 
     def titles(self) -> list[str]:
-        """What is listed, by id."""
         listed = self.picker.choices
         return [id for at in range(listed.option_count) if (id := listed.get_option_at_index(at).id)]
 

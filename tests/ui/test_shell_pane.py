@@ -58,7 +58,6 @@ def lines(pane: ShellPane) -> list[str]:
 
 
 def says(pane: ShellPane) -> str:
-    """What an empty pane says."""
     return str(pane.query_one(".pane-body", Static).content)
 
 

@@ -20,7 +20,6 @@ from tests.ui.test_inspector_pane import pressed
 
 
 def sent(number: int, turn: str = "t1") -> ContextAssembled:
-    """A request."""
     return ContextAssembled(
         agent="main",
         session=recorded.S,
@@ -45,7 +44,6 @@ SENT: tuple[Event, ...] = (
 
 
 def timeline(app: Window) -> TimelinePane:
-    """The pane."""
     pane = app.bench.panes["timeline"]
     assert isinstance(pane, TimelinePane)
     return pane

@@ -90,7 +90,6 @@ class Here:
 
     @property
     def input(self) -> FoldingArea:
-        """The input line."""
         assert isinstance(self.app.bench.input, FoldingArea)
         return self.app.bench.input
 
@@ -191,7 +190,6 @@ class Real(Here):
         await wait_until(self.pilot, there)
 
     async def send(self, line: str) -> None:
-        """Type a line and send it."""
         await self.type(line)
         await self.press("escape", "enter") if self.area.popup.is_open else await self.press("enter")
 
@@ -208,7 +206,6 @@ class Real(Here):
         return question
 
     async def turned(self, number: int) -> TurnFinished:
-        """The end of a turn, by its number."""
         finished = await self.heard.wait_for(TurnFinished, number=number)
         await self.settle()
         return finished

@@ -29,7 +29,6 @@ def write(file: Path, text: str) -> None:
 
 
 def made_plugin(folder: Path, **manifest: object) -> Path:
-    """A plugin with one of each."""
     write(folder / ".claude-plugin" / "plugin.json", json.dumps({"name": "deploy", "version": "1.2.0", **manifest}))
     write(folder / "commands" / "go.md", "---\ndescription: Go\n---\nRun ${CLAUDE_PLUGIN_ROOT}/go.sh $ARGUMENTS\n")
     write(folder / "agents" / "ops.md", "---\nname: ops\ndescription: Operates\ntools: Read\n---\nYou operate.\n")

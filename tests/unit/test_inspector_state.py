@@ -38,7 +38,6 @@ async def shown(service: RecordedContexts | None = None, at: str = "", agent: st
 
 
 def lines(state: InspectorState, width: int = 100) -> list[str]:
-    """What the lines say."""
     said: list[str] = []
     for entry in inspector_entries(state):
         made = inspector_words(entry, width, NOW, lambda _: "")

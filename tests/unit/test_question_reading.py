@@ -48,7 +48,6 @@ SHOTS = shots()
 
 
 def read(program: str, lines: list[str], shot: dict[str, Any]) -> ReadQuestion | None:
-    """The question of a screen."""
     cursor = (shot["cursor"][0], shot["cursor"][1])
     return read_screen(LOADED.get(program), lines, shot["title"], cursor).read
 

@@ -55,7 +55,6 @@ CODES = sorted({code.strip() for code in re.findall(r"`([^`]+)`", words())})
 
 
 def blocks(language: str) -> list[str]:
-    """The fenced blocks of a language."""
     return re.findall(rf"^```{language}\n(.*?)^```", MANUAL, re.DOTALL | re.MULTILINE)
 
 

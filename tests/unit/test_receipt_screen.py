@@ -84,7 +84,6 @@ def test_what_cannot_be_set_is_said(written: tuple[str, str, str]) -> None:
 
 
 def proposed(cut: str = "cut2", deadline: float = 0.0) -> SummaryProposed:
-    """A summary that waits."""
     return SummaryProposed(agent="main", session=S, receipt=replace(COMPACTED, id=cut), deadline=deadline)
 
 

@@ -74,7 +74,6 @@ class Life:
         self.read(ScreenReading(status, "", self.draft, True))
 
     def read(self, reading: ScreenReading) -> None:
-        """Its screen says this."""
         facts = self.status._facts  # pyright: ignore[reportPrivateUsage]
         news = reading != self.reading
         entered = bool(self.reading.draft) and not reading.draft and reading.status == "idle"

@@ -21,7 +21,6 @@ from tests.kit.recorded_contexts import COMPACTED, PRUNED, iterations
 
 
 def sent(number: int, tokens: int = 1_000, turn: str = "t1") -> ContextAssembled:
-    """A request."""
     return ContextAssembled(
         agent="main",
         session=S,
@@ -35,7 +34,6 @@ def sent(number: int, tokens: int = 1_000, turn: str = "t1") -> ContextAssembled
 
 
 def after(*events: Event) -> TimelineState:
-    """The state after these."""
     state = TimelineState("main", session=S)
     for event in events:
         state = reduce(state, event)

@@ -65,7 +65,6 @@ class ReviewParameters(Parameters):
 
 
 def commands() -> list[AnyCommand]:
-    """All three."""
     return [
         Command(
             "file",

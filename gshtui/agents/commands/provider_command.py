@@ -45,7 +45,6 @@ class CheckProvider(Parameters, Returns[CheckedProvider]):
 
 
 def commands(ask: AskProvider) -> list[AnyCommand]:
-    """The command."""
 
     async def check(_invocation: Invocation, wanted: CheckProvider) -> CheckedProvider:
         begun = time.monotonic()

@@ -39,7 +39,6 @@ def _none_here(elsewhere: Sequence[tuple[str, int]]) -> list[str]:
 
 
 def commands(bus: Bus, store: Store, session_of: SessionOf) -> list[AnyCommand]:
-    """The command."""
 
     async def queue(invocation: Invocation, parameters: QueueParameters) -> Outcome:
         agent = parameters.agent or invocation.addressed

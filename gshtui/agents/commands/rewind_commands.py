@@ -135,7 +135,6 @@ class ForkConversation(Parameters, Returns[ForkedSession]):
 
 
 def commands(store: Store, is_working: IsWorking, settle: Settle, fork_worktree: ForkWorktree) -> list[AnyCommand]:
-    """All three, on this store."""
     family = _Family(store, is_working, settle, fork_worktree)
     human, write = Access.HUMAN_ONLY, Effect.WRITE
     rewind = Action(RewindConversation, family.rewind, _render_rewind, family.ask_rewind, access=human, effect=write)

@@ -51,7 +51,6 @@ class HookVerdict:
 
     @property
     def text(self) -> str:
-        """The texts for the agent as one."""
         return "\n\n".join(self.context)[:_LONGEST]
 
 

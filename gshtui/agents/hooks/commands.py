@@ -72,7 +72,6 @@ ReadHooks = Callable[[], HookSet]
 
 
 def commands(read: ReadHooks) -> list[AnyCommand]:
-    """The family."""
 
     async def chosen(word: str, *, approved: bool) -> list[Hook]:
         hooks = (await asyncio.to_thread(read)).hooks

@@ -142,7 +142,6 @@ class MemoryCommands:
         return Outcome(data, _listed(owner, found, len(notes), search, whole=bool(search.strip() or parameters.key)))
 
     async def complete(self, invocation: Invocation, parameter: str, prefix: str) -> list[str]:
-        """Values for a parameter."""
         try:
             if parameter == "form":
                 found: Sequence[str] = _FORMS
@@ -228,7 +227,6 @@ def search_notes(notes: Sequence[MemoryNote], search: str) -> list[MemoryNote]:
 
 
 def note_data(note: MemoryNote) -> dict[str, Any]:
-    """A note for scripts."""
     return {
         "agent": note.agent,
         "key": note.key,
@@ -263,7 +261,6 @@ CleanNote = Callable[[str], str]
 
 
 def commands(store: Store, owners: MemoryOwners, clean: CleanNote) -> list[AnyCommand]:
-    """The family."""
     here = MemoryCommands(store.memory, owners, clean)
     return [
         Command(

@@ -28,7 +28,6 @@ class MemoryMount:
         return "free" if own or not steps else "ask"
 
     async def stat(self, caller: Caller, steps: tuple[str, ...]) -> Node:
-        """A memory, or a note."""
         if not steps:
             return Node("memory", "folder")
         notes = await self._notes(caller, steps[0])

@@ -71,7 +71,6 @@ class ShowPrompt(Parameters, Returns[KeptPrompt]):
 
 
 def commands(prompts: PromptCommands) -> list[AnyCommand]:
-    """`prompt` and `prompts`."""
     return prompts.commands()
 
 
@@ -107,7 +106,6 @@ class PromptCommands:
         return store
 
     def of_prompt(self, prompt: KeptPrompt) -> AnyCommand:
-        """The command `/NAME`."""
 
         async def run(invocation: Invocation, given: ArgumentParameters) -> Outcome:
             return await self._sent(invocation, prompt.name, given.args)
@@ -128,7 +126,6 @@ class PromptCommands:
         )
 
     def commands(self) -> list[AnyCommand]:
-        """`prompt` and `prompts`."""
 
         async def ls(_: Invocation, _wanted: ListPrompts) -> PromptStore:
             return await self.store()

@@ -90,9 +90,7 @@ class PromptSource(Protocol):
         """Those that it has now."""
         ...
 
-    async def text(self, prompt: KeptPrompt, arguments: Mapping[str, str]) -> str:
-        """The text of one of them with its arguments."""
-        ...
+    async def text(self, prompt: KeptPrompt, arguments: Mapping[str, str]) -> str: ...
 
 
 @dataclass(slots=True)
@@ -108,7 +106,6 @@ class PromptStore:
 
     @property
     def prompts(self) -> list[KeptPrompt]:
-        """All of them, by name."""
         return sorted([*self.found.values(), *self.of_agents.values()], key=lambda one: (one.name, one.agents))
 
     def get(self, name: str, agent: str = "") -> KeptPrompt:

@@ -61,7 +61,6 @@ def amount_text(value: float, unit: str) -> str:
 
 
 def budget_text(budget: Budget) -> str:
-    """A budget as text."""
     return (
         f"{amount_text(budget.used, budget.unit)} of the {amount_text(budget.limit, budget.unit)} {_OF[budget.scope]}"
     )

@@ -31,7 +31,6 @@ _HEADS: dict[By, str] = {
 
 
 def total(sums: Sequence[UsageSum]) -> UsageSum:
-    """All lines as one."""
     usage = Usage()
     for one in sums:
         usage = usage + one.usage

@@ -52,12 +52,10 @@ class Assembly:
     """The number of blocks before the history."""
 
     def text(self, number: int) -> str:
-        """The text of a block."""
         part = self.parts[number]
         return part if isinstance(part, str) else text_of(part)
 
     def section(self, name: SectionName) -> int:
-        """Tokens of a section."""
         return next((section.tokens for section in self.sections if section.name == name), 0)
 
 

@@ -38,7 +38,6 @@ class ContextSettings:
 
     @classmethod
     def from_table(cls, table: Context) -> ContextSettings:
-        """From the table of the configuration."""
         return cls(
             protect=table.prune_protect_tokens,
             threshold=table.compact_threshold,

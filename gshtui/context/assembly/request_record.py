@@ -190,7 +190,6 @@ def tools_of(blocks: Sequence[Block], texts: Mapping[str, str]) -> tuple[ToolSpe
 
 
 def request_of(model: str, blocks: Sequence[Block], texts: Mapping[str, str], log: ConversationLog) -> Request:
-    """The request of these blocks."""
     messages: list[tuple[str, str, float, list[Part]]] = []
     for block in blocks:
         if block.section not in ("history", "input"):

@@ -55,7 +55,6 @@ class ContextAccess:
         return f"{row.name} ({row.id})" if row is not None and row.name != row.id else agent
 
     async def relation(self, caller: str, target: str) -> Relation:
-        """Return what the target is to an agent."""
         mine, theirs = await self._found(caller), await self._found(target)
         if target == caller or (mine is not None and theirs is not None and mine.id == theirs.id):
             return "self"

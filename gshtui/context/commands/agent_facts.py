@@ -102,7 +102,6 @@ def _sections(blocks: Sequence[Block]) -> list[tuple[str, int]]:
 
 
 def rows(of: AgentFacts) -> list[tuple[str, str]]:
-    """The facts for people."""
     window, size = of.window, of.expected
     share = f" of {units.tokens(window)} ({units.percent(size, window)})" if window else ""
     differs = units.tokens(of.tokens) != units.tokens(size)

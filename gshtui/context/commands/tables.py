@@ -120,7 +120,6 @@ def section(view: ContextView, name: str, limit: int, number: int = 0) -> str:
 
 
 def blocks_table(numbered: Sequence[tuple[int, Block]]) -> str:
-    """Blocks with their numbers."""
     rows = [
         [
             str(number),
@@ -240,7 +239,6 @@ _STEPS = " ▁▂▃▄▅▆▇█"
 
 
 def marks_of(iteration: Iteration, receipts: Mapping[str, Receipt]) -> str:
-    """The letters of an iteration."""
     letters: list[str] = []
     for cut in iteration.cuts:
         receipt = receipts.get(cut)
@@ -326,7 +324,6 @@ def cached(entry: CacheEntry) -> str:
 
 
 def cuts_table(receipts: Sequence[Receipt]) -> str:
-    """Receipts, one line each."""
     rows = [
         [
             one.id,

@@ -36,7 +36,6 @@ def context_outcome(_invocation: Invocation, found: calls.ContextReport) -> Outc
 
 
 def block_outcome(_invocation: Invocation, found: calls.BlockText) -> Outcome:
-    """One block with its text."""
     data = answers.block(found.block, found.number, {found.block.hash: found.text})
     return Outcome(data, tables.whole_block(found.block, found.text, found.number))
 

@@ -184,7 +184,6 @@ def oldest_pairs(history: HistorySection, plan: ContextPlan, tokens: int) -> tup
 
 
 def covered(log: ConversationLog, cut: CutSpan) -> Sequence[LogEntry]:
-    """The entries of a span."""
     return log.entries[cut.start : cut.end]
 
 

@@ -174,7 +174,6 @@ def suppose(view: ContextView, target: WhatIfTarget, without: Sequence[str] = ()
 
 
 def names(block: Block, name: str) -> bool:
-    """Whether this name means this block."""
     tool = block.id.removeprefix("tool/") if block.kind == "tool" else ""
     exact = (block.id, block.section, block.source, block.path)
     return name in exact or bool(tool and fnmatchcase(tool, name))

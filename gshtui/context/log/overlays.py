@@ -149,7 +149,6 @@ _decoder = msgspec.json.Decoder(learned(Overlay), strict=False)
 
 
 def encode(overlay: Overlay) -> str:
-    """The overlay as JSON."""
     return _encoder.encode(overlay).decode()
 
 
@@ -204,7 +203,6 @@ class ContextPlan:
 
 
 def fold_overlays(overlays: Iterable[Overlay]) -> ContextPlan:
-    """The plan of these overlays."""
     found = tuple(overlays)
     plan = ContextPlan(undone={o.cut: o for o in found if isinstance(o, Undone)})
     for overlay in found:

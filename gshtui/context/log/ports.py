@@ -105,7 +105,6 @@ class MemoryContextStore:
         return self._homes.get(id, "")
 
     async def text(self, hash: str) -> str:
-        """A text by its hash."""
         if (text := self._texts.get(hash)) is None:
             raise StoreError("unknown", f"There is no text {hash!r} in memory.")
         return text
@@ -119,7 +118,6 @@ class MemoryContextStore:
         return list(self._texts)
 
     async def keep_texts(self, session: str, texts: Mapping[str, str]) -> None:
-        """Keep texts."""
         self._texts |= texts
 
     async def recall(self, session: str, agent: str) -> None:
@@ -128,7 +126,6 @@ class MemoryContextStore:
     async def add_iteration(
         self, iteration: Iteration, blocks: Sequence[Block], new_texts: Mapping[str, str] | None = None
     ) -> int:
-        """Keep an iteration."""
         kept = self._of(iteration.session).iterations
         kept[iteration.id] = (iteration, tuple(blocks))
         self._texts |= new_texts or {}
@@ -165,7 +162,6 @@ class MemoryContextStore:
         return sorted(found, key=lambda iteration: iteration.id)[-limit:]
 
     async def blocks(self, iteration_id: str) -> tuple[Block, ...]:
-        """The blocks that an iteration sent."""
         for kept in self._sessions.values():
             if iteration_id in kept.iterations:
                 return kept.iterations[iteration_id][1]

@@ -56,7 +56,6 @@ async def _assess(_invocation: Invocation, given: ThinkParameters) -> Assessment
 
 
 def commands() -> list[AnyCommand]:
-    """The command."""
     return [
         Command(
             THINK,

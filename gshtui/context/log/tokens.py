@@ -23,7 +23,6 @@ def size_of(text: str) -> int:
 
 
 def text_tokens(text: str) -> int:
-    """The estimate for a text."""
     return estimate(size_of(text))
 
 

@@ -105,7 +105,6 @@ async def _nothing_new() -> None:
 
 
 def commands(settings: Settings, store: Callable[[], Store | None], flush: FlushLog = _nothing_new) -> list[AnyCommand]:
-    """The command, on the folder of logs."""
     logs = settings.general.log_dir
 
     async def wanted(invocation: Invocation, given: FindLogs | ReadLog) -> log_reader.LogQuery:

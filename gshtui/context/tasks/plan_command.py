@@ -105,10 +105,8 @@ LeavePlanMode = Callable[[Invocation, str, Literal["ask", "edit", "auto"] | None
 
 
 def commands(lists: TaskStore, session_of: SessionLookup, leave_plan_mode: LeavePlanMode) -> list[AnyCommand]:
-    """The command."""
 
     async def find(invocation: Invocation, agent: str) -> tuple[str, str]:
-        """The agent, and its conversation."""
         agent = agent or invocation.addressed
         try:
             session = (invocation.session if agent == invocation.agent else "") or await session_of(agent)

@@ -67,7 +67,6 @@ def marked(tasks: Sequence[Task], id: str, state: State) -> tuple[Task, ...]:
 
 
 def reworded(tasks: Sequence[Task], id: str, text: str) -> tuple[Task, ...]:
-    """The list with a reworded task."""
     wanted = find_task(tasks, id)
     return tuple(msgspec.structs.replace(task, text=_words(text)) if task.id == wanted.id else task for task in tasks)
 
@@ -219,7 +218,6 @@ SessionLookup = Callable[[str], Awaitable[str]]
 
 
 def commands(context_store: TaskStore, session_of: SessionLookup) -> list[AnyCommand]:
-    """The command, on these lists."""
 
     async def run(invocation: Invocation, parameters: TodoParameters) -> Outcome:
         agent = parameters.agent or invocation.addressed

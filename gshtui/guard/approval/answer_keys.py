@@ -138,7 +138,6 @@ def worded(offered: Sequence[Offer], width: int) -> list[tuple[Offer, str]]:
 
 
 def line_of(offered: Sequence[Offer], width: int = 200) -> str:
-    """The offers as one line of text."""
     return "  ".join(f"{offer.key} {words}".rstrip() for offer, words in worded(offered, width))
 
 

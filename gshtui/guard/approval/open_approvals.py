@@ -85,7 +85,6 @@ def apply_event(state: OpenApprovals, event: Event) -> OpenApprovals:
 
 
 def without_question(state: OpenApprovals, approval: str) -> OpenApprovals:
-    """Close a question."""
     if approval not in state.closed:
         state = replace(state, closed=(*state.closed, approval)[-REMEMBERED:])
     if state.find(approval) is None:

@@ -50,7 +50,6 @@ class SimpleCommand:
 
     @property
     def texts(self) -> list[str]:
-        """The words' texts."""
         return [word.text for word in self.words]
 
 

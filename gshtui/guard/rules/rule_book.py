@@ -96,7 +96,6 @@ class GuardRule:
 
     @property
     def words(self) -> str:
-        """The rule in one line."""
         criteria = {
             "tool": self.tool,
             "program": (" ".join(self.program),),

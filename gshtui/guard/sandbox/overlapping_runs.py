@@ -38,7 +38,6 @@ class OverlappingRuns:
 
     @property
     def is_alone(self) -> bool:
-        """Whether none runs."""
         return not self._began
 
     def is_newest(self, run: int) -> bool:

@@ -61,7 +61,6 @@ class SandboxWatch:
         self._thread = threading.Thread(target=self._look_after, name="sandbox", daemon=True)
 
     def start(self) -> None:
-        """Begin to watch."""
         self._thread.start()
 
     def close(self) -> None:

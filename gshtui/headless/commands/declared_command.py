@@ -58,7 +58,6 @@ class DeclaredCall:
 
     @property
     def form(self) -> ShellForm:
-        """Its shell form."""
         from gshtui.commands.shell_form import ShellForm
 
         form = self.parameters.SHELL

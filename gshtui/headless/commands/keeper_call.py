@@ -259,7 +259,6 @@ class _Waiting:
 
     @property
     def line(self) -> Progress:
-        """The line itself."""
         if self._line is None:
             from gshtui.headless.progress import Progress
 
@@ -267,7 +266,6 @@ class _Waiting:
         return self._line
 
     def clear(self) -> None:
-        """Remove it."""
         if self._line is not None:
             self._line.clear()
 

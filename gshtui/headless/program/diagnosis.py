@@ -47,7 +47,6 @@ LITTLE = 200 * 1024 * 1024
 
 
 async def examine_record(loaded: Loaded) -> list[Finding]:
-    """Examine the folders and the record."""
     folder = loaded.settings.general.session_dir
     findings = [
         _folder("data folder", folder),
@@ -142,7 +141,6 @@ _GROUP = "Shells"
 
 
 def examine_shells(loaded: Loaded) -> list[Finding]:
-    """Examine the shell plugin."""
     try:
         facts = inspect_shells(loaded)
     except FolderError as error:
@@ -173,7 +171,6 @@ _OLDER = "run gsh-tui with Python 3.14 or older"
 
 
 def examine_python() -> list[Finding]:
-    """Examine Python itself."""
     version = platform.python_version()
     fine = sys.version_info >= (3, 11)
     fix = "" if fine else "install Python 3.11 or newer"
@@ -429,7 +426,6 @@ async def examine_other_machine(name: str) -> list[Finding]:
 
 
 async def examine(manager: str) -> list[Finding]:
-    """All findings, by group."""
     from gshtui.settings.loader import load
 
     loaded = await asyncio.to_thread(load, working_folder())

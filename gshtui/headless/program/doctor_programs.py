@@ -159,7 +159,6 @@ BUBBLEWRAP = Tool(
 
 
 async def examine_programs(manager: str) -> list[Finding]:
-    """Examine every program."""
     tools = (*TOOLS, BUBBLEWRAP) if sys.platform.startswith("linux") else TOOLS
     return list(await asyncio.gather(*(asyncio.to_thread(_examine, tool, manager) for tool in tools)))
 

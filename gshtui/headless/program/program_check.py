@@ -113,7 +113,6 @@ class ProgramCheck:
                 return
 
     async def end(self) -> None:
-        """End the program."""
         if self._id:
             with contextlib.suppress(FleetError):
                 await self._fleet.kill(self._id, now=True)

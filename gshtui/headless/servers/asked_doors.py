@@ -54,7 +54,6 @@ class AskedDoors(FaceHost):
 
     @property
     def open(self) -> bool:
-        """Whether there are doors."""
         return bool(self._doors)
 
     @property

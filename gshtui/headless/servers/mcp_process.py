@@ -107,7 +107,6 @@ def allowing(approved: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:
 
 
 def serving_options(cwd: Path, loaded: Loaded) -> HubOptions:
-    """The hub that serves a program."""
     from gshtui.hub.hub_options import HubOptions
 
     return HubOptions(

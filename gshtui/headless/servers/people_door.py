@@ -37,7 +37,6 @@ class DoorFace(Protocol):
 
 
 def door_options(cwd: Path, loaded: Loaded) -> HubOptions:
-    """The hub of a door."""
     return HubOptions(
         cwd=cwd, loaded=loaded, respondent="nobody", parts=ALL_COMMANDS, visiting=True, where="gsh-tui serve"
     )

@@ -56,9 +56,7 @@ class ProgramProtocol(Protocol):
         """Note what it says."""
         ...
 
-    def record_answer(self, message: Message) -> None:
-        """Note what it is answered."""
-        ...
+    def record_answer(self, message: Message) -> None: ...
 
     def again(self) -> list[Message]:
         """What the next hub has to hear, in order."""
@@ -84,7 +82,6 @@ class McpProtocol:
         """Nothing lasts."""
 
     def again(self) -> list[Message]:
-        """The greeting."""
         return self._greeting
 
 

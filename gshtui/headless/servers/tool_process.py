@@ -294,7 +294,6 @@ def _rules_of(project: Path) -> str:
 
 
 async def serve(name: str) -> int:
-    """Be the process of this name."""
     path = socket_of(name)
     lock = try_lock(path.with_suffix(".lock"))
     if lock is None:

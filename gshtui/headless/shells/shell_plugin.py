@@ -214,7 +214,6 @@ OUTPUTS_LOST = "not kept in this shell: run it in tmux (`shell install --in-tmux
 
 
 def status_text(facts: ShellFacts) -> str:
-    """The facts for people."""
     installed = ", ".join(facts.installed.values()) or "not in any start-up file (`gsh-tui shell install`)"
     spool = f"{facts.spool_files} files, {facts.spool_bytes:,} bytes" if facts.spool_files else "empty"
     listening = f"{facts.listener} listens" if facts.listening else "nobody listens: shells use the spool"

@@ -31,9 +31,7 @@ _NOT_DONE = frozenset({"error", "refusal", "context", "max_iterations", "interru
 class FamiliarLines(Protocol):
     """Takes the events of one turn, in order."""
 
-    def lines(self, event: Event) -> Iterator[Line]:
-        """What to print for it."""
-        ...
+    def lines(self, event: Event) -> Iterator[Line]: ...
 
     def last_lines(self, turn: TurnFinished | None, code: int, complaint: str) -> Iterator[Line]:
         """What to print at the end.
@@ -47,7 +45,6 @@ class FamiliarLines(Protocol):
 
 
 def familiar_lines(output: Output) -> FamiliarLines:
-    """The lines of this form."""
     return _CodexLines() if output == "codex" else _ClaudeLines(stream=output == "stream-json")
 
 

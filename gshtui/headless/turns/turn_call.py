@@ -98,7 +98,6 @@ class TurnCall:
             raise HubEnded from error
 
     def answer(self, batch: Sequence[Event]) -> None:
-        """Answer questions of the turn."""
         for event in batch:
             self._send(answer=wire.to_plain(event))
 

@@ -46,9 +46,7 @@ class ClaudeCloud(Protocol):
         """Where it is, as far as that is known beforehand."""
         ...
 
-    def events(self, origin: ErrorOrigin, answered: Any) -> EventStream | DecodedStream:
-        """The events of its answer."""
-        ...
+    def events(self, origin: ErrorOrigin, answered: Any) -> EventStream | DecodedStream: ...
 
 
 class Bedrock:

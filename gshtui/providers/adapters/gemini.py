@@ -68,7 +68,6 @@ def request_body(request: Request, model: Model, names: ToolNames) -> dict[str, 
 
 
 def contents_of(request: Request, model: Model, names: ToolNames) -> list[dict[str, Any]]:
-    """The conversation."""
     out: list[dict[str, Any]] = []
     signs = _wants_signatures(request.model)
     for turn in wire_history.turns(request.messages, API, model.capabilities):
@@ -151,7 +150,6 @@ class GeminiReader:
         self.usage = Usage()
 
     def read_chunk(self, chunk: Wire) -> list[Delta]:
-        """The deltas of one chunk."""
         if error := chunk.get("error"):
             self.failure = error
             return []

@@ -99,7 +99,6 @@ class OllamaReader:
         self.usage = Usage()
 
     def read_line(self, line: Wire) -> list[Delta]:
-        """The deltas of one line."""
         if error := line.get("error"):
             self.failure = error
             return []

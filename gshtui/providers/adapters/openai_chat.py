@@ -127,7 +127,6 @@ class ChatReader:
         self.usage = Usage()
 
     def read_chunk(self, chunk: Wire) -> list[Delta]:
-        """The deltas of one chunk."""
         if (error := chunk.get("error")) or chunk.get("object") == "error" or chunk.get("type") == "error":
             self.failure = error if error is not None else chunk
             return []

@@ -68,7 +68,6 @@ class OpenAIClient:
         )
 
     async def close(self) -> None:
-        """Close the connections."""
         if (client := self._lazy.detach()) is not None:
             await client.close()
 

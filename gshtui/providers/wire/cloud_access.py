@@ -55,7 +55,6 @@ class CloudAccess:
 
 
 def cloud_access(api: str, environ: Mapping[str, str], name: str, table: CloudTable | None) -> CloudAccess:
-    """What is known of this cloud."""
 
     def first(own: str, *variables: str) -> str:
         found = (environ.get(variable, "").strip() for variable in variables)

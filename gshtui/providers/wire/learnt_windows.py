@@ -60,7 +60,6 @@ class LearntWindows:
             self.learn(key, self._suspected[key])
 
     def forget(self, key: str) -> None:
-        """It was not the window."""
         self._suspected.pop(key, None)
 
 

@@ -55,16 +55,13 @@ class ShellConnections(_Host):
 
     @property
     def connected(self) -> int:
-        """Shells that are connected now."""
         return len(self._processes)
 
     def admit(self, connection: HubConnection) -> dict[str, Any]:
-        """Let it in."""
         self._processes[connection] = process_name(connection.peer.pid)
         return {}
 
     def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
-        """One line of it."""
         shell = getattr(event, "shell", "")
         if not is_of_shell(event):
             raise BadLine("`shell` is not a shell's id, or `number` is not a number")
@@ -109,7 +106,6 @@ class ReaderConnections(_Host):
         self._answers: dict[HubConnection, asyncio.Task[None]] = {}
 
     def admit(self, connection: HubConnection) -> dict[str, Any]:
-        """Let it in."""
         return {}
 
     def ready(self, connection: HubConnection) -> None:
@@ -147,7 +143,6 @@ class WindowConnections(_Host):
         return len(self._open)
 
     def admit(self, connection: HubConnection) -> dict[str, Any]:
-        """Let it in."""
         self._open.add(connection)
         return {}
 

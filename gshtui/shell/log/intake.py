@@ -123,7 +123,6 @@ class LineIntake:
         self.publish_stored(kept, notes_kept)
 
     def publish_stored(self, records: Sequence[ShellRecord], notes: Sequence[ShellNote | None] = ()) -> None:
-        """Publish what is now stored."""
         for record in records:
             if record.id:
                 self._on_stored(record)
@@ -175,7 +174,6 @@ class _RecordClosed(Exception):
 
 
 def event_of(note: ShellNote) -> Event | None:
-    """The event for a note."""
     if note.kind == "note":
         return ShellNoted(at=note.at, shell=note.shell, text=note.text, cwd=note.cwd)
     if note.kind == "folder":

@@ -62,7 +62,6 @@ class AddNote(Parameters, Returns[KeptNote]):
 
 
 def commands(store: Store, bus: Bus, redactor: Callable[[], Redactor]) -> list[AnyCommand]:
-    """The command, on this store."""
 
     async def add(invocation: Invocation, given: AddNote) -> KeptNote:
         text = " ".join(given.text.split())

@@ -247,7 +247,6 @@ class PaneOutputs:
                     await asyncio.wait(self._tasks.values())
 
     async def stop(self) -> None:
-        """Stop reading panes."""
         await cancel_and_wait(*self._tasks.values())
 
     def _done(self, key: str, task: asyncio.Task[None]) -> None:

@@ -50,7 +50,6 @@ class ProjectFiles:
         ]
 
     async def stop(self) -> None:
-        """Stop watching."""
         await cancel_and_wait(*self._tasks)
 
     async def _run(self, after: float) -> None:

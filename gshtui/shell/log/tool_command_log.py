@@ -70,7 +70,6 @@ class ToolCommandLog:
         self._unsubscribe: Callable[[], None] = lambda: None
 
     def start(self) -> None:
-        """Listen."""
         heard = (ToolStarted, ToolFinished, ToolOutput, ApprovalRequested, ApprovalSettled)
         self._unsubscribe = self._bus.subscribe(self._listen, *heard, name="agents' commands").unsubscribe
 

@@ -111,7 +111,6 @@ class UserCommandRunner:
     def __init__(
         self, bus: Bus, keep: Keep, printed: Printed, shells: VirtualShells, terms: UserCommandOptions
     ) -> None:
-        """`printed` keeps what a command printed."""
         self.ran_here = UnreportedCommands()
         """What agents see of the runs."""
         self._bus = bus

@@ -59,7 +59,6 @@ class JournalQueue:
         return len(self._entries)
 
     def add(self, entry: JournalEntry) -> None:
-        """Append an entry."""
         self._entries.append(entry)
         self._size += len(entry.data)
         self._keep_limit()

@@ -77,7 +77,6 @@ class LogFile:
         return True
 
     def close(self) -> None:
-        """Close the file."""
         if self._file >= 0:
             with contextlib.suppress(OSError):
                 os.close(self._file)

@@ -134,7 +134,6 @@ class Store:
 
     @cached_property
     def agents(self) -> AgentTable:
-        """Agents in terminals of their own."""
         from gshtui.store.tables.agent_table import AgentTable
 
         return AgentTable(self._database, self._writer)

@@ -276,7 +276,6 @@ class _Sessions(Family[SessionParameters]):
         return Question(exactly, f"Permanently remove {what}?", details + more, yes="Remove")
 
     async def _unwanted(self, invocation: Invocation, parameters: calls.RemoveSessions) -> list[SessionInfo]:
-        """The conversations to remove."""
         if parameters.keep is None and not parameters.sessions:
             raise UsageError(
                 "The conversation to remove is missing.",

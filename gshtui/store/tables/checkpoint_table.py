@@ -31,7 +31,6 @@ class Checkpoint(msgspec.Struct, frozen=True):
 def add_checkpoint(
     connection: sqlite3.Connection, session: str, message: str, kind: Kind, folder: str, tree: str
 ) -> None:
-    """Note a checkpoint."""
     connection.execute(
         "INSERT INTO checkpoints (session, message, kind, folder, tree, at) VALUES (?, ?, ?, ?, ?, ?)",
         (session, message, kind, folder, tree, time.time()),

@@ -158,7 +158,6 @@ def count_all(connection: sqlite3.Connection) -> int:
 
 
 def record_of(row: Sequence[Any]) -> ShellRecord:
-    """The record of a row read as `ALL`."""
     fields = dict(zip(("id", *COLUMNS), row, strict=True))
     fields["pipestatus"] = tuple(int(code) for code in str(fields["pipestatus"]).split())
     return ShellRecord(**fields)

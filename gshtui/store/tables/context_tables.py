@@ -70,7 +70,6 @@ def restored_blocks(base: Sequence[Block], pieces: Sequence[Piece]) -> tuple[Blo
 
 
 def encoded_pieces(pieces: Sequence[Piece]) -> bytes:
-    """The pieces as JSON."""
     return _piece_encoder.encode(pieces)
 
 

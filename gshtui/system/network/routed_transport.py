@@ -37,7 +37,6 @@ class RoutedTransport(httpx2.AsyncBaseTransport):
         return known
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send it."""
         route = route_to(str(request.url), self._environ)
         secure = request.url.scheme == "https"
         transport = self._made.get((secure, route.proxy))

@@ -24,7 +24,6 @@ class Process(msgspec.Struct, frozen=True):
 
 
 def this_process() -> Process:
-    """The current process."""
     return process_of(os.getpid())
 
 

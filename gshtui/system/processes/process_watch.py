@@ -26,7 +26,6 @@ class ProcessWatch:
         return all(opened)
 
     def close(self) -> None:
-        """Watch nobody."""
         self.watch(())
 
     def _opened(self, pid: int) -> bool:

@@ -81,7 +81,6 @@ class PtyProcess:
 
     @property
     def pid(self) -> int:
-        """Its process."""
         return self._process.pid
 
     async def write(self, keys: bytes) -> None:

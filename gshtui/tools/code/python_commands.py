@@ -159,7 +159,6 @@ class InstallPackages(Parameters, Returns[PythonInstalled]):
 
 
 def commands(tool: PythonTool) -> list[AnyCommand]:
-    """The family."""
     interpreters = tool.interpreters
 
     async def run(invocation: Invocation, wanted: RunPython) -> Outcome:

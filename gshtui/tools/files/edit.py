@@ -185,7 +185,6 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: EditP
 
 
 async def run(workspace: Workspace, invocation: Invocation, parameters: EditParameters) -> Outcome:
-    """Change it."""
     return await asyncio.to_thread(_edit, workspace, invocation, parameters)
 
 

@@ -138,7 +138,6 @@ class FilePaths:
         return found
 
     def shared_nodes(self) -> list[Node]:
-        """The folders of `/shared`."""
         return [Node(name, "folder") for name in sorted({PROJECT, *self._shared})]
 
     def _real(self, invocation: Invocation, path: VirtualPath) -> tuple[Path, Path] | None:

@@ -172,7 +172,6 @@ class FileViews:
         return await self._assess(invocation, parameters.to, "ls")
 
     async def assess_nothing(self, invocation: Invocation, parameters: PwdParameters) -> Assessment:
-        """It touches nothing."""
         return Assessment(Effect.READ, "the working folder")
 
     async def complete(self, invocation: Invocation, parameter: str, typed: str) -> list[str]:
@@ -288,7 +287,6 @@ def _named(parameters: PartParameters) -> str:
 
 
 def _lines_of(invocation: Invocation, file: FileText, count: int, *, first: bool) -> Outcome:
-    """The first or the last lines of a text."""
     lines = file.text.splitlines(keepends=True)
     some = lines[:count] if first else lines[-count:]
     number = 1 if first else len(lines) - len(some) + 1

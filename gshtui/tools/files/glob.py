@@ -108,7 +108,6 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: GlobP
 
 
 async def run(workspace: Workspace, invocation: Invocation, parameters: GlobParameters) -> Outcome:
-    """Find them."""
     stop = threading.Event()
     try:
         return await asyncio.to_thread(_glob, workspace, invocation, parameters, stop)

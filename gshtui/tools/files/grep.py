@@ -269,7 +269,6 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: GrepP
 
 
 async def run(workspace: Workspace, invocation: Invocation, parameters: GrepParameters) -> Outcome:
-    """Search."""
     config = workspace.config
     _check(parameters)
     place = await asyncio.to_thread(path_location.locate, invocation, parameters.path or ".")

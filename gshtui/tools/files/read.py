@@ -234,7 +234,6 @@ def reading(place: Location, tool: str) -> Assessment:
 
 
 async def run(workspace: Workspace, invocation: Invocation, parameters: ReadParameters) -> Outcome:
-    """Read it."""
     if parameters.end_line and 0 < parameters.end_line < parameters.start_line:
         raise CommandError(
             f"end_line {parameters.end_line} is before start_line {parameters.start_line}.", hint="Swap them."

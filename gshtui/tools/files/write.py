@@ -54,7 +54,6 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: Write
 
 
 async def run(workspace: Workspace, invocation: Invocation, parameters: WriteParameters) -> Outcome:
-    """Write it."""
     return await asyncio.to_thread(_write, workspace, invocation, parameters)
 
 

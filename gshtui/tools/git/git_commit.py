@@ -81,7 +81,6 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: Commi
 
 
 async def run(workspace: Workspace, invocation: Invocation, parameters: CommitParameters) -> Outcome:
-    """Commit it."""
     message = _message(parameters)
     limit = workspace.config.git_timeout_s
     top = await _top(invocation, limit)

@@ -153,7 +153,6 @@ def _list_outcome(_invocation: Invocation, found: WorktreeList) -> Outcome:
 
 
 def _created_outcome(_invocation: Invocation, tree: Worktree) -> Outcome:
-    """A new one."""
     kind = "the new branch" if tree.new_branch else "the branch"
     data = {"path": tree.path, "branch": tree.branch, "new_branch": tree.new_branch}
     text = " ".join((f"Created a worktree at {tree.shown}, on {kind} {tree.branch}.", *tree.notes))
@@ -161,7 +160,6 @@ def _created_outcome(_invocation: Invocation, tree: Worktree) -> Outcome:
 
 
 def _state_outcome(_invocation: Invocation, shown: ShownWorktree) -> Outcome:
-    """Describe the state of one worktree."""
     tree, state = shown.tree, shown.state
     data = {
         "path": tree.shown,

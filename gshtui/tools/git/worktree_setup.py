@@ -60,7 +60,6 @@ class SetupResult:
 
 
 async def no_consent(_argv: tuple[str, ...], _folder: Path, _refused: tuple[str, ...] = ()) -> bool:
-    """Refuse."""
     return False
 
 

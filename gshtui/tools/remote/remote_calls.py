@@ -193,7 +193,6 @@ def _decoder(side: Literal["tools", "agent"]) -> msgspec.json.Decoder[Any]:
 
 
 def to_line(message: ToTools | FromTools) -> bytes:
-    """The message as a line."""
     return _encoder.encode(message) + b"\n"
 
 
@@ -277,7 +276,6 @@ def invocation_of(place: CallPlace, folder: Path, project: Path) -> Invocation:
 
 
 def done(id: str, outcome: Outcome, branch: str) -> CallDone:
-    """An outcome on its way."""
     return CallDone(id, **{name: getattr(outcome, name) for name in _OF_OUTCOME}, branch=branch)
 
 

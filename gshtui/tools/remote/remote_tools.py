@@ -89,7 +89,6 @@ class _Line:
         self.errors = start_job(_last(process.stderr), "what ssh says")
 
     async def end(self) -> None:
-        """Break it."""
         await cancel_and_wait(self.errors)
         await kill_child(self.process)
 
@@ -138,7 +137,6 @@ class RemoteTools:
 
     @property
     def waiting(self) -> str:
-        """What waits for the connection."""
         return next((one.order.command for one in self._open.values()), "")
 
     async def connect(self) -> None:

@@ -89,7 +89,6 @@ async def _sandbox(workspace: Workspace, invocation: Invocation) -> ProjectSandb
 
 
 async def run(workspace: Workspace, invocation: Invocation, parameters: BashParameters) -> Outcome:
-    """Run it."""
     config = workspace.config
     command = _checked(invocation, parameters.command)
     folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)

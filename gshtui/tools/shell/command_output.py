@@ -53,7 +53,6 @@ class Spool:
         return max(0, self.size - 2 * self._half)
 
     def head(self, size: int) -> bytes:
-        """Return the first bytes."""
         return os.pread(self._file.fileno(), min(size, self.size, self._half), 0)
 
     def pieces(self) -> Iterator[bytes]:

@@ -48,7 +48,6 @@ class Speech(ModelWire, Protocol):
 
 
 def need(condition: object, message: str) -> None:
-    """A rule."""
     if not condition:
         raise Refused(message)
 
