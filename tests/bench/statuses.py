@@ -90,8 +90,8 @@ _MODES: dict[str, dict[str, Mode]] = {
     },
     "qwen": {
         "Ask permissions": Mode(
-            (*_TASKS, "do:small", "do:ask", "do:agent", "/model"),
-            ("run_shell_command", "edit", "ask_user_question", "agent"),
+            (*_TASKS, "do:small", "do:ask", "/model"),
+            ("run_shell_command", "edit", "ask_user_question"),
         ),
         "auto-accept edits": Mode((*_TALK, "do:small", "do:sleep"), ("run_shell_command",)),
         "Auto mode (": Mode(_TALK),
@@ -126,15 +126,12 @@ The long answer has such words, too, in front of a full stop."""
 _PROPOSED = "Implement this plan?"
 _KEYS = {"claude": {"ExitPlanMode": "2"}, "qwen": {"exit_plan_mode": "3"}}
 """The key that answers, where it is not Enter: it is to ask from then on."""
-_HELPER = {"claude": "Agent", "codex": "multi_agent_v1", "opencode": "task", "qwen": "agent"}
-"""The tool that starts a helper; helpers have none."""
-_BESIDE = {"claude": True, "codex": False, "qwen": True}
+_HELPER = {"claude": "Agent", "codex": "multi_agent_v1", "opencode": "task"}
+"""The tool that starts a helper; helpers have none. Qwen has no helpers where it asks."""
+_BESIDE = {"claude": True, "codex": False}
 """Programs that do not wait for a helper: whether they go on by themselves once it has ended."""
-_HELPS = "subagent working for a parent agent"
-"""What one of Qwen's is told at first."""
 _LIMIT = "thread limit reached"
 """What one of Codex's is told once it has had as many helpers as it may have."""
-_BEGINNING = 2000
 _INTERRUPTS, _DENIES = 0.4, 0.25
 """How often a person interrupts a long answer, and denies a command."""
 _STOP = {"claude": ("Escape",), "codex": ("Escape",), "opencode": ("Escape", "Escape"), "qwen": ("Escape",)}
@@ -459,9 +456,9 @@ class Turns:
         return self.program.setup.tool.name in _offered(asked)
 
     def is_helpers(self, asked: Asked) -> bool:
-        """Whether it is a helper's: Claude and Qwen say so, and the others offer those no helpers of their own."""
-        told = "x-claude-code-agent-id" in asked.headers or _HELPS in f"{asked.body}"[:_BEGINNING]
-        return told or _HELPER[self.program.name] not in _offered(asked)
+        """Whether it is a helper's: Claude says so, and the others offer those no helpers of their own."""
+        tool = _HELPER.get(self.program.name, "")
+        return "x-claude-code-agent-id" in asked.headers or (bool(tool) and tool not in _offered(asked))
 
     def choose(self, asked: Asked) -> Answer | None:
         """Its next answer."""
@@ -475,7 +472,7 @@ class Turns:
             elif isinstance(last, Call):
                 # Of a helper that is asked about, its person allows the start.
                 self.helpers += (
-                    _HELPER[self.program.name] in (last.name, last.namespace) and self.program.name in _BESIDE
+                    _HELPER.get(self.program.name) in (last.name, last.namespace) and self.program.name in _BESIDE
                 )
             if isinstance(last, Call) and last.name in self.mode.asks:
                 # Its question stands as soon as it is on the screen, whatever else is still sent.

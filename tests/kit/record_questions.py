@@ -101,6 +101,7 @@ def calls(program: str, folder: Path) -> Calls:
             return {
                 "ask": (("ask_user", {"questions": [{**_COLOUR, "type": "choice"}]}),),
                 "small": (("write_file", {"file_path": str(folder / "new.txt"), "content": "one\ntwo\n"}),),
+                "agent": (("invoke_agent", {"agent_name": "generalist", "prompt": "do:long"}),),
             }
         case _:
             return {}

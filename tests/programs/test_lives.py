@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.kit.prompt_driven_model import Calls, follow_prompts
-from tests.kit.record_questions import calls
+from tests.kit.record_questions import calls, made_project
 from tests.programs.stage import Stage
 from tests.programs.test_own_choices import answer, asked
 from tests.programs.test_with_hooks import at_rest
@@ -58,17 +58,39 @@ async def test_questions_that_follow_each_other_are_each_asked(stage: Stage) -> 
     assert (stage.folder / "made.txt").exists() and (stage.folder / "more.txt").exists()
 
 
+def have_helpers(stage: Stage, wish: str) -> None:
+    """Have its model start helpers, which are asked for this by `do:helper`."""
+    made_project(stage.folder)
+    wishes = calls(stage.program.name, stage.folder)
+    follow(stage, {**wishes, "helper": [(tool, {**given, "prompt": wish}) for tool, given in wishes["agent"]]})
+
+
+@pytest.mark.programs("claude", "opencode", "gemini")
+async def test_what_a_helper_changes_is_asked_about_as_well(stage: Stage) -> None:
+    have_helpers(stage, "do:small")
+    await stage.status("idle")
+    await stage.say("do:helper")
+    question = await asked(stage)
+    assert any(name in f"{question}" for name in ("notes.txt", "new.txt"))
+    assert "five" not in (stage.folder / "notes.txt").read_text() and not (stage.folder / "new.txt").exists()
+
+
+@pytest.mark.programs("qwen")
+async def test_one_whose_helpers_would_not_ask_has_none_where_it_asks(stage: Stage) -> None:
+    have_helpers(stage, "do:small")
+    await stage.status("idle")
+    await stage.say("do:helper")
+    await stage.hears("Matching deny rule")
+    await stage.status("idle")
+    assert "five" not in (stage.folder / "notes.txt").read_text()
+
+
 @pytest.mark.size(120, 35)
 @pytest.mark.hooked
 @pytest.mark.alone
 @pytest.mark.programs("claude", "opencode")
 async def test_a_helper_that_ends_ends_no_turn_and_one_that_asks_asks_a_person(stage: Stage) -> None:
-    wishes = {
-        name: [(tool, dict(given)) for tool, given in each]
-        for name, each in calls(stage.program.name, stage.folder).items()
-    }
-    wishes["helper"] = [(tool, {**given, "prompt": "do:touch"}) for tool, given in wishes["agent"]]
-    follow(stage, wishes)
+    have_helpers(stage, "do:touch")
     await at_rest(stage)
     for wish in ("do:agent", "do:helper"):
         await stage.say(wish)
