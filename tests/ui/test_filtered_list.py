@@ -138,6 +138,20 @@ def test_rows_have_four_aligned_columns_at_every_width() -> None:
             assert len(starts) == 1, "descriptions start below each other"
 
 
+@pytest.mark.parametrize("count", [9, 30])
+async def test_rows_end_where_the_list_does_however_its_scroll_bar_came(count: int) -> None:
+    entries = [PickerChoice(str(n), f"model {n}", "what it is for", state="no key") for n in range(count)]
+    app = PickerHost(Picker("Models", entries, empty="", hint="enter to choose"))
+    async with app.run_test(size=(61, 17)) as pilot:
+        listed = app.picker.choices
+        for size in ((61, 17), (61, 40), (90, 15), (61, 20)):
+            await pilot.resize_terminal(*size)
+            for key in ("1", "backspace"):
+                await opened(pilot, key)
+                await pilot.pause()
+                assert {cell_len(row) for row in rows(app)} == {listed.scrollable_content_region.width}, size
+
+
 @pytest.mark.parametrize("count", [3, 14, 40])
 @pytest.mark.parametrize("title", ["", "Models"])
 async def test_no_row_of_a_dialog_is_empty_or_cut_at_any_size(count: int, title: str) -> None:

@@ -46,6 +46,7 @@ class FilteredList(ModalScreen[_R]):
         self._prompt = prompt
         self._hint = hint
         self._look = look
+        self._filled = 0
         self.words = words
         """What is typed."""
 
@@ -60,7 +61,7 @@ class FilteredList(ModalScreen[_R]):
     def on_mount(self) -> None:
         self.choices.can_focus = False
         self.query_one(Input).focus()
-        self.fill()
+        self.watch(self.choices, "virtual_size", self._laid_out)
 
     @property
     def choices(self) -> OptionList:
@@ -89,11 +90,19 @@ class FilteredList(ModalScreen[_R]):
 
     def show(self, options: list[Option], says: str) -> None:
         """Show these rows, or words that say why there are none."""
+        self._filled = self.room
         self.choices.clear_options()
         self.choices.add_options(options or [Option(Content.styled(says, "$foreground-muted"), disabled=True)])
 
+    def _laid_out(self) -> None:
+        self.call_after_refresh(self._refit)
+
+    def _refit(self) -> None:
+        """List again what was listed for other cells: a scroll bar comes and goes with the rows."""
+        if self._filled != self.room:
+            self.fill()
+
     def on_resize(self) -> None:
-        self.fill()
         if not self._look:
             self.call_after_refresh(self._fit)
 
@@ -102,10 +111,7 @@ class FilteredList(ModalScreen[_R]):
         others = [child for child in self.query_one(".dialog").children if child is not self.choices]
         taken = sum(child.outer_size.height + child.styles.margin.height for child in others)
         most = max(_LEAST, self.size.height * _SHARE // 100 - 2 - taken)
-        before = self.choices.styles.max_height
-        if before is None or before.value != most:
-            self.choices.styles.max_height = most
-            self.call_after_refresh(self.fill)  # its rows are wider without a scroll bar
+        self.choices.styles.max_height = most
 
     @on(Input.Changed, "#filter")
     def _typed(self, event: Input.Changed) -> None:
