@@ -79,7 +79,7 @@ class SessionsScreen(Picker):
         source: SessionSource,
         branch_of: Callable[[Path], str],
     ) -> None:
-        super().__init__("Conversations", [], empty="No conversations yet.", hint=_HINT)
+        super().__init__("Conversations", [], empty="No conversations yet.", hint=_HINT, look="-full")
         self._here = sessions
         self._all: Sequence[SessionInfo] | None = None
         self._now = now
@@ -106,7 +106,6 @@ class SessionsScreen(Picker):
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= WIDE, "-wide")
-        self.call_after_refresh(self.fill)  # the list has its width only then
 
     @property
     def _listed(self) -> Sequence[SessionInfo]:

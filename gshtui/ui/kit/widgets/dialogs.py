@@ -56,6 +56,7 @@ class Picker(FilteredList[str | None]):
         empty: what the list says when it has none.
         headings: what the columns are, the names' first.
         preview: called with the id of each entry that is highlighted; the window stays bright behind the list.
+        look: classes of the dialog, see `styles/screens.tcss`.
     """
 
     NAMES: ClassVar[int] = NAMES
@@ -70,8 +71,9 @@ class Picker(FilteredList[str | None]):
         hint: str = "",
         headings: tuple[str, ...] = (),
         preview: Callable[[str], None] | None = None,
+        look: str = "",
     ) -> None:
-        super().__init__(title=title, prompt="Type to filter", hint=hint, look="-preview" if preview else "")
+        super().__init__(title=title, prompt="Type to filter", hint=hint, look="-preview" if preview else look)
         self._choices = list(choices)
         self._also: Container[str] = ()
         self._empty = empty
