@@ -70,7 +70,7 @@ def _asks_for_lines() -> bool:
 def open_window(opening: Opening) -> int:
     """Show the workbench until the person leaves it; returns the exit code."""
     from gshtui.system.face_mark import mark_face
-    from gshtui.ui.window.first_frame import paint
+    from gshtui.ui.window.first_frame import LOADING, paint
 
     if allowed := _too_little_memory():
         said = f"gsh-tui: a program may use {allowed} MB of addresses here (ulimit -v), and a window needs {_NEEDED}; "
@@ -81,7 +81,7 @@ def open_window(opening: Opening) -> int:
         os.write(2, b"gsh-tui: the current folder is gone; change to one that exists.\n")
         return 1
     mark_face()
-    first_frame = paint(cwd)
+    first_frame = paint(cwd, LOADING if opening.session else "")
     try:
         hub = None if opening.alone else _dial(opening, cwd)
         from gshtui.ui.window.app import run

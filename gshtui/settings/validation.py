@@ -32,6 +32,10 @@ _PLAINER = {
     "valid list": "list in [ ]",
     "valid number": "number",
 }
+_GONE: dict[Path, str] = {
+    ("hub", "resident"): '`[hub] keep = "never"` keeps turns in their own processes.',
+}
+"""Former settings, and what says the same now."""
 _NOT_REPEATED = frozenset({"api_key_env", "base_url", "env", "headers", "url"})
 
 
@@ -85,6 +89,7 @@ def _unknown_table(out: Checked, origin_of: OriginOf, name: str, entries: object
 def _unknown_key(out: Checked, origin_of: OriginOf, path: Path) -> None:
     near = nearest(path)
     hint = f"Did you mean `{near}`?" if near else "`gsh-tui config schema` lists all keys."
+    hint = _GONE.get(path, hint)
     out.refuse(origin_of, path, f"there is no setting {spelled(path)}.", hint)
 
 

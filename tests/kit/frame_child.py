@@ -1,8 +1,8 @@
 """The program of the first-frame tests: paints, then does as its argument says. Run in a pty by `tests/real`.
 
 `app FILE`: the window on a fake hub; writes what is in the input to FILE once that ends in `!`, and leaves.
-`break`: the window with a fault in it. `fail`: raises before Textual is imported. `wait FILE`: touches FILE, then waits
-to be ended. `none`: says whether a frame was painted.
+`break`: the window with a fault in it. `fail`: raises before Textual is imported. `wait FILE WORDS`: with these words;
+touches FILE, then waits to be ended. `none`: says whether a frame was painted.
 """
 
 import os
@@ -13,9 +13,9 @@ from pathlib import Path
 from gshtui.ui.window.first_frame import paint
 
 
-def main(what: str, file: str = "") -> int:
+def main(what: str, file: str = "", words: str = "") -> int:
     """Paint, then go on."""
-    frame = paint(os.getcwd())  # noqa: PTH109
+    frame = paint(os.getcwd(), words)  # noqa: PTH109
     if what == "none":
         if frame is not None:
             frame.abandon()

@@ -75,6 +75,9 @@ def test_the_second_start_paints_what_the_first_one_showed(children: list[PtyChi
     second.go()
     written = kept.replace(b"\n", b"\r\n")  # as the terminal's line discipline does
     second.read_until(lambda: (folder / "there").exists() and written in second.output)
+    third = ran(children, frame_child(folder, "wait", str(folder / "there"), first_frame.LOADING))
+    third.go()
+    third.read_until(lambda: written in third.output and first_frame.LOADING.encode() in third.output)
 
 
 def test_what_was_being_typed_is_not_in_the_snapshot(children: list[PtyChild], folder: Path) -> None:

@@ -21,7 +21,10 @@ from gshtui.bus.shell_data import Ran, ShellRecord
 from gshtui.ui.conversation.conversation_pane import PAGE, ConversationPane
 from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.drawing.themes import ThemedApp
+from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import ForContext
+from gshtui.ui.kit.widgets.tabs import Deck
+from gshtui.ui.window.first_frame import LOADING
 from tests.kit.transcript_host import STYLES, screen_rows, wait_until_drawn
 
 
@@ -263,9 +266,33 @@ async def test_stored_commands_come_with_the_page_of_their_time() -> None:
         assert shown[:2] == ["run/window-s.1", "m0"]
 
 
+class DeckHost(ThemedApp[None]):
+    """Tabs of which the first is not filled yet."""
+
+    CSS_PATH = [STYLES / "workbench.tcss"]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deck = Deck("chat", "Chat", LOADING)
+
+    def compose(self) -> ComposeResult:
+        yield self.deck
+
+
+async def test_the_place_of_a_conversation_says_what_comes_until_it_is_there() -> None:
+    app = DeckHost()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert LOADING in app.export_screenshot().replace("&#160;", " ")
+        await app.deck.fill(Transcript(empty="the conversation"))
+        await pilot.pause()
+        shown = app.export_screenshot().replace("&#160;", " ")
+        assert "the conversation" in shown and LOADING not in shown
+
+
 async def test_a_conversation_that_is_being_loaded_does_not_look_empty() -> None:
     app = Host(record(600))
-    app.pane = ConversationPane(app._load, coming=True)
+    app.pane = ConversationPane(app._load, coming=LOADING)
     seen: list[str] = []
     load = app.pane._load_older
 

@@ -44,7 +44,6 @@ LoadRan = Callable[[str, float, float], Awaitable[Sequence[Ran]]]
 PAGE = 200
 """Messages loaded at a time."""
 _EMPTY = "Ask a question or describe a task: {prompt.submit} sends it."
-_LOADING = "Loading the conversation…"
 _OFFLINE = (
     "No model connected: {app.setup} connects one.\n"
     "Without one, run make test, read README.md and find TODO work at once."
@@ -74,7 +73,7 @@ class ConversationPane(Vertical):
         agent: str = "main",
         elsewhere: bool = False,
         empty: str = _EMPTY,
-        coming: bool = False,
+        coming: str = "",
         id: str | None = None,
     ) -> None:
         """
@@ -86,16 +85,17 @@ class ConversationPane(Vertical):
             agent: whose conversation it is.
             elsewhere: another process writes it, so that a turn may be in progress when it is opened here.
             empty: what it says before the first message.
-            coming: a conversation that exists already is about to be opened.
+            coming: what it says while a conversation that exists already is opened.
         """
         super().__init__(id=id)
         self._load_older = load_older
         self._load_ran = load_ran
         self._load_cuts = load_cuts
-        self.transcript = Transcript(empty=_LOADING if coming else empty, load_picture=load_picture)
+        self.transcript = Transcript(empty=coming or empty, load_picture=load_picture)
         self._state = ConversationState(agent)
         self._empty = self._hint = empty
         self._step = ""
+        self._awaited = coming
         self._coming = -1 if coming else 0
         """Messages that are being loaded; -1: nobody knows how many."""
         self._held: list[Event] | None = None
@@ -239,7 +239,7 @@ class ConversationPane(Vertical):
 
     def _show_hint(self) -> None:
         """Say what an empty conversation is for, or that one is being loaded."""
-        loading = _LOADING if self._coming < 0 else f"Loading {self._coming:,} messages…"
+        loading = self._awaited if self._coming < 0 else f"Loading {self._coming:,} messages…"
         step = f"\n\n{self._step}" if self._step and self._hint != _OFFLINE else ""
         self.transcript.show_empty(loading if self._coming else f"{self._hint}{step}")
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from gshtui.ui.window.early_echo import TypedLine
 
+LOADING = "Loading the conversation…"
 FORMAT = b"gsh-frame 2 "
 MOST = 1024 * 1024
 """Maximum bytes of a snapshot; a larger file is not ours."""
@@ -70,8 +71,8 @@ class FirstFrame:
             pass  # the terminal is gone, and nobody sees it
 
 
-def paint(cwd: str) -> "FirstFrame | None":
-    """Paint the window's frame for this folder; `None`: no terminal can show it."""
+def paint(cwd: str, words: str = "") -> "FirstFrame | None":
+    """Paint the window's frame for this folder, with these words in the chat; `None`: no terminal can show it."""
     if os.environ.get("TERM", "dumb") == "dumb" or "TEXTUAL_DRIVER" in os.environ:
         return None
     try:
@@ -90,6 +91,9 @@ def paint(cwd: str) -> "FirstFrame | None":
         painted, place = snapshot(cwd, columns, rows)
         if not painted:  # an input line alone, for what is typed meanwhile
             place = InputPlace(max(0, rows - 3), min(2, columns - 1), max(2, columns - 4), "", "\x1b[7m")
+        elif words and place is not None and len(words) < place.width:
+            at = place.column + (place.width - len(words)) // 2
+            painted += f"\x1b[{place.row // 2};{at + 1}H{place.text}{words}\x1b[0m".encode()
         _write(2, _ENTER + painted)
         if place is not None:
             frame.echo(place)

@@ -40,6 +40,7 @@ from gshtui.ui.prompt.prompt_routing import Commands
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.prompt.quick_keys import QuickKeys
 from gshtui.ui.prompt.task_strip import TasksStrip
+from gshtui.ui.window.first_frame import LOADING
 
 if TYPE_CHECKING:
     from gshtui.ui.prompt.completion_sources import NamedThing
@@ -99,6 +100,8 @@ class MainArea(msgspec.Struct, frozen=True):
     """Puts a prompt that was not sent into the input."""
     leave: Callable[[Sequence[str]], None] = _ungiven
     """Called when the window ends, with the prompts that were not sent: keeps these and what is being written."""
+    coming: str = ""
+    """What stands in the conversation's place until it is created."""
     connect: Callable[[], None] = _nothing
     """Called once the hub is up: connects the input's completion and history."""
 
@@ -397,14 +400,16 @@ def make_main_area(bridge: Bridge, now: Callable[[], float]) -> MainArea:
     def connect() -> None:
         _connect(bridge, area)
 
+    coming = LOADING if bridge.opening.session else ""
+
     def chat() -> Widget:
         from gshtui.ui.conversation.conversation_pane import ConversationPane
 
-        coming = bool(bridge.opening.session)
         return ConversationPane(bridge.messages, bridge.ran, bridge.cuts, bridge.output, agent=agent, coming=coming)
 
     return MainArea(
         chat=chat,
+        coming=coming,
         below=[area],
         input=area.input,
         typed=lambda: area.input.text,

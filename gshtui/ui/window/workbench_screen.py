@@ -93,7 +93,7 @@ class WorkbenchScreen(Screen[None]):
         self.layout_now = layout
         self.header = HeaderBar(project, branch, front)
         self.banner = Banner()
-        self.deck = Deck(CHAT, "Chat")
+        self.deck = Deck(CHAT, "Chat", centre.coming)
         self.centre = centre
         self.input = centre.input
         self.addressee = Addressee(front)

@@ -97,7 +97,7 @@ class TranscriptPainter:
             return Strip.blank(self.width, page.palette.text)
         words = with_keys(self._widget, self.empty)
         lines: list[StyledLine] = wrapped([Segment(words, page.palette.muted)], page.width)
-        at = y - max(0, (self._viewport.height - len(lines)) // 2)
+        at = y - max(0, ((self._viewport.height or self._widget.size.height) - len(lines)) // 2)
         line = lines[at] if 0 <= at < len(lines) else StyledLine(())
         spare = max(0, self.width - line.cells) // 2
         return line.strip_with(Segment(" " * spare, page.palette.text), self.width, page.palette.text)

@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.walk import walk_depth_first
 from textual.widget import Widget
-from textual.widgets import ContentSwitcher
+from textual.widgets import ContentSwitcher, Static
 
 
 class TabBar(Widget):
@@ -120,14 +120,19 @@ class TabPane(Vertical):
 
 
 class Deck(Vertical):
-    """The tabs and their contents."""
+    """The tabs and their contents.
 
-    def __init__(self, first: str, title: str) -> None:
+    Args:
+        coming: what the first tab says until it is filled.
+    """
+
+    def __init__(self, first: str, title: str, coming: str = "") -> None:
         super().__init__(id="deck")
         self.bar = TabBar()
         self.bar.titles[first] = title
         self.bar.front = first
         self._first = first
+        self._coming = Static(coming, id=first, markup=False)
         self.panes: dict[str, TabPane] = {}
         """The contents of the tabs that can be closed."""
         self.body = ContentSwitcher(initial=first)
@@ -135,7 +140,7 @@ class Deck(Vertical):
     def compose(self) -> ComposeResult:
         yield self.bar
         with self.body:
-            yield Vertical(id=self._first)
+            yield self._coming
 
     def on_mount(self) -> None:
         self.watch(self.screen, "focused", self._show_focus)
@@ -146,7 +151,7 @@ class Deck(Vertical):
 
     async def fill(self, widget: Widget) -> None:
         """Fill the first tab."""
-        await self.query_one(f"#{self._first}").mount(widget)
+        await self._coming.mount(widget)
 
     @property
     def front(self) -> str:
