@@ -69,6 +69,8 @@ class StatusRule(_Table, frozen=True, kw_only=True):
     lines: Reads[int] = 24
     input: Reads[bool | None] = None
     """The input must be on the screen, or must not be; unset: either."""
+    bare: Reads[bool] = False
+    """Nothing may be typed in the input, and nothing but its frame stand on the screen above it."""
     title: Pattern = ""
     """A pattern that the terminal's title must also match."""
     dialog: Reads[bool] = False

@@ -380,13 +380,21 @@ def by_title(profile: Profile, title: str) -> Literal["", "waiting", "thinking"]
 def conversation(profile: Profile, lines: Sequence[str]) -> list[str]:
     """What stands above the input (all of it, where there is none), as plain lines without blank ones at the end."""
     text = without_scroll_bar([line[:_WIDEST] for line in plain_lines(lines)])
-    place = _input(profile, text)
+    return _above_input(profile, text, _input(profile, text))
+
+
+def _above_input(profile: Profile, text: list[str], place: int | None) -> list[str]:
     if place is not None:
         text = text[: place - 1 if profile.input.above else place]
     frame = profile.input.frame
     while text and (not text[-1] or (frame and place is not None and search(frame, text[-1]))):
         text.pop()
     return text
+
+
+def _is_bare(profile: Profile, text: Sequence[str], place: int) -> bool:
+    """Whether there is room above an empty input, and nothing in it."""
+    return not (text[0] or _draft(profile, text, text, place) or _above_input(profile, list(text), place))
 
 
 def is_command(profile: Profile, row: str) -> bool:
@@ -540,6 +548,8 @@ def match_rule(
     """
     if rule.input is not None and rule.input != (place is not None):
         return RuleMatch(rule, f"input = {'true' if rule.input else 'false'}")
+    if rule.bare and (place is None or not _is_bare(profile, text, place)):
+        return RuleMatch(rule, "bare")
     if rule.title and not search(rule.title, title):
         return RuleMatch(rule, f"title: {rule.title}")
     below = range(len(text)) if place is None else range(place + 1, len(text))
