@@ -60,10 +60,10 @@ def starts() -> Iterator[Start]:
     for meta in sorted(SCREENS.rglob("screens.json")):
         told = json.loads(meta.read_text("utf-8"))
         for shot in told["shots"]:
+            if shot["draft"] or shot["status"] == "thinking":
+                break
             if shot["status"] != "idle":
                 continue
-            if shot["draft"]:
-                break
             lines = tuple((meta.parent / shot["file"]).read_text("utf-8").rstrip("\n").split("\n"))
             lines = (*lines, *("",) * (told["height"] - len(lines)))
             column, row = shot["cursor"]

@@ -27,7 +27,7 @@ from gshtui.fleet.lifecycle.program_usage import ProgramUsage
 from gshtui.programs.hooks.hook_reports import HookFeed
 from gshtui.programs.profiles.profile import GENERIC, LoadedProfiles, Profile
 from gshtui.programs.session.cli_session import CliSession, SessionError
-from gshtui.programs.session.status_watcher import CliStatus
+from gshtui.programs.session.status_watcher import CliStatus, unheard
 from gshtui.programs.status.evidence import QUIET, WORKING
 from gshtui.programs.status.look_pace import Pacer
 from gshtui.programs.status.status import KnownStatus
@@ -147,8 +147,8 @@ class AgentFollower:
         told: Callable[[KnownStatus], None],
         feed: HookFeed,
         *,
-        bound: Callable[[str], None] | None = None,
-        moded: Callable[[ProgramMode], None] | None = None,
+        bound: Callable[[str], None] = unheard,
+        moded: Callable[[ProgramMode], None] = unheard,
         disagreed: Callable[[str], None] | None = None,
         glance: bool = False,
     ) -> CliStatus:
@@ -175,7 +175,7 @@ class AgentFollower:
         if (status := self._statuses.get((row.id, row.pane, row.pid))) is not None:
             return status.known, status.files
         feed = HookFeed(self._context.options.data)
-        status = await self._watcher(row, await self._programs.profile(row), _unheard, feed, glance=True)
+        status = await self._watcher(row, await self._programs.profile(row), unheard, feed, glance=True)
         try:
             async with time_limit(_LOOK_WITHIN):
                 await status.start()
@@ -441,10 +441,6 @@ class AgentFollower:
 
     def _bound(self, agent: str, conversation: str) -> None:
         self._context.rows.change_soon(agent, {"external_id": conversation})
-
-
-def _unheard(_known: KnownStatus) -> None:
-    """Nobody follows it."""
 
 
 def _goes_on(status: str, done: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Follows one program's status as long as its row exists: its hooks, its pane's changes, and its screen."""
+"""Follows one program as long as its row exists, and decides when its screen is looked at."""
 
 from __future__ import annotations
 
@@ -8,29 +8,19 @@ import dataclasses
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Protocol
 
-from gshtui.bus.agent_data import AgentRow, ProgramMode, without_choices
+from gshtui.bus.agent_data import AgentRow, ProgramMode
 from gshtui.programs.hooks.hook_reports import HookFeed
 from gshtui.programs.pane.pane_view import unless_loading
-from gshtui.programs.profiles.profile import Profile, takes_code
-from gshtui.programs.screen.foreground import Foreground, front
-from gshtui.programs.screen.screen_news import ScreenNews
-from gshtui.programs.screen.screen_reading import (
-    COMMANDS,
-    ScreenReading,
-    by_title,
-    conversation,
-    is_command,
-    read_screen,
-    was_entered,
-    without_styles,
-)
+from gshtui.programs.profiles.profile import Profile
+from gshtui.programs.screen.foreground import front
+from gshtui.programs.screen.screen_reading import read_screen
+from gshtui.programs.session.program_facts import BY_ITSELF, Look, ProgramFacts
 from gshtui.programs.status.disagreements import Disagreements
-from gshtui.programs.status.evidence import WORKING, Evidence, LiveSource, Rank
+from gshtui.programs.status.evidence import WORKING, LiveSource, Rank
 from gshtui.programs.status.look_pace import Pacer, uneven
-from gshtui.programs.status.status import HookEvent, KnownStatus, StatusFacts, decide, hook_evidence
+from gshtui.programs.status.status import HookEvent, KnownStatus
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on
@@ -63,11 +53,13 @@ _NOW_AND_THEN, _SILENT = 2.5, 1.3
 """Seconds between two looks at it then, and after its last output, of which tmux tells once a second."""
 _STEADY_EACH = 0.25
 """What every such program adds to them: together they cost no more than four looks a second."""
-_OVERTAKEN = 5.0
-"""Seconds by which a hook may be overtaken by one that began after it; more is a clock that was set."""
-_SLEPT, _SET_BACK = 120.0, 1.0
-"""Seconds by which the clock has to be ahead of what it should show for the machine to have slept, and behind."""
+_NEWS = frozenset(("first", "dead", "gone", "bell", "alternate"))
+"""Changes of a pane that are no mere output, and no name of one program after the other."""
 OnKnown = Callable[[KnownStatus], None]
+
+
+def unheard(*_: object) -> None:
+    """Hears what nobody is to hear."""
 
 
 class PaneWatcher(Protocol):
@@ -86,7 +78,7 @@ class ScreenServer(Protocol):
     async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]: ...
 
 
-class CliStatus:
+class CliStatus(ProgramFacts):
     """The status of one program.
 
     Args:
@@ -108,61 +100,35 @@ class CliStatus:
         changed: OnKnown,
         *,
         feed: HookFeed | None = None,
-        bound: Callable[[str], None] | None = None,
-        acted: Callable[[float], None] | None = None,
-        moded: Callable[[ProgramMode], None] | None = None,
+        bound: Callable[[str], None] = unheard,
+        acted: Callable[[float], None] = unheard,
+        moded: Callable[[ProgramMode], None] = unheard,
         pace: Pacer | None = None,
         loading: ConversationLoading | None = None,
         sources: Sequence[LiveSource] = (),
         disagreed: Callable[[str], None] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        started = _started(row)
-        self.known = KnownStatus("starting", "spawn", started)
-        """The status now."""
+        super().__init__(row, profile, sources, clock)
         self.idle = asyncio.Event()
         """Set while the program reports that it is idle or waiting."""
         self.answer = ""
         """Its last answer, as reported by itself; empty while it works on the next one."""
         self._server = server
         self._row = row
-        self._profile = profile
         self._changed = changed
         self._feed = feed
         self._bound = bound
         self._acted = acted
         self._moded = moded
         self._mode: ProgramMode | None = None
+        self._conversation: str = row.external_id
         self._pace = pace or Pacer()
         self._loading = loading
-        self._sources = tuple(sources)
         self._disagreed = disagreed
         self._disagreements = Disagreements()
         self.looked = asyncio.Event()
         """Set once its screen has been read."""
-        self._clock = clock
-        self._ticks = (clock(), time.monotonic())
-        """The clock at the last look at it, and how long this machine had been awake then."""
-        self._conversation: str = row.external_id
-        self._hook: HookEvent | None = None
-        self._overruled = False
-        """Its screen shows work after the rest that its newest hook tells of: of the turn which that has ended, painted
-        late, or of the next one, which another hook will tell of before it rests."""
-        fresh = row.status == "starting" and row.status_source == "spawn"
-        rests = row.status == "idle" and not row.status_source.endswith("?")  # so whoever looked before has known
-        self._facts: StatusFacts = StatusFacts(
-            started=started,
-            moved=started,
-            grew=started,
-            since=started,
-            fresh=fresh,
-            rested=row.status_at if rests else 0.0,
-            unseen=bool(row.version_seen),
-        )
-        self._lines: tuple[str, ...] = ()
-        self._news = ScreenNews()
-        self._times: dict[str, float] = {}
-        """Since when rows with a time have been on its screen, as they are now."""
         self._stirred = asyncio.Event()
         self._at_once = asyncio.Event()
         self._looked = float("-inf")
@@ -174,13 +140,6 @@ class CliStatus:
         """When the draft in its input was last seen to change, by the monotonic clock."""
         self._idles = deque[float](maxlen=_MOVES)
         """When it last printed something that changed nothing about its rest, by the monotonic clock."""
-        self._outputs = 0
-        """How often it printed or was typed something, as far as that was told."""
-        self._typed = float("-inf")
-        """The last look that saw a draft in its input, in seconds since 1970. A rest that is reported after it is the
-        end of the turn to which the draft has led."""
-        self._seen_at = started
-        """The last look, in seconds since 1970."""
         self._looks = 0
         self._moving = False
         self._printed = float("-inf")
@@ -189,39 +148,8 @@ class CliStatus:
         """Since when it has had its status, by the monotonic clock."""
         self._task: asyncio.Task[None] | None = None
         self._ends: list[Callable[[], None]] = []
-        self._listening: Callable[[], None] = _nothing
+        self._listening: Callable[[], None] = unheard
         """Ends the wait for its next output."""
-
-    @property
-    def hooked(self) -> bool:
-        """Whether the program reports by itself."""
-        return self._hook is not None or any(each.rank >= Rank.HOOK for each in self.evidences())
-
-    @property
-    def version(self) -> str:
-        """The program's version as it tells it itself; empty where it does not."""
-        return next((source.version for source in self._sources if source.version), "")
-
-    def evidences(self) -> tuple[Evidence, ...]:
-        """What the sources above the screen say now, the highest rank first."""
-        told = [source.evidence for source in self._sources]
-        every = [*(each for each in told if each is not None), *hook_evidence(None if self._overruled else self._hook)]
-        return tuple(sorted(every, key=lambda each: -each.rank))
-
-    @property
-    def files(self) -> list[Path]:
-        """What its sources read now."""
-        return [source.file for source in self._sources if source.file is not None]
-
-    @property
-    def takes_code(self) -> bool:
-        """It is a shell or an interpreter."""
-        return takes_code(self._profile)
-
-    @property
-    def profile(self) -> Profile:
-        """The profile that it is read by."""
-        return self._profile
 
     def know_version(self, *, unseen: bool) -> None:
         """Whether the rules about its screen were never seen to hold for its version."""
@@ -263,17 +191,12 @@ class CliStatus:
 
     def given_prompt(self, at: float) -> None:
         """It was given a prompt then (seconds since 1970): what it said of its rest before is over."""
-        prompted, written = max(self._facts.prompted, at), self._written()
-        self._facts = dataclasses.replace(self._facts, prompted=prompted, written=written, fresh=False)
-        if self._task is not None:
-            self._judge()
-        self._stirred.set()
+        self._prompted(at)
+        self._reconsider()
 
     def check_now(self) -> None:
         """Something was typed: look again."""
         self._stirred.set()
-
-    # -- what comes in ---------------------------------------------------------------------------------------------
 
     def _on_source(self) -> None:
         for source in self._sources:
@@ -281,40 +204,36 @@ class CliStatus:
             self._note_mode(source.mode)
             if (said := source.evidence) is not None and said.rank is Rank.PROTOCOL:
                 self.answer = source.answer_text
-        if self._task is not None:
-            self._judge()
         self._at_once.set()  # what it asks, and how it goes on, its screen shows
-        self._stirred.set()
+        self._reconsider()
 
     def _bind(self, conversation: str) -> None:
         if conversation and conversation != self._conversation:
             self._conversation = conversation
-            if self._bound is not None:
-                self._bound(conversation)
+            self._bound(conversation)
 
     def _note_mode(self, mode: ProgramMode | None) -> None:
         if mode is not None and mode != self._mode:
             self._mode = mode
-            if self._moded is not None:
-                self._moded(mode)
+            self._moded(mode)
 
     def _on_hook(self, event: HookEvent) -> None:
         self._bind(event.conversation)
-        if self._hook is not None and 0 < self._hook.at - event.at < _OVERTAKEN:
-            return  # of hooks that run beside each other, the one that began first may write last
-        if event.status == "ended":
-            self._hook = dataclasses.replace(event, status="")  # it is going; what it said before counts no more
-        elif event.status not in ("", "said"):
-            before = self._hook.status if self._hook is not None else ""
-            self._hook, self._overruled = event, False
+        if self._was_overtaken(event):
+            return
+        before = self._hook.status if self._hook is not None else ""
+        if self._reported(event):
             if event.status == "waiting" or self._profile.hooks.early:
                 # At once: only of a question that was seen can it be seen that it is answered, and what is reported
                 # early is so when the screen shows it.
                 self._at_once.set()
             self.answer = event.answer if event.status == "idle" else ""
             taken_up = event.event == self._profile.hooks.prompt and (event.prompt or before not in WORKING)
-            if taken_up and self._acted is not None:
+            if taken_up:
                 self._acted(event.at)
+        self._reconsider()
+
+    def _reconsider(self) -> None:
         if self._task is not None:
             self._judge()
         self._stirred.set()
@@ -331,95 +250,22 @@ class CliStatus:
         """It prints: what its rest is worth, the next look tells; what comes of a text, maybe only a later one. What
         has printed again and again at rest, such as a clock, rests on.
         """
-        now = self._now()
         ticks = len(self._idles) == _MOVES and self._idles[0] > time.monotonic() - _MOVES * _STIRRED
         if ticks and self.known.rests and not self._facts.reading.draft:
             self._stirred.set()
             return
-        if self.known.rests and self.known.at < now - _STIRRED:
-            self._facts = dataclasses.replace(self._facts, doubted=now)
+        self._printed_at_rest()
         self._doubt()
 
     def _on_keys(self, entered: bool) -> None:
-        """Something is typed from here, and maybe entered; its screen shows that later, the later the busier it is."""
-        prompts = self._has_draft() and not self._facts.reading.draft.lstrip().startswith(COMMANDS)
-        unseen = self._profile.ai and self._facts.printed and self.known.status == "idle"  # it was typed just now
-        waits = self.known.status == "waiting"
-        if entered and (prompts or unseen or waits):
-            now = self._now()
-            self._facts = dataclasses.replace(self._facts, pressed=now, answered=now if waits else self._facts.answered)
+        self._was_typed_to(entered=entered)
         self._doubt()
 
     def _doubt(self) -> None:
         """Its rest is not sure until the next look."""
         self._outputs += 1
         self._facts = dataclasses.replace(self._facts, printed=True)
-        if self._task is not None:
-            self._judge()
-        self._stirred.set()
-
-    def _handle_event(self, info: PaneInfo, gone: bool) -> None:
-        now = self._now()
-        ended = (info.dead or gone) and not (self._facts.dead or self._facts.gone)
-        said = info.title != self._facts.title and self._speaks(info.title)
-        self._facts = dataclasses.replace(
-            self._facts,
-            dead=info.dead,
-            gone=gone,
-            exit_status=info.exit_status,
-            title=info.title,
-            titled=now if info.title != self._facts.title else self._facts.titled,
-            busied=now if by_title(self._profile, info.title) == "thinking" else self._facts.busied,
-            since=now if ended or said else self._facts.since,
-        )
-
-    def _speaks(self, title: str) -> bool:
-        """Whether a title says another status than the one before; spinners turn without saying anything new."""
-        return self._voice(title) != self._voice(self._facts.title)
-
-    def _voice(self, title: str) -> tuple[bool, bool]:
-        facts = StatusFacts(title=title)
-        known = decide(self._profile, (), dataclasses.replace(facts, ready=True), 0.0)
-        return known.source == "title", known.status == "waiting"
-
-    def _now(self) -> float:
-        """The time. If the clock was set back, or the machine slept, what was seen is no older for that."""
-        before, awake_before = self._ticks
-        now, awake = self._ticks = self._clock(), time.monotonic()
-        jump = now - before - (awake - awake_before)
-        facts = self._facts
-        if jump > _SLEPT:  # nothing could move meanwhile; how long a status has lasted, the night counts
-            self._facts = dataclasses.replace(
-                facts, moved=facts.moved + jump, grew=facts.grew + jump, titled=facts.titled + jump
-            )
-            self._news.shift(jump)
-        elif jump < -_SET_BACK:
-            told = (
-                "started",
-                "moved",
-                "grew",
-                "titled",
-                "busied",
-                "since",
-                "asked",
-                "entered",
-                "pressed",
-                "answered",
-                "doubted",
-                "prompted",
-                "written",
-                "worked",
-                "rested",
-                "ended",
-                "counted",
-            )
-            self._facts = dataclasses.replace(facts, **{name: min(getattr(facts, name), now) for name in told})
-            self._news.shift(jump)
-            if self._hook is not None:
-                self._hook = dataclasses.replace(self._hook, at=min(self._hook.at, now))
-        return now
-
-    # -- following -------------------------------------------------------------------------------------------------
+        self._reconsider()
 
     def _is_steady(self) -> bool:
         """Whether it is a shell's command, or a program that nobody knows, which prints and prints. That it is over,
@@ -496,29 +342,8 @@ class CliStatus:
         # That a text is typed and entered, its screen shows first.
         told = self._told() and not (self.known.status == "idle" and self._profile.ai)
         quiet = told or over or (self._moving_without_a_word() and not self._is_entering())
-        self._listening = _nothing if quiet else self._server.watcher.next_output(self._row.pane, self._on_output)
+        self._listening = unheard if quiet else self._server.watcher.next_output(self._row.pane, self._on_output)
         return not quiet
-
-    def _written(self) -> float:
-        """The time of the rest that its transcript tells of."""
-        told = (source.evidence for source in self._sources)
-        return max((each.at for each in told if each is not None and each.rank is Rank.TRANSCRIPT), default=0.0)
-
-    def _has_draft(self) -> bool:
-        """Whether its screen is at rest, with a text in its input."""
-        return self._profile.ai and self._facts.reading.status == "idle" and bool(self._facts.reading.draft)
-
-    def _rests_since(self, at: float) -> bool:
-        """Whether the newest that it has reported is a rest that began after this, in seconds since 1970."""
-        return self._hook is not None and self._hook.status == "idle" and self._hook.at > at
-
-    def _told(self) -> bool:
-        """Whether the program reports what comes next. That its question was answered, only its screen shows, and also
-        the end of a turn that was reported early."""
-        known, hook = self.known, self._hook
-        if known.source in _KEEP_TELLING:
-            return known.sure
-        return known.source == "hook" and known.status != "waiting" and hook is not None and hook.status == known.status
 
     def _moving_without_a_word(self) -> bool:
         """Whether the screen changes without new text, such as a spinner: there is nothing to read then."""
@@ -528,8 +353,7 @@ class CliStatus:
 
     def _closely(self) -> float:
         """Seconds until the next look, where its status is about to change; 0: it is not, or is told by the program."""
-        now, known = self._now(), self.known
-        facts = self._facts
+        now, known, facts = self._now(), self.known, self._facts
         still = now - min(facts.moved, facts.news or facts.moved)
         flux = known.status in WORKING or known.status == "starting" or facts.reading.draft
         until = _FADES if flux else _STIRRED
@@ -542,12 +366,6 @@ class CliStatus:
             return _AT_PROMPT  # at any moment its transcript has the end of the turn
         self._pace.close.add(self)
         return max(_CLOSELY, still / 16, _EACH * len(self._pace.close))
-
-    def _is_ending(self) -> bool:
-        """Whether a source has just told of the end of a turn that its screen still shows."""
-        now = self._now()
-        told = any(each.status == "idle" and now < each.at + _STIRRED for each in self.evidences())
-        return told and self.known.status in WORKING
 
     def _is_entering(self) -> bool:
         """Whether its next output may be what an Enter leads to: at rest, the draft in its input has just changed."""
@@ -596,85 +414,19 @@ class CliStatus:
         if here is not None and here.reads is None and facts.front is not None and here.argv == facts.front.argv:
             here = dataclasses.replace(here, reads=facts.front.reads)  # it runs just now, so it does not tell
         self._moving = lines != self._lines or looked < info.activity + 1
-        closed = facts.reading.dialog and reading.status == "idle"  # its person has, and no answer grows by that
-        moved = now if lines != self._lines and not closed else facts.moved
-        grows = moved == now and conversation(self._profile, lines) != conversation(self._profile, self._lines)
-        self._news.note(lines, now)
         if lines != self._lines:
             self._moves.append(now)
-        says, said_before = (_says(reading), _has_terminal(here)), (_says(facts.reading), _has_terminal(facts.front))
-        ready = facts.ready or reading.status in ("idle", "waiting") or (here is not None and here.prompt)
-        # What a first look finds may have been so since the start: it is no news that came after a hook's.
-        since = facts.since if says == said_before or not self._lines else now
-        asked = now if reading.status == "waiting" else facts.asked
         if reading.status == "idle" and reading.draft != facts.reading.draft:
             self._drafted = time.monotonic()
-        entered = facts.entered if reading.status == "idle" else 0.0
-        rests = self._rests_since(self._typed)
-        over = reading.status == "idle" and rests
-        self._overruled = self._overruled and reading.status in WORKING
-        doubted = facts.doubted if reading.status == "idle" else 0.0
-        if self._has_draft() and not reading.draft and not over:
-            doubted = now if reading.status == "idle" else 0.0
-            if reading.status == "idle":
-                entered = now if was_entered(self._profile, facts.reading.draft, self._lines, lines) else 0.0
-            if (entered or reading.status in WORKING) and self._hook is not None and self._hook.status == "idle":
-                self._overruled = rests
-                if not rests:
-                    self._hook = dataclasses.replace(self._hook, status="")  # it is over, and it says so later
-        rests_on = reading.status == "idle" and says == said_before and reading.draft in ("", facts.reading.draft)
-        # Its question, or a text that was entered, still stands there; or it works, which its source tells later.
-        unread = reading.status == "waiting" and _asks(reading) == _asks(facts.reading)
-        stands = rests_on and bool(reading.draft or facts.reading.draft)
-        goes_on = reading.status in WORKING
-        if rests_on and not self._has_draft() and lines != self._lines:
+        if self._rests_on(reading, here) and not self._has_draft() and lines != self._lines:
             self._idles.append(time.monotonic())
-        if reading.draft:
-            self._typed = looked
-        told = bool(reading.echo) and not is_command(self._profile, reading.echo)
-        echoes = told and reading.echo != facts.reading.echo and reading.status == facts.reading.status
-        begun = (bool(entered) and not facts.entered) or (echoes and bool(self._lines))
-        prompted = max(facts.prompted, self._seen_at) if begun else facts.prompted  # after the look before, at least
-        self._seen_at = looked
-        ended = facts.ended if reading.ended == facts.reading.ended else now
-        self._times = {row: min(self._times.get(row, self._stands_since(row, now)), now) for row in reading.times}
-        counted = max(self._times.values(), default=0.0)
-        self._lines = lines
-        self._facts = dataclasses.replace(
-            facts,
-            reading=reading,
-            moved=moved,
-            grew=now if grows else facts.grew,
-            news=self._news.at,
-            since=since,
-            asked=asked,
-            entered=entered,
-            pressed=facts.pressed if stands or unread or goes_on or facts.pressed >= looked else 0.0,
-            doubted=doubted,
-            printed=facts.printed and self._outputs != outputs,
-            prompted=prompted,
-            written=written if begun else facts.written,
-            fresh=facts.fresh and not prompted and not reading.echo,
-            ended=ended,
-            counted=counted,
-            ready=ready,
-            front=here,
-        )
-
-    def _stands_since(self, row: str, now: float) -> float:
-        """Since when a row has been there that was not among those with a time: what has only scrolled has stood."""
-        return self._facts.since if any(without_styles(line) == row for line in self._lines) else now
+        self._saw(Look(looked, now, lines, reading, here, written, outputs))
 
     def _judge(self) -> None:
         now = self._now()
-        before, known = self.known, decide(self._profile, self.evidences(), self._facts, now)
-        read = self._facts.reading.read
-        if known.status == "waiting" and read is not None and known.question is None:
-            # Where its version is unknown to the rules, its choices count only if it says itself that it waits.
-            alone = self._facts.unseen and not any(each.status == "waiting" for each in self.evidences())
-            known = dataclasses.replace(known, question=without_choices(read.question) if alone else read.question)
+        before, known = self.known, self._weighed(now)
         self._remember(known)
-        if known.source in _BY_ITSELF and known.status in ("idle", "waiting"):
+        if known.source in BY_ITSELF and known.status in ("idle", "waiting"):
             self.idle.set()
         else:
             self.idle.clear()
@@ -691,65 +443,7 @@ class CliStatus:
         if _said_by(known) != _said_by(before):
             self._changed(known)
 
-    def _remember(self, known: KnownStatus) -> None:
-        """Note what this status says of its turns."""
-        facts, hook = self._facts, self._hook
-        asks = known.status == "waiting" and not facts.reading.dialog
-        if known.sure and (known.status in WORKING or asks):
-            # What is seen may have begun before; it rests after that only by newer evidence.
-            began = known.at if known.source in _BY_ITSELF else known.at - self._profile.timing.veto
-            if not (asks and facts.fresh and not facts.prompted):  # what it asks at its start belongs to no turn
-                self._facts = dataclasses.replace(facts, worked=max(facts.worked, began), fresh=False)
-        elif known.rests:
-            self._facts = dataclasses.replace(
-                facts, rested=max(facts.rested, known.at, facts.prompted + 0.001, facts.worked + 0.001)
-            )
-        elif facts.prompted < facts.rested < facts.worked + _COMMAND and facts.reading.dialog:
-            # Nobody has given it a text since it rested, and a dialog is open: the work was that of a command.
-            self._facts = dataclasses.replace(facts, worked=min(facts.worked, facts.rested - 0.001))
-        seen = known.sure and known.source in ("screen", "title")
-        if seen and hook is not None and hook.status not in ("", "idle"):
-            # What is seen has contradicted it for long enough: it is over, and says nothing of what comes later.
-            self._hook = dataclasses.replace(hook, status="")
-
-
-_COMMAND = 10.0
-"""Seconds that a command of a program's own may seem to work before it opens a dialog."""
-_KEEP_TELLING = frozenset(("record", "protocol"))
-"""Sources that tell whatever comes next, also that a question was answered."""
-_BY_ITSELF = _KEEP_TELLING | {"hook"}
-"""Sources by which a program tells its status itself."""
-_NEWS = frozenset(("first", "dead", "gone", "bell", "alternate"))
-"""Changes of a pane that are no mere output, and no name of one program after the other."""
-
-
-def _nothing() -> None:
-    pass
-
-
-def _started(row: AgentRow) -> float:
-    """When its program was started last, as far as that is known; seconds since 1970."""
-    starts = row.status == "starting" and row.status_source == "spawn"
-    return max(row.created, row.status_at) if starts else row.created
-
 
 def _said_by(known: KnownStatus) -> tuple[object, ...]:
     """What differs in a status that is news."""
     return known.status, known.source, known.doing, known.sure, known.question
-
-
-def _says(reading: ScreenReading) -> tuple[str, str]:
-    """The parts of a reading that affect the status."""
-    return reading.status, reading.contradicts
-
-
-def _asks(reading: ScreenReading) -> str:
-    """What a screen asks: the rows around it may change all the time."""
-    return reading.read.question.id if reading.read is not None else reading.asked
-
-
-def _has_terminal(front: Foreground | None) -> tuple[object, ...]:
-    """The parts of a foreground program that affect the status."""
-    if front is None:
-        return ()
-    return front.own, front.prompt, front.asks, (front.program, front.kind) if not front.own else ()
