@@ -144,7 +144,7 @@ def make_contexts(
     """
 
     async def memory(agent: str, prompt: str) -> tuple[Passage, ...]:
-        from gshtui.agents.memory.memory_owner import MemoryOwners
+        from gshtui.agents.memory.memory_mount import MemoryOwners
         from gshtui.agents.memory.memory_section import choose_notes, passages
 
         folder = Path(cwd)

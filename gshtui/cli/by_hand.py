@@ -17,39 +17,39 @@ MODULES = {
     # A script for a shell, made from this very command line.
     "completion": "gshtui.cli.shell",
     # Checks the things that a hub needs before it can start.
-    "doctor": "gshtui.cli.doctor",
+    "doctor": "gshtui.cli.upkeep",
     # Lends its input, output and exit code to any program.
-    "sandbox": "gshtui.cli.sandboxed",
+    "sandbox": "gshtui.cli.run",
     # The help of this very command line.
     "help": "gshtui.cli.root",
     "version": "gshtui.cli.root",
     # A key is for the keyring alone: no declared command may carry it.
-    "login": "gshtui.cli.login",
-    "logout": "gshtui.cli.login",
+    "login": "gshtui.cli.upkeep",
+    "logout": "gshtui.cli.upkeep",
     # Replaces the very program that runs it.
-    "update": "gshtui.cli.update",
+    "update": "gshtui.cli.upkeep",
     # Takes away what others have set up, by their own commands.
-    "uninstall": "gshtui.cli.uninstall",
+    "uninstall": "gshtui.cli.upkeep",
     # Runs an agent in this process; the agent commands only call one.
-    "agent run": "gshtui.cli.agent_run",
+    "agent run": "gshtui.cli.faces",
     # Gives the terminal to an editor, then reports the errors that are left in the file.
-    "config edit": "gshtui.cli.config_edit",
+    "config edit": "gshtui.cli.upkeep",
     # Reports faults, even where no hub can start; it is read before it is written.
-    "report": "gshtui.cli.report",
+    "report": "gshtui.cli.upkeep",
     # Opens a window of its own on the record.
-    "replay": "gshtui.cli.replay",
+    "replay": "gshtui.cli.faces",
     # A face of its own for people elsewhere: a process, not a call of one.
-    "serve": "gshtui.cli.serve",
+    "serve": "gshtui.cli.faces",
     # A face for one client on standard input and output, until that has gone.
-    "acp": "gshtui.cli.acp",
+    "acp": "gshtui.cli.faces",
     # Its options are a workflow's parameters, known once its file is read; it lends steps this terminal.
     "workflow run": "gshtui.cli.workflow",
     # Goes on with such a run, and lends the terminal in the same way.
     "workflow resume": "gshtui.cli.workflow",
     # A face for other programs: a process, not a call of one.
-    "mcp serve": "gshtui.cli.mcp_serve",
+    "mcp serve": "gshtui.cli.faces",
     # Is the keeper: a process, not a call of one.
-    "hub run": "gshtui.cli.hub_run",
+    "hub run": "gshtui.cli.faces",
 }
 """The module of each, by its words; `help` and `version` are the root's own."""
 

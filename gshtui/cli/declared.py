@@ -87,7 +87,7 @@ class CommandWithWords(DeclaredGroup):
 
 def written(name: str) -> click.Command:
     """The command of these words that is written by hand."""
-    found: object = getattr(importlib.import_module(by_hand.MODULES[name]), name.rpartition(" ")[2])
+    found: object = getattr(importlib.import_module(by_hand.MODULES[name]), name.replace(" ", "_"))
     assert isinstance(found, click.Command)
     return found
 

@@ -57,8 +57,8 @@ class _Workflows(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=_Workflows, short_help="Run a workflow.", subcommand_metavar="NAME [--PARAMETER …]")
-def run() -> None:
+@click.group("run", cls=_Workflows, short_help="Run a workflow.", subcommand_metavar="NAME [--PARAMETER …]")
+def workflow_run() -> None:
     """Run a workflow, with its parameters as options.
 
     What its steps print goes to standard error, and the last step's output to standard output. Each step passes the
@@ -129,10 +129,10 @@ def _option(parameter: Parameter) -> Any:
     return click.option(f"--{word}", name, default=None, type=kind, metavar=metavar, help=text)
 
 
-@click.command(short_help="Go on with a run that stopped.")
+@click.command(name="resume", short_help="Go on with a run that stopped.")
 @click.argument("run_id", metavar="RUN")
 @_options
-def resume(
+def workflow_resume(
     run_id: str,
     provider: str,
     model: str,

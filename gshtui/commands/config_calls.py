@@ -1,7 +1,7 @@
 """Commands about the settings as code calls them, `await hub.call(ShowSettings(key="agent"))`; their results.
 
 One pair of parameters and result for each word of `config`; the handlers are in `config_commands`. The shell's
-`config edit` opens an editor and belongs to the command line (`cli/config_edit.py`).
+`config edit` opens an editor and belongs to the command line (`cli/upkeep.py`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gshtui.agents.commands.rewind_commands import IsWorking, Settle
     from gshtui.agents.hooks.commands import ReadHooks
     from gshtui.agents.hooks.hook_set import HookSet
-    from gshtui.agents.memory.memory_owner import MemoryOwners
+    from gshtui.agents.memory.memory_mount import MemoryOwners
     from gshtui.agents.sessions import SessionOf
     from gshtui.agents.usage.commands import SyncPrograms
     from gshtui.code.language_servers import LanguageServers
@@ -118,7 +118,7 @@ def open_now(hub: Hub) -> OpenNow:
 
 def memory_owners(hub: Hub, store: Store) -> MemoryOwners:
     """Whose memories agents have."""
-    from gshtui.agents.memory.memory_owner import MemoryOwners
+    from gshtui.agents.memory.memory_mount import MemoryOwners
 
     return MemoryOwners(store.agents.find, hub.options.agent, hub.project)
 

@@ -36,7 +36,7 @@ from gshtui.python.protocol import (
     decode,
     encode,
 )
-from gshtui.system import environment
+from gshtui.system import caller_environment
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.processes import processes
@@ -497,7 +497,7 @@ async def start_interpreter(options: InterpreterOptions, answer: Answer) -> Inte
     Raises `InterpreterError`: it does not start; the text says why.
     """
     mark = new_id()
-    environ = {**options.environ, environment.MARK: mark, "PWD": str(options.folder), "MPLBACKEND": "Agg"}
+    environ = {**options.environ, caller_environment.MARK: mark, "PWD": str(options.folder), "MPLBACKEND": "Agg"}
     environ.pop("PYTHONUNBUFFERED", None)
     if options.sandbox is not None:  # its home is read-only, which matplotlib complains of at length
         environ.setdefault("MPLCONFIGDIR", "/tmp/matplotlib")

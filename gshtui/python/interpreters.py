@@ -3,6 +3,8 @@
 Two conversations never share one. At most a few live at once; the one that was not used for longest makes room. After
 each block the variables are kept in a file of the conversation, from which the next interpreter has them, of whatever
 hub. Where two have one at the same time, what was kept last counts.
+
+A block may not run if it failed before and is unchanged, or if too many failed in a row with nothing looked at.
 """
 
 from __future__ import annotations
@@ -29,8 +31,7 @@ from gshtui.python.interpreter import (
     start_interpreter,
 )
 from gshtui.python.protocol import Done, KeptVariables, Unkept
-from gshtui.python.python_choice import choose_python
-from gshtui.python.retry_rule import RetryRule
+from gshtui.python.python_environment import choose_python
 from gshtui.settings.settings_tables import Python as PythonSettings
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.store.tables import python_states
@@ -39,6 +40,39 @@ from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ProjectSandbox
+
+
+MOST = 3
+"""Blocks that may fail in a row before something else must be looked at."""
+
+
+@dataclass(slots=True)
+class RetryRule:
+    """What failed of one agent in one conversation since something last went well."""
+
+    _failed: dict[str, str] = field(default_factory=dict[str, str])
+    """Block → the error that it ended with."""
+
+    def objection(self, code: str) -> str:
+        """Why this block does not run, as a sentence or two; empty: nothing is against it."""
+        if (error := self._failed.get(code.strip())) is not None:
+            return f"This very block failed already, with {error}. Change it before you run it again."
+        if len(self._failed) >= MOST:
+            last = list(self._failed.values())[-1]
+            return (
+                f"{len(self._failed)} blocks failed in a row, the last with {last}, and nothing else was looked at in "
+                "between. Look at what they work on with another tool, or ask the person, before you try again."
+            )
+        return ""
+
+    def note_failure(self, code: str, error: str) -> None:
+        """A block failed."""
+        self._failed[code.strip()] = error
+
+    def note_progress(self) -> None:
+        """A block ran to its end, another tool gave an answer, or a person said something."""
+        self._failed.clear()
+
 
 _MOST = 8
 """Interpreters at once."""

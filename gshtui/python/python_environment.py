@@ -1,11 +1,16 @@
 """The virtual environment of `[python] venv_path`: made and filled when a person asks for it, by uv where it is.
 
 It runs the installer as the person would, with the network and outside any sandbox: so only after they have read what.
+
+Which Python runs the blocks: the one of the settings, their virtual environment, or the one that runs gsh-tui.
+
+Never one that a project brings.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shlex
 import shutil
@@ -16,11 +21,61 @@ from pathlib import Path
 
 from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.python.interpreter import InterpreterError
-from gshtui.python.python_choice import environment_python
 from gshtui.settings.settings_tables import Python as PythonSettings
 from gshtui.system.processes import processes
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import Sanitiser
+
+
+@dataclass(frozen=True, slots=True)
+class PythonChoice:
+    """A Python and where it comes from.
+
+    Args:
+        program: its absolute path.
+        source: in a few words.
+        folders: what of it is to be seen where its home is hidden.
+    """
+
+    program: str
+    source: str
+    folders: tuple[Path, ...] = ()
+
+
+def choose_python(settings: PythonSettings, environ: Mapping[str, str]) -> PythonChoice:
+    """The Python that the settings mean. Blocks for a moment. Raises `InterpreterError`: the one that they name does
+    not exist.
+    """
+    if wanted := settings.interpreter:
+        found = shutil.which(os.path.expanduser(wanted), path=environ.get("PATH"))  # noqa: PTH111 - a name or a path
+        if found is None or not Path(found).is_absolute():
+            raise InterpreterError(
+                f"There is no Python at {wanted!r}, which `[python] interpreter` names.", "Correct the setting."
+            )
+        return PythonChoice(found, "[python] interpreter", _folders(Path(found)))
+    own = environment_python(settings.venv_path)
+    if own is not None:
+        return PythonChoice(str(own), f"the environment {settings.venv_path}", (settings.venv_path,))
+    active = environ.get("VIRTUAL_ENV", "")
+    if active and Path(active).is_absolute() and Path(active) != Path(sys.prefix):
+        found_active = environment_python(Path(active))
+        if found_active is not None:
+            return PythonChoice(str(found_active), f"the active environment {active}", (Path(active),))
+    base = getattr(sys, "_base_executable", "") or sys.executable
+    return PythonChoice(str(base), "the Python that runs gsh-tui")
+
+
+def environment_python(folder: Path) -> Path | None:
+    """The Python of a virtual environment; `None`: there is none in this folder."""
+    found = folder / "bin" / "python"
+    return found if os.access(found, os.X_OK) else None
+
+
+def _folders(program: Path) -> tuple[Path, ...]:
+    """The virtual environment that a program belongs to, if it does."""
+    home = program.parent.parent
+    return (home,) if (home / "pyvenv.cfg").is_file() else ()
+
 
 _WITHIN = 1_800.0
 """Seconds for one command: builds of packages take long."""

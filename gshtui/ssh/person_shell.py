@@ -46,7 +46,7 @@ from gshtui.guard.people import AuthorizedPerson
 from gshtui.hub.hub import Hub
 from gshtui.ssh.person_terminal import LineRefused, PersonTerminal
 from gshtui.ssh.streamed_answers import StreamedAnswers
-from gshtui.system.environment import without_terminal
+from gshtui.system.caller_environment import without_terminal
 from gshtui.system.ids import new_id
 from gshtui.system.json_types import is_object
 from gshtui.system.processes.deadline import DeadlinePassed, deadline

@@ -1,6 +1,6 @@
 """The face in a browser, which shows the program on a pseudo-terminal.
 
-Who may see it (`web_access.py`), the server (`web_server.py`), and the one window that all browsers show
+The server and who may see it (`web_server.py`), and the one window that all browsers show
 (`web_window.py`), which is the program itself on a pseudo-terminal (`system/processes/pty_process.py`);
 `headless/servers/web_process.py` runs it.
 """

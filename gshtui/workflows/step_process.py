@@ -187,7 +187,7 @@ async def run_shell(place: StepPlace, call: StepCall, action: ShellAction) -> St
 async def run_python(place: StepPlace, call: StepCall, action: PythonAction) -> StepResult:
     """Run a python step. Raises `CommandError`, `TemplateError`."""
     from gshtui.python.interpreter import InterpreterError
-    from gshtui.python.python_choice import choose_python
+    from gshtui.python.python_environment import choose_python
 
     named = {name: templates.render(each, call.values) for name, each in action.env.items()}
     stdin = templates.render(action.stdin, call.values) if action.stdin is not None else ""

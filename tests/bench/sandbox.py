@@ -11,8 +11,7 @@ from gshtui.guard.sandbox.nested_files import NestedFiles
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.sandbox_run import SandboxRun
-from gshtui.guard.sandbox.sandboxes import Sandboxes
-from gshtui.guard.sandbox.self_test_record import SelfTestRecord
+from gshtui.guard.sandbox.sandboxes import Sandboxes, SelfTestRecord
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.text.host_rules import HostRules
 from tests.bench.figures import Report, median, p95

@@ -30,7 +30,7 @@ from gshtui.fleet.native.spec import read_spec, with_mode
 from gshtui.headless.agents.agent_runner import AgentTerminal
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
-from gshtui.system.environment import MARK
+from gshtui.system.caller_environment import MARK
 from tests.kit.command import environment
 from tests.kit.native_agents import (
     AGENT,

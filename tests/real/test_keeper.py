@@ -25,7 +25,7 @@ from gshtui.headless.servers.keeper_process import after_change
 from gshtui.settings.loader import Loaded, load
 from gshtui.settings.paths import config_file, data_dir
 from gshtui.store.record.store import Store
-from gshtui.system.environment import MARK
+from gshtui.system.caller_environment import MARK
 from gshtui.system.ids import new_id
 from tests.kit.command import ROOT, command, environment, run_gsh
 from tests.kit.configuration import made_project

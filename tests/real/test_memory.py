@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gshtui.agents.memory.commands import commands
-from gshtui.agents.memory.memory_owner import MemoryOwners
+from gshtui.agents.memory.memory_mount import MemoryOwners
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome
 from gshtui.commands.evaluation import run_line

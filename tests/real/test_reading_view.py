@@ -14,8 +14,7 @@ from gshtui.guard.policy import shell_policy
 from gshtui.guard.sandbox.reading_view import reading_view
 from gshtui.guard.sandbox.sandbox import find_bubblewrap, is_suitable_to_read
 from gshtui.guard.sandbox.sandbox_refusal import hidden_in
-from gshtui.guard.sandbox.sandboxes import Sandboxes
-from gshtui.guard.sandbox.self_test_record import SelfTestRecord
+from gshtui.guard.sandbox.sandboxes import Sandboxes, SelfTestRecord
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.home import Home

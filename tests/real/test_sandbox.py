@@ -19,9 +19,8 @@ import pytest
 from gshtui.commands.declaration import Caller, CommandError, Outcome
 from gshtui.guard.sandbox.escapes import attempts
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, unsuitable
-from gshtui.guard.sandbox.sandboxes import Sandboxes
+from gshtui.guard.sandbox.sandboxes import Sandboxes, SelfTestRecord
 from gshtui.guard.sandbox.self_test import try_escapes
-from gshtui.guard.sandbox.self_test_record import SelfTestRecord
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.tools.files.workspace import ToolConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.tmux.control_parser import ControlParser
+from gshtui.tmux.control_client import ControlParser
 
 SEAL = b"5ea1;"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.system.environment import MARK
+from gshtui.system.caller_environment import MARK
 from gshtui.system.processes import processes
 
 

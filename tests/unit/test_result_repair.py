@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.mcp_client.result_repair import repair_result
+from gshtui.mcp_client.message_filter import repair_result
 
 TOOL: dict[str, Any] = {"name": "good", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
 TEXT = {"type": "text", "text": "good"}

@@ -1,6 +1,6 @@
 """When a block may not be run again."""
 
-from gshtui.python.retry_rule import RetryRule
+from gshtui.python.interpreters import RetryRule
 
 
 def test_a_block_that_failed_is_not_run_again_unchanged() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from gshtui.system.network.local_address import LocalAddress, is_loopback
-from gshtui.web.web_access import Role, WebAccess
+from gshtui.web.web_server import Role, WebAccess
 
 HERE = LocalAddress("127.0.0.1", 8_000)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from gshtui.agents.memory.memory_owner import MemoryOwners
+from gshtui.agents.memory.memory_mount import MemoryOwners
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Assessment,

@@ -36,9 +36,9 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN, RARE
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import parse_time
-from gshtui.context.retrieval import conversation_search, result_text
-from gshtui.context.retrieval.conversation_search import FoundConversation
+from gshtui.context.retrieval import result_text
 from gshtui.context.retrieval.log_commands import log_query, of_scope, project_scope
+from gshtui.context.retrieval.result_text import FoundConversation
 from gshtui.context.retrieval.shell_summary import SyncShells
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.log import log_reader
@@ -256,7 +256,7 @@ async def _notes(store: Store, invocation: Invocation, parameters: SearchPast, n
 
 async def _sessions(store: Store, invocation: Invocation, parameters: SearchPast) -> FoundPast:
     now = time.time()
-    found = await conversation_search.find_conversations(
+    found = await result_text.find_conversations(
         store,
         parameters.query,
         cwd=_scope(invocation, parameters.cwd),

@@ -26,7 +26,7 @@ import msgspec
 from gshtui import __version__
 from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.settings import paths
-from gshtui.system.environment import without_terminal
+from gshtui.system.caller_environment import without_terminal
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import try_lock
 from gshtui.system.files.open_descriptor import open_reader

@@ -22,8 +22,7 @@ from gshtui.fleet.core.agent_programs import PERSON, Programs
 from gshtui.fleet.core.ports import AgentStart, FleetError, LaunchTerms, OwnWorktree, SetupPlan
 from gshtui.guard.modes import inherited, strictest
 from gshtui.guard.secrets.child_environment import named_variables
-from gshtui.system.caller_environment import caller_environ
-from gshtui.system.environment import program_environment
+from gshtui.system.caller_environment import caller_environ, program_environment
 
 if TYPE_CHECKING:
     from gshtui.fleet.native.spec import Spec

@@ -17,7 +17,7 @@ from pathlib import Path
 from gshtui.commands.declaration import CommandError
 from gshtui.programs.screen.foreground import Foreground, front, is_shell
 from gshtui.settings import paths
-from gshtui.system.environment import program_environment
+from gshtui.system.caller_environment import program_environment
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import LockHeld, file_lock
 from gshtui.system.processes.process_tree import SHELLS

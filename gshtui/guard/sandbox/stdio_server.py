@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
-from gshtui.system import environment
+from gshtui.system import caller_environment
 from gshtui.system.ids import new_id
 from gshtui.system.processes import processes
 from gshtui.system.processes.time_limit import time_limit
@@ -107,7 +107,7 @@ async def start_server_process(
     Raises `OSError`: it cannot be started; `ValueError`: an argument cannot be passed on.
     """
     mark = new_id()
-    own = {**environ, environment.MARK: mark}
+    own = {**environ, caller_environment.MARK: mark}
     own.pop("PYTHONUNBUFFERED", None)
     surroundings = contextlib.AsyncExitStack()
     words, passed = tuple(argv), ()

@@ -36,7 +36,7 @@ from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
 from gshtui.headless.agents.agent_pane.agent_pane import AgentPane
 from gshtui.headless.runner import collect_later
 from gshtui.headless.streams import complain
-from gshtui.system.environment import AGENT
+from gshtui.system.caller_environment import AGENT
 from gshtui.system.processes.processes import kill_calls
 from gshtui.system.tasks import end_all
 

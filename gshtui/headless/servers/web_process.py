@@ -32,7 +32,7 @@ def serve_window(options: WebOptions) -> int:
 
 
 async def _run(options: WebOptions, stop: Stop) -> int:
-    from gshtui.system.environment import without_terminal
+    from gshtui.system.caller_environment import without_terminal
     from gshtui.web.web_server import WebAddress, WebServer, WebServerError, size_text
     from gshtui.web.web_window import WebWindow
 

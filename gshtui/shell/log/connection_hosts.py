@@ -14,7 +14,7 @@ from gshtui.bus.event import Event
 from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.line_stream import BadLine
 from gshtui.shell.log.intake import LineIntake
-from gshtui.shell.log.liveness import process_name
+from gshtui.shell.log.virtual_shells import process_name
 from gshtui.shell.pairing import PairedLine, is_of_shell
 from gshtui.system.tasks import start_job
 

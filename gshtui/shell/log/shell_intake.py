@@ -15,10 +15,8 @@ import msgspec
 
 from gshtui.bus.event import Event
 from gshtui.bus.shell_data import ShellRecord
-from gshtui.shell.log.branch_cache import BranchCache
-from gshtui.shell.log.intake import LineIntake, SpoolIntake
-from gshtui.shell.log.liveness import gone_shells, shell_process
-from gshtui.shell.log.virtual_shells import PROGRAM
+from gshtui.shell.log.intake import BranchCache, LineIntake, SpoolIntake
+from gshtui.shell.log.virtual_shells import PROGRAM, gone_shells, shell_process
 from gshtui.shell.pairing import Pairing, PairingRules, ShellInfo
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store

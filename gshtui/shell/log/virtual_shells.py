@@ -2,6 +2,10 @@
 
 Keeps their entries among the known shells, so that commands of a hub that died do not count as running forever. Used by
 `user_commands` and `tool_command_log`, and by the hub that handles all shells.
+
+Which shells are still alive, judged by their process, even if its number was reused.
+
+Does not guess: a shell without a known process counts as alive. Called by the shell log.
 """
 
 from __future__ import annotations
@@ -10,16 +14,42 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from gshtui.bus.shell_data import ShellRecord
-from gshtui.shell.log.liveness import gone_shells, process_name
 from gshtui.shell.pairing import ShellInfo
 from gshtui.store.record.store import Store
 from gshtui.store.tables.command_history import HistoryQuery
+from gshtui.system.processes.process_identity import Process, is_alive, start_of, this_process
 from gshtui.system.struct_types import learned
+
+
+def process_name(pid: int) -> str:
+    """A name for the process with this pid that no later process shares; empty if there is none."""
+    started = start_of(pid) if pid > 0 else None
+    return "" if started is None else f"{this_process().machine} {pid} {started}"
+
+
+def shell_process(info: ShellInfo) -> int:
+    """The number of its process; 0: not known."""
+    parts = info.process.rsplit(" ", 2)
+    return int(parts[1]) if len(parts) == 3 and parts[1].isdigit() else max(info.pid, 0)
+
+
+def gone_shells(shells: Iterable[ShellInfo]) -> list[str]:
+    """The ids of the shells whose process no longer exists."""
+    return [info.shell for info in shells if not is_shell_alive(info)]
+
+
+def is_shell_alive(info: ShellInfo) -> bool:
+    """Whether its process may still be there."""
+    parts = info.process.rsplit(" ", 2)
+    if len(parts) == 3 and parts[1].isdigit():
+        return is_alive(Process(parts[0], int(parts[1]), parts[2]))
+    return info.pid <= 0 or start_of(info.pid) is not None
+
 
 PROGRAM = "hub"
 _SOURCES = ("run", "agent")

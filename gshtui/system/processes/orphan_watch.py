@@ -10,7 +10,7 @@ import os
 import subprocess
 from collections.abc import Callable, Generator
 
-from gshtui.system.environment import MARK
+from gshtui.system.caller_environment import MARK
 
 _WATCH = f"""
 trap '' HUP INT QUIT TERM

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gshtui.system.environment import AGENT, MARK
+from gshtui.system.caller_environment import AGENT, MARK
 from gshtui.system.processes.process_identity import start_of
 
 SHELLS = frozenset(("zsh", "bash", "sh", "dash", "ash", "ksh", "mksh", "fish"))

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, 
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from gshtui.system.environment import MARK
+from gshtui.system.caller_environment import MARK
 from gshtui.system.expected_error import ProgramMissing
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import start_job

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.guard.secrets.child_environment import agent_environment, command_environment
-from gshtui.system.caller_environment import caller_environ
-from gshtui.system.environment import MARK
+from gshtui.system.caller_environment import MARK, caller_environ
 from gshtui.system.ids import new_id
 from gshtui.system.processes import processes
 from gshtui.system.processes.time_limit import time_limit

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from gshtui.commands.declaration import SandboxUse
-from gshtui.system.environment import MARK
+from gshtui.system.caller_environment import MARK
 from gshtui.system.ids import new_id
 from gshtui.system.processes import processes
 from gshtui.system.processes.orphan_watch import dies_with_us

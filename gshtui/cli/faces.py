@@ -1,0 +1,170 @@
+"""Commands that are a process of their own: doors for people, editors, programs and browsers, agents, hub, replay."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gshtui.cli.options import MODEL, PROVIDER, SESSION, json_option, mode_option, set_option
+
+if TYPE_CHECKING:
+    from gshtui.bus.agent_data import GuardMode
+
+
+@click.command(short_help="Let people in over SSH, or open the window in a browser.")
+@click.option("--ssh", is_flag=True, help="Serve the shell of calls over SSH.")
+@click.option("--web", is_flag=True, help="Serve the window to a browser on this machine.")
+@click.option("--host", default="", metavar="ADDRESS", help="Address to listen on; by default only this machine.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=None, metavar="N", help="Port; 0: any free one.")
+@json_option
+def serve(ssh: bool, web: bool, host: str, port: int | None, as_json: bool) -> int:
+    """Let people into your calls over SSH, or use the window in a browser, until you stop it.
+
+    --ssh: only those whom `gsh-tui people allow` let in can enter, each by their public key: `ssh -p 8022 HOST`.
+
+    --web: prints a link to your window, and one for somebody who may only look. Whoever has the link can use it.
+    """
+    if ssh == web:
+        raise click.UsageError("Say what to serve: `--ssh` or `--web`.")
+    if web:
+        from gshtui.headless.servers.web_process import WebOptions, serve_window
+
+        return serve_window(WebOptions(host or "127.0.0.1", port or 0, as_json))
+    from gshtui.headless.servers.ssh_process import ServeOptions, serve_people
+
+    return serve_people(ServeOptions(host, port, as_json))
+
+
+@click.command(short_help="Be an agent for Zed, Toad and other clients (ACP).")
+@click.option("--provider", type=PROVIDER, default="", metavar="NAME", help="Provider of every session.")
+@click.option("--model", type=MODEL, default="", metavar="NAME", help="Model of every session.")
+@mode_option("Mode in which each session begins: plan, ask, edit, auto or yolo; the client can change it.")
+@set_option
+def acp(provider: str, model: str, mode: GuardMode | None, flags: dict[str, str]) -> int:
+    """Be an agent for a client that speaks the Agent Client Protocol, on standard input and output.
+
+    A client such as Zed or Toad starts this command; it ends when the client does. Questions are asked in the client.
+    """
+    from gshtui.headless.servers.acp_process import AcpOptions, serve_acp
+
+    return serve_acp(AcpOptions(provider, model, mode, flags))
+
+
+_WRITING = ("agent_spawn", "agent_send", "agent_interrupt")
+
+
+@click.command(name="serve", short_help="Let other programs use agents and history.")
+@click.option("--allow", multiple=True, type=click.Choice(_WRITING), help="Let programs do this, too; repeatable.")
+@click.option("--http", is_flag=True, help="Serve HTTP on this machine, behind a token.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, metavar="N", help="With --http; 0: any free one.")
+@click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False),
+    default="",
+    metavar="FILE",
+    help="With --http: a token that you made, which stays the same. By default it is new at each start.",
+)
+@json_option
+def mcp_serve(allow: tuple[str, ...], http: bool, port: int, token_file: str, as_json: bool) -> int:
+    """Let other programs, such as Claude Code or Codex, use your agents and your history by MCP.
+
+    They can list and read agents, contexts and conversations, and search the past. Whatever starts, prompts or
+    interrupts an agent needs your leave: --allow agent_spawn, agent_send or agent_interrupt. Agents' questions are
+    still yours to answer.
+
+    \b
+    Examples:
+      claude mcp add gsh -- gsh-tui mcp serve --allow agent_send
+      codex mcp add gsh -- gsh-tui mcp serve
+    """
+    from gshtui.headless.servers.mcp_process import McpServeOptions, serve_commands
+
+    return serve_commands(McpServeOptions(allow, http, port, as_json, token_file))
+
+
+@click.command(short_help="Play a conversation again.")
+@click.argument("session", type=SESSION, metavar="[ID]", default="latest")
+@click.option(
+    "--speed", type=click.FloatRange(0.25, 50), default=1.0, metavar="N", help="How many times as fast, 0.25 to 50."
+)
+@json_option
+def replay(session: str, speed: float, as_json: bool) -> int:
+    """Play a conversation of the record again; by default this folder's latest. `replay tour` introduces the window.
+
+    The window shows what it showed then. Space pauses, left and right go back and forward, + and - change the speed.
+    Nothing is sent, run or changed. With --json, only print what would be played.
+    """
+    from gshtui.headless.servers.replay_process import describe_recording, find_recorded
+
+    if as_json:
+        return describe_recording(session)
+    from gshtui.cli.window import current_folder
+    from gshtui.system.face_mark import mark_face
+
+    found = find_recorded(session)
+    if isinstance(found, int):
+        return found
+    from gshtui.ui.window.replay_window import play
+
+    mark_face()
+    if found is None:
+        return play(Path(current_folder()), session, "main", speed)
+    folder = Path(found.cwd)
+    return play(folder if folder.is_dir() else Path(current_folder()), found.id, found.agent, speed)
+
+
+@click.command(name="run", short_help="Run one agent in this terminal.")
+@click.option(
+    "--spec",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The agent's spec, a file that `agent spawn` writes.",
+)
+@json_option
+def agent_run(spec: Path, as_json: bool) -> int:
+    """Run the agent that FILE describes until its work is done.
+
+    `agent spawn` runs this command in a new terminal. It also works without a window: questions then wait for the next
+    window, or for your answer here. With --json it prints one event per line and reads nothing from the terminal.
+    """
+    from gshtui.headless.agents.agent_runner import run_agent
+
+    return run_agent(spec, as_json=as_json)
+
+
+_GARBAGE = (2_000, 10, 10)
+"""Thresholds of the garbage collector, which the start of a command has raised."""
+
+
+@click.command(name="run", short_help="Be the hub.", hidden=True)
+@click.option(
+    "--idle",
+    type=click.FloatRange(0),
+    default=None,
+    metavar="SECONDS",
+    help="End after so long without anything to do; 0: stay.",
+)
+@click.option(
+    "--at-first",
+    type=click.FloatRange(0),
+    default=None,
+    metavar="SECONDS",
+    help="The same until there has been something to do.",
+)
+@click.option("--lock", type=click.IntRange(0), default=None, hidden=True, help="Descriptor with the hub's lock.")
+@click.option("--for-window", is_flag=True, hidden=True, help="Only if the settings want a hub for windows.")
+def hub_run(idle: float | None, at_first: float | None, lock: int | None, for_window: bool) -> int:
+    """Look after agents, shells and mail while no window is open.
+
+    gsh-tui starts this by itself; a system that starts it (`gsh-tui hub install`) uses `--idle 0`. It returns at once
+    if a keeper runs.
+    """
+    from gshtui.headless.servers.keeper_process import IDLE_FOR, KeeperTerms, run_keeper
+
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE)
+    return run_keeper(KeeperTerms(IDLE_FOR if idle is None else idle, at_first, lock, for_window))
