@@ -25,7 +25,7 @@ from gshtui.bus.events import (
     shell_events,
     workflow_events,
 )
-from gshtui.system.json_types import is_array, is_object
+from gshtui.system.json_types import is_array, is_object, map_texts
 from gshtui.system.struct_types import learned
 
 VERSION = 2
@@ -88,19 +88,7 @@ def encode(event: Event) -> bytes:
     try:
         return _encoder.encode(plain) + b"\n"
     except UnicodeEncodeError:
-        return _encoder.encode(_encodable(plain)) + b"\n"
-
-
-def _encodable(value: Any) -> Any:
-    """The same data with every text encodable as UTF-8."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        items = cast("dict[Any, Any]", value).items()
-        return {_encodable(key): _encodable(item) for key, item in items}
-    if isinstance(value, list | tuple):
-        return [_encodable(item) for item in cast("list[Any]", value)]
-    return value
+        return _encoder.encode(map_texts(plain, _encodable, names=True)) + b"\n"
 
 
 def decode(line: bytes) -> Event:
@@ -110,6 +98,10 @@ def decode(line: bytes) -> Event:
     if len(line) > MAX_LINE:
         raise WireError(f"a line of {len(line)} bytes; the limit is {MAX_LINE}")
     return from_plain(_object(line))
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def fields_of(line: bytes) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from gshtui.guard.approval.gate import Call
 from gshtui.hub.hub import Hub
 from gshtui.store.sessions.session_calls import ListSessions, ShowSession
 from gshtui.system.ids import new_id
+from gshtui.system.json_types import map_texts
 from gshtui.system.tasks import start_job
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.truncation import is_too_long, shorten
@@ -234,20 +235,10 @@ class ServedCommands:
         return text, None if outcome.is_error else self._structured(outcome, text, limit), outcome.is_error
 
     def _structured(self, outcome: Outcome, text: str, limit: int) -> dict[str, Any]:
-        data = json.dumps(self._redacted_data(outcome.data), ensure_ascii=False, default=str)
+        data = json.dumps(map_texts(outcome.data, self._redacted), ensure_ascii=False, default=str)
         if is_too_long(data, limit):
             return {"text": text}
         return {"result": json.loads(data)}
-
-    def _redacted_data(self, data: Any) -> Any:
-        """The data with its secrets taken out, as its text has."""
-        if isinstance(data, str):
-            return self._redacted(data)
-        if isinstance(data, Mapping):
-            return {str(key): self._redacted_data(one) for key, one in cast("Mapping[object, Any]", data).items()}
-        if isinstance(data, list | tuple):
-            return [self._redacted_data(one) for one in cast("list[Any]", data)]
-        return data
 
     async def _run(
         self, caller: Caller, name: str, arguments: Mapping[str, Any], output: Callable[[str], None]

@@ -1,8 +1,9 @@
-"""Whether a parsed value (JSON, TOML, YAML) is an object or an array, for the type checker, too."""
+"""Parsed values (JSON, TOML, YAML): whether one is an object or an array, for the type checker, too; changed texts."""
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from collections.abc import Callable
+from typing import Any, TypeGuard, cast
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
@@ -12,3 +13,15 @@ def is_object(value: object) -> TypeGuard[dict[str, Any]]:
 
 def is_array(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
+
+
+def map_texts(value: object, change: Callable[[str], str], *, names: bool = False) -> Any:
+    """JSON data with every text in it changed; `names`: those of fields, too."""
+    if isinstance(value, str):
+        return change(value)
+    if is_object(value):
+        items = value.items()
+        return {change(str(name)) if names else name: map_texts(one, change, names=names) for name, one in items}
+    if isinstance(value, list | tuple):
+        return [map_texts(one, change, names=names) for one in cast("list[object]", value)]
+    return value

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, cast
+from typing import Any
 
-from gshtui.system.json_types import is_array
+from gshtui.system.json_types import map_texts
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONGEST_NUMBER = 18
@@ -22,7 +22,11 @@ def parse_foreign_json(data: str | bytes) -> Any:
     """The value. Raises `ValueError` alone."""
     try:
         value = json.loads(data, parse_int=_whole, parse_float=_finite, parse_constant=lambda _: None)
-        return _encodable(value) if isinstance(data, str) or b"\\ud" in data or b"\\uD" in data else value
+        return (
+            map_texts(value, _encodable, names=True)
+            if isinstance(data, str) or b"\\ud" in data or b"\\uD" in data
+            else value
+        )
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
@@ -36,11 +40,5 @@ def _finite(digits: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_encodable(key): _encodable(item) for key, item in cast("dict[Any, Any]", value).items()}
-    if is_array(value):
-        return [_encodable(item) for item in value]
-    return value
+def _encodable(text: str) -> str:
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
+
+from gshtui.system.json_types import map_texts
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HIGH = re.compile("[\ud800-\udbff]\\Z")
@@ -27,13 +29,7 @@ def text(value: str) -> str:
 
 def data(value: Any) -> Any:
     """JSON data with every text in it, keys included, cleaned."""
-    if isinstance(value, str):
-        return text(value)
-    if isinstance(value, dict):
-        return {text(str(key)): data(item) for key, item in cast("dict[Any, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [data(item) for item in cast("list[Any]", value)]
-    return value
+    return map_texts(value, text, names=True)
 
 
 class Joiner:

@@ -17,13 +17,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.settings import paths
 from gshtui.store.log.log_records import LOGGED, Record, Recorder
 from gshtui.system.files import private_files
+from gshtui.system.json_types import map_texts
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import keep_on
 
@@ -115,7 +115,7 @@ class LogFile:
         self._size += len(data)
 
     def _line(self, record: Record) -> bytes:
-        cleaned = _redacted(record, self._redact)
+        cleaned = map_texts(record, self._redact)
         at = record["at"]
         head = {"at": round(at, 6), "time": stamp(at)}
         return (
@@ -169,18 +169,6 @@ def stamp(at: float) -> str:
         return datetime.datetime.fromtimestamp(at).astimezone().isoformat(timespec="milliseconds")
     except (OverflowError, OSError, ValueError):
         return "1970-01-01T00:00:00.000+00:00"
-
-
-def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        found: dict[Any, Any] = value  # type: ignore[reportUnknownVariableType]
-        return {name: _redacted(inner, redact) for name, inner in found.items()}
-    if isinstance(value, list | tuple):
-        items: list[Any] = list(value)  # type: ignore[reportUnknownArgumentType]
-        return [_redacted(inner, redact) for inner in items]
-    return value
 
 
 EVERY = 0.25

@@ -18,6 +18,7 @@ from gshtui.bus.agent_data import RESERVED_NAMES, AgentRow, SpawnRequest
 from gshtui.store.engine.encoding import clean_text, decoder
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.engine.table import Table
+from gshtui.system.json_types import map_texts
 from gshtui.system.processes.process_identity import Process, is_alive, this_process
 from gshtui.system.struct_types import learned
 from gshtui.text.plain_name import shape
@@ -212,17 +213,7 @@ def _row(found: tuple[Any, ...]) -> AgentRow:
 def _json(value: AgentRow | SpawnRequest) -> str:
     fields = msgspec.to_builtins(value)
     fields.pop("owner", None)
-    return _encoder.encode(_cleaned(fields)).decode()
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean_text(value)
-    if isinstance(value, dict):
-        return {key: _cleaned(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, list | tuple):
-        return [_cleaned(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    return value
+    return _encoder.encode(map_texts(fields, clean_text)).decode()
 
 
 class AgentTable(Table):
