@@ -9,7 +9,7 @@ from pydantic import JsonValue, model_validator
 
 from gshtui.commands.declaration import Parameters
 from gshtui.commands.registry import AnyCommand
-from gshtui.system.json_types import is_object
+from gshtui.system.json_types import is_object, obj
 
 
 class ToolParameters(Parameters):
@@ -54,7 +54,7 @@ _FAR = 600
 def tool_schema(command: AnyCommand) -> dict[str, Any]:
     """JSON schema of an object with the command's parameters; references are resolved in place."""
     schema: Schema = command.parameters.model_json_schema()
-    definitions = _object(schema.pop("$defs", None))
+    definitions = obj(schema.pop("$defs", None))
     plain = _plain_fields(schema, definitions)
     plain.setdefault("properties", {})
     plain.pop("description", None)
@@ -70,10 +70,6 @@ def lean_schema(command: AnyCommand, *, rare: bool = False) -> dict[str, Any]:
     return _lean_fields(tool_schema(command), {"for_people"} if rare else {"for_people", "rare"})
 
 
-def _object(value: JsonValue) -> Schema:
-    return value if isinstance(value, dict) else {}
-
-
 def _lean(node: JsonValue, left_out: Set[str], *, properties: bool = False) -> JsonValue:
     if isinstance(node, list):
         return [_lean(item, left_out) for item in node]
@@ -87,12 +83,12 @@ def _lean_fields(fields: Schema, left_out: Set[str], *, properties: bool = False
         properties: the fields are parameters' names, each with its schema.
     """
     if properties:
-        kept = {name: value for name, value in fields.items() if left_out.isdisjoint(_object(value))}
+        kept = {name: value for name, value in fields.items() if left_out.isdisjoint(obj(value))}
         return {name: _lean(value, left_out) for name, value in kept.items()}
     offered = fields.get("anyOf")
     choices = [one for one in offered if one not in _NOTHING] if isinstance(offered, list) else []
     if len(choices) == 1:
-        fields = {**_object(choices[0]), **{name: value for name, value in fields.items() if name != "anyOf"}}
+        fields = {**obj(choices[0]), **{name: value for name, value in fields.items() if name != "anyOf"}}
     said = {"rare", "plain", "description"} if fields.get("plain") else {"rare"}
     return {
         name: _lean(value, left_out, properties=name == "properties")
@@ -124,7 +120,7 @@ def _plain(node: JsonValue, definitions: Schema, *, properties: bool = False) ->
 def _plain_fields(fields: Schema, definitions: Schema, *, properties: bool = False) -> Schema:
     """`properties`: the fields are parameters' names, each with its schema."""
     if isinstance(reference := fields.get("$ref"), str):
-        target = _object(definitions.get(reference.rsplit("/", 1)[-1]))
+        target = obj(definitions.get(reference.rsplit("/", 1)[-1]))
         return _plain_fields({**target, **{k: v for k, v in fields.items() if k != "$ref"}}, definitions)
     kept = {k: v for k, v in fields.items() if properties or k != "title"}
     return {k: _plain(v, definitions, properties=k == "properties") for k, v in kept.items()}

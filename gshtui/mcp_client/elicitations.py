@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from gshtui.mcp_client.server_definition import McpError
 from gshtui.mcp_client.server_requests import Elicitation
-from gshtui.system.json_types import is_array, is_object
+from gshtui.system.json_types import is_array, is_object, obj, seq
 from gshtui.text.sanitise import literal, one_line
 
 _YES = frozenset({"true", "yes", "y", "1", "on"})
@@ -86,7 +86,7 @@ def checked_values(asked: Elicitation, given: Mapping[str, Any]) -> dict[str, An
 
 def field_value(name: str, schema: object, given: object) -> Any:
     """One value of a form as its schema wants it. Raises `McpError`: it is none."""
-    told = field_schema(schema)
+    told = obj(schema)
     if isinstance(given, bool) and told.get("type") == "boolean":
         return given
     words = ",".join(map(str, given)) if is_array(given) else str(given)
@@ -132,44 +132,35 @@ def fields_text(asked: Elicitation) -> str:
     return one_line(literal(", ".join(_field(name, schema) for name, schema in asked.fields.items())), 600)
 
 
-def field_schema(schema: object) -> dict[str, Any]:
-    """The schema of a field, if the server gave one."""
-    return schema if is_object(schema) else {}
-
-
 def field_choices(schema: object) -> list[tuple[str, str]]:
     """The values that a field can have, each with its title; none: it is free.
 
     They are a list of words (`enum`, with `enumNames`), or of constants with titles (`oneOf`, `anyOf`); a field of
     several values has them in `items`.
     """
-    told = field_schema(schema)
+    told = obj(schema)
     if told.get("type") == "array":
-        return field_choices({**field_schema(told.get("items")), "type": "string"})
-    if words := list(map(str, _list(told.get("enum")))):
-        titles = list(map(str, _list(told.get("enumNames"))))
+        return field_choices({**obj(told.get("items")), "type": "string"})
+    if words := list(map(str, seq(told.get("enum")))):
+        titles = list(map(str, seq(told.get("enumNames"))))
         return list(zip(words, titles if len(titles) == len(words) else words, strict=True))
     found: list[tuple[str, str]] = []
-    for one in _list(told.get("oneOf") or told.get("anyOf")):
-        constant = field_schema(one)
+    for one in seq(told.get("oneOf") or told.get("anyOf")):
+        constant = obj(one)
         if "const" in constant:
             found.append((str(constant["const"]), str(constant.get("title") or constant["const"])))
     return found
 
 
-def _list(value: object) -> list[object]:
-    return value if is_array(value) else []
-
-
 def _field(name: str, schema: object) -> str:
-    told = field_schema(schema)
+    told = obj(schema)
     kind = " or ".join(value for value, _ in field_choices(schema)[:20]) or told.get("type")
     about = told.get("description") or told.get("title") or ""
     return f"{name} ({kind or 'string'}{f': {about}' if about else ''})"
 
 
 def _value(name: str, schema: object, text: str, hint: str) -> Any:
-    told = field_schema(schema)
+    told = obj(schema)
     offered = {value for value, _ in field_choices(schema)}
     words = [one.strip() for one in text.split(",") if one.strip()] if told.get("type") == "array" else [text]
     if offered and (wrong := next((one for one in words if one not in offered), None)) is not None:

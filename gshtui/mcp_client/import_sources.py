@@ -19,7 +19,7 @@ from gshtui.settings.server_files import server_files
 from gshtui.settings.setting_values import looks_secret, server_name
 from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import load_toml, read_bytes
-from gshtui.system.json_types import is_array, is_object
+from gshtui.system.json_types import is_array, obj
 
 if TYPE_CHECKING:
     from gshtui.settings.claude_plugins import ClaudePlugin
@@ -77,7 +77,7 @@ def _entries(program: str, home: Path, project: Path) -> Entries:
             data = _toml(file) if file.suffix == ".toml" else _json(file)
             yield from _named(data.get(one.key), file)
             if one.path == ".claude.json":
-                here = _table(_table(data.get("projects")).get(str(project)))
+                here = obj(obj(data.get("projects")).get(str(project)))
                 yield from _named(here.get("mcpServers"), file)
 
 
@@ -89,16 +89,12 @@ def _toml(file: Path) -> dict[str, Any]:
 
 
 def _named(servers: object, file: Path) -> Entries:
-    for name, entry in _table(servers).items():
-        yield name, _table(entry), file
-
-
-def _table(value: object) -> dict[str, Any]:
-    return value if is_object(value) else {}
+    for name, entry in obj(servers).items():
+        yield name, obj(entry), file
 
 
 def _texts(value: object) -> dict[str, str]:
-    return {name: str(text) for name, text in _table(value).items() if isinstance(text, str | int | float)}
+    return {name: str(text) for name, text in obj(value).items() if isinstance(text, str | int | float)}
 
 
 def _json(file: Path) -> dict[str, Any]:
@@ -107,9 +103,9 @@ def _json(file: Path) -> dict[str, Any]:
         raw = read_bytes(file)
         text = (raw or b"{}").decode("utf-8")
         try:
-            return _table(json.loads(text))
+            return obj(json.loads(text))
         except ValueError:
-            return _table(json.loads(without_comments(text)))
+            return obj(json.loads(without_comments(text)))
     except (OSError, ValueError, RecursionError):
         return {}
 
@@ -195,9 +191,9 @@ def _server(name: str, entry: dict[str, Any], file: Path, project: Path) -> Foun
 
 def _usual(entry: dict[str, Any]) -> dict[str, Any]:
     """What OpenCode and Zed say in ways of their own, in everybody's."""
-    made = _table(json.loads(_OPENCODE.sub(r"${\1}", json.dumps(entry, default=str))))
+    made = obj(json.loads(_OPENCODE.sub(r"${\1}", json.dumps(entry, default=str))))
     if isinstance(given := made.get("command"), dict):  # Zed's
-        command = _table(cast("object", given))
+        command = obj(cast("object", given))
         made |= {"command": command.get("path"), "args": command.get("args"), "env": command.get("env")}
     return made if "env" in made else {**made, "env": made.get("environment")}
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from gshtui.mcp_client.mcp_calls import AddServer, RegistryServer
 from gshtui.mcp_client.server_definition import McpError
 from gshtui.settings.setting_values import server_name
-from gshtui.system.json_types import is_array, is_object
+from gshtui.system.json_types import is_array, obj, seq
 from gshtui.system.network.downloads import DownloadError, download
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
@@ -40,10 +40,10 @@ def is_registry_name(name: str) -> bool:
 async def search(registry: str, word: str) -> list[RegistryServer]:
     """The newest version of each server that the word finds. Raises `McpError`."""
     address = f"{registry}/v0.1/servers?search={quote(word, safe='')}&version=latest&limit={MOST}"
-    listed = _table(await _got(address)).get("servers")
+    listed = obj(await _got(address)).get("servers")
     found: list[RegistryServer] = []
     for each in listed if is_array(listed) else []:
-        server = _table(_table(each).get("server"))
+        server = obj(obj(each).get("server"))
         if is_registry_name(name := str(server.get("name") or "")):
             found.append(
                 RegistryServer(
@@ -55,20 +55,20 @@ async def search(registry: str, word: str) -> list[RegistryServer]:
 
 async def server_of(registry: str, name: str) -> AddServer:
     """What adds a server of the registry, with exactly its newest version. Raises `McpError`."""
-    answer = _table(await _got(f"{registry}/v0.1/servers/{quote(name, safe='')}/versions/latest"))
-    server = _table(answer.get("server"))
+    answer = obj(await _got(f"{registry}/v0.1/servers/{quote(name, safe='')}/versions/latest"))
+    server = obj(answer.get("server"))
     local = re.sub(r"[^A-Za-z0-9-]+", "-", name.rpartition("/")[2]).strip("-")[:40]
     try:
         server_name(local)
     except ValueError:
         local = f"mcp-{local}"[:40]
     problems: list[str] = []
-    for package in _tables(server.get("packages")):
+    for package in map(obj, seq(server.get("packages"))):
         made = _of_package(local, package)
         if isinstance(made, AddServer):
             return made
         problems.append(made)
-    for remote in _tables(server.get("remotes")):
+    for remote in map(obj, seq(server.get("remotes"))):
         url = str(remote.get("url") or "")
         if remote.get("type") == "streamable-http" and url.startswith("https://") and "{" not in url:
             return AddServer(name=local, argv=[url], header=_named(remote.get("headers"), problems))
@@ -84,12 +84,12 @@ def _of_package(local: str, package: Table) -> AddServer | str:
         return f"a package of the kind {_line(kind, 20)!r} is not run here"
     if not _PACKAGE[kind].fullmatch(name) or not _VERSION.fullmatch(version):
         return "its package has no exact name and version"
-    if str(_table(package.get("transport")).get("type") or "stdio") != "stdio":
+    if str(obj(package.get("transport")).get("type") or "stdio") != "stdio":
         return "its package does not speak over standard input and output"
     if package.get("registryBaseUrl") not in (None, "", "https://registry.npmjs.org", "https://pypi.org"):
         return "its package is in another registry"
     words: list[str] = []
-    for argument in _tables(package.get("packageArguments")):
+    for argument in map(obj, seq(package.get("packageArguments"))):
         value = argument.get("value", argument.get("default"))
         if value is None or "{" in str(value):
             if argument.get("isRequired"):
@@ -108,7 +108,7 @@ def _of_package(local: str, package: Table) -> AddServer | str:
 def _named(listed: object, problems: list[str]) -> list[str]:
     """Variables or headers as NAME=VALUE; what the person has to give is taken from a variable of theirs."""
     found: list[str] = []
-    for one in _tables(listed):
+    for one in map(obj, seq(listed)):
         name, value = str(one.get("name") or ""), one.get("value", one.get("default"))
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", name):
             problems.append("it wants a variable whose name is none")
@@ -123,21 +123,13 @@ def _named(listed: object, problems: list[str]) -> list[str]:
 
 def _ways(server: Table) -> str:
     """How it comes, in a few words."""
-    kinds = [str(one.get("registryType") or "") for one in _tables(server.get("packages"))]
-    kinds += ["address"] if _tables(server.get("remotes")) else []
+    kinds = [str(one.get("registryType") or "") for one in map(obj, seq(server.get("packages")))]
+    kinds += ["address"] if seq(server.get("remotes")) else []
     return _line(", ".join(dict.fromkeys(kind for kind in kinds if kind)), 60)
 
 
 def _line(value: object, most: int) -> str:
     return one_line(plain(str(value or "")), most)
-
-
-def _table(value: object) -> dict[str, Any]:
-    return value if is_object(value) else {}
-
-
-def _tables(value: object) -> list[dict[str, Any]]:
-    return [_table(one) for one in value] if is_array(value) else []
 
 
 class UnreachableError(McpError):

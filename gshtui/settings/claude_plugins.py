@@ -19,7 +19,7 @@ from typing import Any, cast
 from gshtui.settings import paths, trust
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.json_types import is_array, is_object
+from gshtui.system.json_types import is_array, is_object, obj, seq
 from gshtui.text.sanitise import one_line
 
 MANIFEST = Path(".claude-plugin", "plugin.json")
@@ -96,10 +96,10 @@ class ClaudePlugin:
         for one in tables:
             if isinstance(one, str):
                 read = _read(file[0]) if (file := self._inside([one])) else {}
-                table = _table(read.get("mcpServers", read))
+                table = obj(read.get("mcpServers", read))
             else:
-                table = _table(one)
-            found |= {one_line(name, 60): self._placed_entry(_table(entry)) for name, entry in table.items()}
+                table = obj(one)
+            found |= {one_line(name, 60): self._placed_entry(obj(entry)) for name, entry in table.items()}
         return found
 
     @cached_property
@@ -110,10 +110,10 @@ class ClaudePlugin:
         found: dict[Path, dict[str, Any]] = {}
         for one in tables:
             if isinstance(one, str):
-                found |= {file: _table(_read(file).get("hooks")) for file in self._inside([one])}
+                found |= {file: obj(_read(file).get("hooks")) for file in self._inside([one])}
             elif isinstance(one, dict):
-                table = _table(cast("object", one))
-                found[self.folder / MANIFEST] = _table(table.get("hooks", table))
+                table = obj(cast("object", one))
+                found[self.folder / MANIFEST] = obj(table.get("hooks", table))
         return [(file, table) for file, table in found.items() if table]
 
     @property
@@ -140,9 +140,9 @@ class ClaudePlugin:
 
     def _placed_entry(self, entry: dict[str, Any]) -> dict[str, Any]:
         # With the quotes of JSON around it, a folder of any name stays one text.
-        made = _table(json.loads(json.dumps(entry).replace(ROOT_WORD, json.dumps(str(self.folder))[1:-1])))
+        made = obj(json.loads(json.dumps(entry).replace(ROOT_WORD, json.dumps(str(self.folder))[1:-1])))
         if "command" in made:
-            made["env"] = {ROOT_WORD[2:-1]: str(self.folder), **_table(made.get("env"))}
+            made["env"] = {ROOT_WORD[2:-1]: str(self.folder), **obj(made.get("env"))}
         return made
 
     def _places(self, key: str, usual: str) -> list[Path]:
@@ -152,7 +152,7 @@ class ClaudePlugin:
     def _listed(self, key: str) -> list[str]:
         given: Any = self.manifest.get(key)
         if is_object(given):  # by name, with where each is
-            given = [_table(one).get("source") for one in given.values()]
+            given = [obj(one).get("source") for one in given.values()]
         listed = given if is_array(given) else [given]
         return [one for one in listed if isinstance(one, str)]
 
@@ -201,8 +201,7 @@ def _source_in(root: Path, entry: dict[str, Any]) -> Path | None:
 
 
 def _entries(root: Path) -> list[dict[str, Any]]:
-    listed = _read(root / MARKETPLACE).get("plugins")
-    return [_table(one) for one in listed] if is_array(listed) else []
+    return list(map(obj, seq(_read(root / MARKETPLACE).get("plugins"))))
 
 
 def _about(entry: dict[str, Any]) -> dict[str, Any]:
@@ -212,18 +211,18 @@ def _about(entry: dict[str, Any]) -> dict[str, Any]:
 def installed_claude_plugins(project: Path | None = None) -> Iterator[ClaudePlugin]:
     """Those that Claude Code has installed and not switched off, for the person or for a project."""
     home = paths.claude_dir()
-    listed = _table(_read(home / "plugins" / "installed_plugins.json").get("plugins"))
+    listed = obj(_read(home / "plugins" / "installed_plugins.json").get("plugins"))
     if not listed:
         return
-    switches = _table(_read(home / "settings.json").get("enabledPlugins"))
+    switches = obj(_read(home / "settings.json").get("enabledPlugins"))
     markets = _read(home / "plugins" / "known_marketplaces.json")
     for key, given in listed.items():
-        entries = [_table(one) for one in (given if is_array(given) else [given])]
+        entries = [obj(one) for one in (given if is_array(given) else [given])]
         mine = next((one for one in entries if _applies(one, project)), None)
         if mine is None or switches.get(key) is False or not isinstance(mine.get("installPath"), str):
             continue
         name, _, market = key.partition("@")
-        live, entry = _of_marketplace(_table(markets.get(market)), name)
+        live, entry = _of_marketplace(obj(markets.get(market)), name)
         folder = (live or Path(mine["installPath"])).resolve()
         if folder.is_dir() and ((folder / MANIFEST).is_file() or entry):
             version = {"version": mine["version"]} if isinstance(mine.get("version"), str) else {}
@@ -253,9 +252,9 @@ def _of_marketplace(market: dict[str, Any], name: str) -> tuple[Path | None, dic
     if not isinstance(place, str):
         return None, {}
     root = Path(place)
-    entry = next((one for one in _entries(root) if one.get("name") == name), _table(None))
+    entry = next((one for one in _entries(root) if one.get("name") == name), obj(None))
     source = entry.get("source")
-    is_live = _table(market.get("source")).get("source") == "directory" and isinstance(source, str)
+    is_live = obj(market.get("source")).get("source") == "directory" and isinstance(source, str)
     return (root / str(source) if is_live else None), entry
 
 
@@ -288,10 +287,6 @@ def _read(file: Path) -> dict[str, Any]:
     """A table of JSON; nothing where there is none that can be read."""
     try:
         raw = read_bytes(file)
-        return _table(json.loads(raw)) if raw is not None and len(raw) <= _LARGEST else {}
+        return obj(json.loads(raw)) if raw is not None and len(raw) <= _LARGEST else {}
     except (OSError, ValueError, RecursionError):
         return {}
-
-
-def _table(value: object) -> dict[str, Any]:
-    return value if is_object(value) else {}

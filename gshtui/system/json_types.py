@@ -15,6 +15,21 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
+def obj(value: object) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if is_object(value) else {}
+
+
+def seq(value: object) -> list[Any]:
+    """The value if it is an array, else an empty one."""
+    return value if is_array(value) else []
+
+
+def string(value: object) -> str:
+    """The value if it is text, else nothing."""
+    return value if isinstance(value, str) else ""
+
+
 def map_texts(value: object, change: Callable[[str], str], *, names: bool = False) -> Any:
     """JSON data with every text in it changed; `names`: those of fields, too."""
     if isinstance(value, str):

@@ -17,13 +17,22 @@ from gshtui.providers.catalog import Model
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.wire import wire_history
 from gshtui.providers.wire.answer_builder import AnswerBuilder
-from gshtui.providers.wire.event_stream import DecodedStream, EventStream, Wire, number, obj, seq, string
+from gshtui.providers.wire.event_stream import DecodedStream, EventStream, Wire, number
 from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, garbled, in_stream, no_key, seconds
 from gshtui.providers.wire.refusals import Refusals
 from gshtui.providers.wire.request_hash import encoded, hash_of_response
 from gshtui.providers.wire.retry import retried
-from gshtui.providers.wire.sdk_connection import Endpoint, LazyClient, ended, imported, transport_failure
+from gshtui.providers.wire.sdk_connection import (
+    Endpoint,
+    EventReader,
+    LazyClient,
+    begun_answer,
+    ended,
+    imported,
+    transport_failure,
+)
 from gshtui.providers.wire.wire_text import ToolNames, data, text
+from gshtui.system.json_types import obj, seq, string
 from gshtui.text.foreign_json import parse_foreign_json
 
 API = "anthropic"
@@ -141,11 +150,11 @@ def _breakpoints(out: dict[str, Any]) -> None:
         messages[at] = {**messages[at], "content": [*before, {**last, "cache_control": CACHE}]}
 
 
-class AnthropicReader:
+class AnthropicReader(EventReader):
     """Takes the events of one stream, as they are on the wire."""
 
     def __init__(self, answer: AnswerBuilder) -> None:
-        self._answer = answer
+        super().__init__(answer)
         self._usage: dict[str, int] = {}
         self._kinds: dict[int, str] = {}
         self._signatures: dict[int, str] = {}
@@ -153,12 +162,8 @@ class AnthropicReader:
         """The input of a call that came with its beginning, where none follows."""
         self._blocks: list[object] = []
         """The index that each block began with; its place here is what its pieces belong to."""
-        self.begun = False
-        self.failure: Any = None
-        self.stop: Stop | None = None
 
-    def read_event(self, event: Wire) -> list[Delta]:
-        """The deltas of one event; events and blocks of unknown types are passed over."""
+    def read(self, event: Wire) -> list[Delta]:
         match event.get("type"):
             case "message_start":
                 self.begun = True
@@ -197,25 +202,25 @@ class AnthropicReader:
 
     def _end(self) -> list[Delta]:
         self.stop = self.stop or "end"
-        return [delta for index, whole in self._whole.items() for delta in self._answer.set_call(index, whole)]
+        return [delta for index, whole in self._whole.items() for delta in self.answer.set_call(index, whole)]
 
     def _start(self, index: int, block: Wire) -> list[Delta]:
         self.begun = True
         kind = self._kinds[index] = string(block.get("type"))
         match kind:
             case "text":
-                return self._answer.add_text(index, string(block.get("text")))
+                return self.answer.add_text(index, string(block.get("text")))
             case "thinking":
                 self._signature(index, string(block.get("signature")))
-                return self._answer.add_thinking(index, string(block.get("thinking")))
+                return self.answer.add_thinking(index, string(block.get("thinking")))
             case "redacted_thinking":
-                self._answer.set_opaque(index, "thinking", {"redacted": string(block.get("data"))})
+                self.answer.set_opaque(index, "thinking", {"redacted": string(block.get("data"))})
                 return []
             case "tool_use":
                 if given := block.get("input"):
                     self._whole[index] = given if isinstance(given, str) else json.dumps(given)
                 name = string(block.get("name"))
-                return self._answer.add_call(index, call_id=string(block.get("id")), name=name)
+                return self.answer.add_call(index, call_id=string(block.get("id")), name=name)
             case _:
                 return []
 
@@ -226,16 +231,16 @@ class AnthropicReader:
         match kind:
             case "text_delta" if known == "text":
                 self.begun = True
-                return self._answer.add_text(index, string(delta.get("text")))
+                return self.answer.add_text(index, string(delta.get("text")))
             case "thinking_delta" if known == "thinking":
                 self.begun = True
-                return self._answer.add_thinking(index, string(delta.get("thinking")))
+                return self.answer.add_thinking(index, string(delta.get("thinking")))
             case "signature_delta" if known == "thinking":
                 self._signature(index, string(delta.get("signature")))
             case "input_json_delta" if known == "tool_use":
                 if more := string(delta.get("partial_json")):
                     self._whole.pop(index, None)
-                    return self._answer.add_arguments(index, more)
+                    return self.answer.add_arguments(index, more)
             case _:
                 pass
         return []
@@ -243,7 +248,7 @@ class AnthropicReader:
     def _signature(self, index: int, more: str) -> None:
         whole = self._signatures[index] = self._signatures.get(index, "") + more
         if whole:
-            self._answer.set_opaque(index, "thinking", {"signature": whole})
+            self.answer.set_opaque(index, "thinking", {"signature": whole})
 
     def _count(self, usage: Wire) -> None:
         """Figures are totals so far: the newer ones win, where they say anything."""
@@ -257,11 +262,7 @@ class AnthropicReader:
                 self._usage[ours] = number(usage[theirs])
         if details := obj(usage.get("output_tokens_details")):
             self._usage["reasoning"] = number(details.get("thinking_tokens"))
-
-    @property
-    def usage(self) -> Usage:
-        """The usage so far; Anthropic's input already excludes the cache."""
-        return Usage(**self._usage)
+        self.usage = Usage(**self._usage)  # their input excludes the cache, as ours does
 
 
 KEY = "ANTHROPIC_API_KEY"
@@ -369,20 +370,12 @@ class Anthropic:
         model = self._place.model(API, request.model)
         history = self._history.wired(request, model.capabilities)
         body = self._wire(request, request_body(request, model, history))
-        answer = AnswerBuilder(
-            provider=self.name,
-            api=API,
-            model=request.model,
-            names=history.names,
-            origin=origin,
-            most=self.capabilities(request.model).max_output,
-            tagged=bool(self._place.base_url),
-        )
+        answer = begun_answer(self, API, request, history.names, origin, tagged=bool(self._place.base_url))
         reader = AnthropicReader(answer)
         try:
             async with self._answered(origin, request.model, body) as (sent, stream):
                 async for event in stream:
-                    for delta in reader.read_event(event):
+                    for delta in reader.read(event):
                         yield delta
                     if reader.failure:
                         break
@@ -391,7 +384,7 @@ class Anthropic:
         except Exception as error:
             raise self._failure(origin, error) from error
         self._refusals.answered(request.model)
-        yield ended(origin, answer, reader, stream, sent)
+        yield ended(origin, reader, stream, sent)
 
     def _failure(self, origin: ErrorOrigin, error: Exception) -> ProviderError:
         if self._cloud is not None and (response := refused(error)) is not None:

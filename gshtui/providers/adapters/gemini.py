@@ -19,16 +19,25 @@ from gshtui.providers.catalog import Model
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.wire import wire_history
 from gshtui.providers.wire.answer_builder import AnswerBuilder
-from gshtui.providers.wire.event_stream import EventStream, Wire, number, obj, seq, string
+from gshtui.providers.wire.event_stream import EventStream, Wire, number
 from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, garbled, in_stream, no_key, seconds
 from gshtui.providers.wire.refusals import Refusals
 from gshtui.providers.wire.request_hash import hash_of_response
 from gshtui.providers.wire.retry import retried
-from gshtui.providers.wire.sdk_connection import STREAM, Endpoint, LazyClient, ended, imported, transport_failure
+from gshtui.providers.wire.sdk_connection import (
+    STREAM,
+    Endpoint,
+    EventReader,
+    LazyClient,
+    begun_answer,
+    ended,
+    imported,
+    transport_failure,
+)
 from gshtui.providers.wire.wire_text import ToolNames, data, text
 from gshtui.settings.known_providers import label_of
 from gshtui.system.ids import new_id
-from gshtui.system.json_types import is_array, is_object
+from gshtui.system.json_types import is_array, is_object, obj, seq, string
 
 API = "gemini"
 UNSIGNED = base64.b64encode(b"skip_thought_signature_validator").decode()
@@ -134,30 +143,26 @@ def _config(request: Request, model: Model) -> dict[str, Any]:
     return out
 
 
-class GeminiReader:
+class GeminiReader(EventReader):
     """Reads the chunks of one stream, as they are on the wire. A part continues while its kind is the same; a signature
     ends it."""
 
     def __init__(self, answer: AnswerBuilder) -> None:
-        self._answer = answer
+        super().__init__(answer)
         self._kind = ""
         self._number = 0
-        self.begun = False
-        self.failure: Any = None
         self.blocked = ""
         self.malformed = ""
-        self.stop: Stop | None = None
-        self.usage = Usage()
 
-    def read_chunk(self, chunk: Wire) -> list[Delta]:
-        if error := chunk.get("error"):
+    def read(self, event: Wire) -> list[Delta]:
+        if error := event.get("error"):
             self.failure = error
             return []
-        if counted := obj(chunk.get("usageMetadata")):
+        if counted := obj(event.get("usageMetadata")):
             self.usage = usage_of(counted)
-        self.blocked = string(obj(chunk.get("promptFeedback")).get("blockReason")) or self.blocked
+        self.blocked = string(obj(event.get("promptFeedback")).get("blockReason")) or self.blocked
         out: list[Delta] = []
-        for candidate in map(obj, seq(chunk.get("candidates"))[:1]):
+        for candidate in map(obj, seq(event.get("candidates"))[:1]):
             self.begun = True
             content = candidate.get("content")
             for part in map(obj, seq(obj(content).get("parts") or content)):
@@ -184,9 +189,9 @@ class GeminiReader:
             self._number += 1
         key = self._number
         more = string(part["text"])
-        out = self._answer.add_thinking(key, more) if kind == "thinking" else self._answer.add_text(key, more)
+        out = self.answer.add_thinking(key, more) if kind == "thinking" else self.answer.add_text(key, more)
         if signature:
-            self._answer.set_opaque(key, kind, {"signature": signature})
+            self.answer.set_opaque(key, kind, {"signature": signature})
             self._kind = ""
         return out
 
@@ -198,10 +203,10 @@ class GeminiReader:
         arguments = (
             given if isinstance(given, str) else json.dumps(given if given is not None else {}, ensure_ascii=False)
         )
-        out = self._answer.add_call(key, call_id=string(call.get("id")), name=string(call.get("name")))
-        out += self._answer.add_arguments(key, arguments)
+        out = self.answer.add_call(key, call_id=string(call.get("id")), name=string(call.get("name")))
+        out += self.answer.add_arguments(key, arguments)
         if signature:
-            self._answer.set_opaque(key, "call", {"signature": signature})
+            self.answer.set_opaque(key, "call", {"signature": signature})
         return out
 
 
@@ -308,15 +313,7 @@ class Gemini:
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._origin(request.model)
         names = wire_history.tool_names(request)
-        answer = AnswerBuilder(
-            provider=self.name,
-            api=API,
-            model=request.model,
-            names=names,
-            origin=origin,
-            most=self.capabilities(request.model).max_output,
-            tagged=bool(self._place.base_url),
-        )
+        answer = begun_answer(self, API, request, names, origin, tagged=bool(self._place.base_url))
         reader = GeminiReader(answer)
         client, http = await self._ready(origin)
         name = new_id()
@@ -332,7 +329,7 @@ class Gemini:
             sent = hash_of_response(answered)
             stream = EventStream(origin, answered)
             async for chunk in stream:
-                for delta in reader.read_chunk(chunk):
+                for delta in reader.read(chunk):
                     yield delta
                 if reader.failure:
                     break
@@ -347,7 +344,7 @@ class Gemini:
             raise _blocked(origin, reader.blocked)
         if reader.malformed and answer.empty:
             raise _malformed(origin, reader.malformed)
-        yield ended(origin, answer, reader, stream, sent)
+        yield ended(origin, reader, stream, sent)
 
     def _failure(self, origin: ErrorOrigin, error: Exception) -> ProviderError:
         from google.genai import errors

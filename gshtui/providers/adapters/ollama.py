@@ -15,13 +15,20 @@ from gshtui.providers.catalog import Model
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.wire import wire_history
 from gshtui.providers.wire.answer_builder import AnswerBuilder
-from gshtui.providers.wire.event_stream import EventStream, Wire, number, obj, seq, string, words
+from gshtui.providers.wire.event_stream import EventStream, Wire, number, words
 from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, garbled, seconds
 from gshtui.providers.wire.request_hash import hash_of
 from gshtui.providers.wire.retry import retried
-from gshtui.providers.wire.sdk_connection import Endpoint, LazyClient, ended, transport_failure
+from gshtui.providers.wire.sdk_connection import (
+    Endpoint,
+    EventReader,
+    LazyClient,
+    begun_answer,
+    ended,
+    transport_failure,
+)
 from gshtui.providers.wire.wire_text import ToolNames
-from gshtui.system.json_types import is_object
+from gshtui.system.json_types import is_object, obj, seq, string
 
 API = "ollama"
 WIDEST = 32_768
@@ -86,40 +93,36 @@ def _assistant(blocks: tuple[Block, ...], names: ToolNames) -> list[dict[str, An
     return [out] if said.strip() or thoughts or calls else []
 
 
-class OllamaReader:
+class OllamaReader(EventReader):
     """Takes the lines of one stream, decoded."""
 
     def __init__(self, answer: AnswerBuilder) -> None:
-        self._answer = answer
+        super().__init__(answer)
         self._kind = ""
         self._number = 0
-        self.begun = False
-        self.failure: Any = None
-        self.stop: Stop | None = None
-        self.usage = Usage()
 
-    def read_line(self, line: Wire) -> list[Delta]:
-        if error := line.get("error"):
+    def read(self, event: Wire) -> list[Delta]:
+        if error := event.get("error"):
             self.failure = error
             return []
         out: list[Delta] = []
-        if isinstance(line.get("message"), dict):
+        if isinstance(event.get("message"), dict):
             self.begun = True
-            out = self._message(obj(line["message"]))
-        if line.get("done"):
+            out = self._message(obj(event["message"]))
+        if event.get("done"):
             self.begun = True
-            self.stop = STOPS.get(string(line.get("done_reason")) or "stop", "end")
-            self.usage = Usage(input=number(line.get("prompt_eval_count")), output=number(line.get("eval_count")))
+            self.stop = STOPS.get(string(event.get("done_reason")) or "stop", "end")
+            self.usage = Usage(input=number(event.get("prompt_eval_count")), output=number(event.get("eval_count")))
         return out
 
     def _message(self, message: Wire) -> list[Delta]:
         out: list[Delta] = []
         if thought := words(message.get("thinking")):
             key = self._key("thinking")
-            out += self._answer.add_thinking(key, thought)
-            self._answer.set_opaque(key, "thinking", True)
+            out += self.answer.add_thinking(key, thought)
+            self.answer.set_opaque(key, "thinking", True)
         if more := words(message.get("content")):
-            out += self._answer.add_text(self._key("text"), more)
+            out += self.answer.add_text(self._key("text"), more)
         for call in filter(None, map(obj, seq(message.get("tool_calls")))):
             out += self._call(call)
         return out
@@ -137,8 +140,8 @@ class OllamaReader:
         function = obj(call.get("function")) or call
         arguments = function.get("arguments")
         raw = arguments if isinstance(arguments, str) else json.dumps(arguments if arguments is not None else {})
-        out = self._answer.add_call(key, call_id=string(call.get("id")), name=string(function.get("name")))
-        return out + self._answer.add_arguments(key, raw)
+        out = self.answer.add_call(key, call_id=string(call.get("id")), name=string(function.get("name")))
+        return out + self.answer.add_arguments(key, raw)
 
 
 def learned_capabilities(shown: Any, known: Model | None) -> Capabilities:
@@ -257,15 +260,7 @@ class Ollama:
         origin = self._origin(request.model)
         await self.learn(request.model)
         names = wire_history.tool_names(request)
-        answer = AnswerBuilder(
-            provider=self.name,
-            api=API,
-            model=request.model,
-            names=names,
-            origin=origin,
-            most=self.capabilities(request.model).max_output,
-            tagged=True,
-        )
+        answer = begun_answer(self, API, request, names, origin, tagged=True)
         reader = OllamaReader(answer)
         client = await self._client.get(origin)
         content = json.dumps(self.body(request)).encode()
@@ -277,13 +272,13 @@ class Ollama:
                     _refuse(origin, response, response.text)
                 stream = EventStream(origin, response)
                 async for line in stream:
-                    for delta in reader.read_line(line):
+                    for delta in reader.read(line):
                         yield delta
                     if reader.failure:
                         break
         except Exception as error:
             raise _failure(origin, error) from error
-        yield ended(origin, answer, reader, stream, hash_of(content))
+        yield ended(origin, reader, stream, hash_of(content))
 
 
 def _refuse(origin: ErrorOrigin, response: Any, text: str) -> None:

@@ -6,22 +6,23 @@ Makes requests and reads answers and failures; never sends an unstreamed request
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, ToolCall, ToolResult, Usage
-from gshtui.providers.adapters.openai_client import OpenAIClient
+from gshtui.providers.adapters.openai_client import OpenAIAdapter
 from gshtui.providers.catalog import Model
-from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
+from gshtui.providers.port import Capabilities, Delta, Request
 from gshtui.providers.wire import wire_history
 from gshtui.providers.wire.answer_builder import AnswerBuilder
-from gshtui.providers.wire.event_stream import EventStream, Wire, number, obj, seq, string, words
+from gshtui.providers.wire.event_stream import Wire, number, words
 from gshtui.providers.wire.refusals import Refusals
-from gshtui.providers.wire.request_hash import hash_of_response
 from gshtui.providers.wire.retry import retried
-from gshtui.providers.wire.sdk_connection import Endpoint, ended
+from gshtui.providers.wire.sdk_connection import Endpoint, EventReader
 from gshtui.providers.wire.wire_text import ToolNames, text
+from gshtui.system.json_types import is_array, obj, seq, string
 
 API = "openai-chat"
 """Key of `opaque`: reasoning of the Responses API means nothing to other servers."""
@@ -105,7 +106,7 @@ def _assistant(blocks: tuple[Block, ...], names: ToolNames) -> dict[str, Any]:
     return {**out, "tool_calls": calls} if calls else out
 
 
-class ChatReader:
+class ChatReader(EventReader):
     """Takes the chunks of one stream, as they are on the wire. Keys are counted up, since text and calls may alternate.
 
     Servers differ most in their calls: without an index, without an id, with the same for all, with another id in each
@@ -113,7 +114,7 @@ class ChatReader:
     """
 
     def __init__(self, answer: AnswerBuilder) -> None:
-        self._answer = answer
+        super().__init__(answer)
         self._run = ("", 0)
         self._choice: Any = None
         self._calls: list[str] = []
@@ -121,18 +122,14 @@ class ChatReader:
         self._named: dict[str, str] = {}
         """A call's index, also with its id → its key: the newest one where several say the same."""
         self._with_id: set[str] = set()
-        self.begun = False
-        self.failure: Any = None
-        self.stop: Stop | None = None
-        self.usage = Usage()
 
-    def read_chunk(self, chunk: Wire) -> list[Delta]:
-        if (error := chunk.get("error")) or chunk.get("object") == "error" or chunk.get("type") == "error":
-            self.failure = error if error is not None else chunk
+    def read(self, event: Wire) -> list[Delta]:
+        if (error := event.get("error")) or event.get("object") == "error" or event.get("type") == "error":
+            self.failure = error if error is not None else event
             return []
-        self._count(chunk.get("usage"))
+        self._count(event.get("usage"))
         out: list[Delta] = []
-        for choice in map(obj, seq(chunk.get("choices"))):
+        for choice in map(obj, seq(event.get("choices"))):
             self.begun = True
             place = choice.get("index") or 0
             self._choice = place if self._choice is None else self._choice
@@ -141,7 +138,7 @@ class ChatReader:
             self._count(choice.get("usage"))
             out += self._delta(obj(choice.get("delta") or choice.get("message")))
             if text := string(choice.get("text")):
-                out += self._answer.add_text(self._key("text"), text)
+                out += self.answer.add_text(self._key("text"), text)
             if error := choice.get("error"):
                 self.failure = error
             if reason := string(choice.get("finish_reason")):
@@ -155,17 +152,17 @@ class ChatReader:
     def _delta(self, delta: Wire) -> list[Delta]:
         out: list[Delta] = []
         if thought := _thought(delta):
-            out += self._answer.add_thinking(self._key("thinking"), thought)
+            out += self.answer.add_thinking(self._key("thinking"), thought)
         content = delta.get("content")
-        for part in seq(content) if isinstance(content, list) else [content]:
+        for part in content if is_array(content) else [content]:
             kind = obj(part).get("type")
             if kind in ("thinking", "reasoning"):
                 more = words(obj(part).get("thinking") or obj(part).get("text") or obj(part).get("content"))
-                out += self._answer.add_thinking(self._key("thinking"), more) if more else []
+                out += self.answer.add_thinking(self._key("thinking"), more) if more else []
             elif more := words(part):
-                out += self._answer.add_text(self._key("text"), more)
+                out += self.answer.add_text(self._key("text"), more)
         if refused := string(delta.get("refusal")):
-            out += self._answer.add_text(self._key("text"), refused)
+            out += self.answer.add_text(self._key("text"), refused)
         for call in filter(None, map(obj, seq(delta.get("tool_calls")))):
             out += self._call(call)
         if legacy := obj(delta.get("function_call")):
@@ -183,10 +180,10 @@ class ChatReader:
         name, call_id = string(function.get("name")), string(call.get("id"))
         more = function.get("arguments", function.get("parameters"))
         key = self._place(call.get("index"), call_id, name, begins=bool(more))
-        out = self._answer.add_call(key, call_id=call_id, name=name)
+        out = self.answer.add_call(key, call_id=call_id, name=name)
         if isinstance(more, str):
-            return out + self._answer.add_arguments(key, more)
-        return out + self._answer.set_call(key, json.dumps(more)) if more is not None else out
+            return out + self.answer.add_arguments(key, more)
+        return out + self.answer.set_call(key, json.dumps(more)) if more is not None else out
 
     def _place(self, index: Any, call_id: str, name: str, *, begins: bool) -> str:
         """The key of the call that this is of: by its index, else its id, else it may be more of the last one.
@@ -200,7 +197,7 @@ class ChatReader:
                 known = None
         elif known is None and self._calls and self._goes_on(self._calls[-1], call_id, name):
             known = self._calls[-1]
-        if known is not None and name and begins and self._answer.is_whole(known):
+        if known is not None and name and begins and self.answer.is_whole(known):
             known = None
         if known is None:
             known = f"call {len(self._calls)}"
@@ -214,11 +211,11 @@ class ChatReader:
 
     def _is_another(self, key: str, call_id: str) -> bool:
         """Whether a name and another id, at an index that is known, are a call of their own: for all 0 is sent."""
-        return bool(call_id) and key in self._with_id and not self._answer.needs_name(key)
+        return bool(call_id) and key in self._with_id and not self.answer.needs_name(key)
 
     def _goes_on(self, key: str, call_id: str, name: str) -> bool:
         """Whether what has no index is more of the last call."""
-        return not name or (not call_id and self._answer.needs_name(key) and not self._answer.is_whole(key))
+        return not name or (not call_id and self.answer.needs_name(key) and not self.answer.is_whole(key))
 
 
 def _thought(delta: Wire) -> str:
@@ -245,17 +242,14 @@ def usage_of(counted: Wire) -> Usage:
     )
 
 
-class OpenAIChat:
+class OpenAIChat(OpenAIAdapter):
     """See `port.Provider`."""
 
-    def __init__(self, place: Endpoint) -> None:
-        self._place = place
-        self._client = OpenAIClient(place)
-        self._refusals = Refusals(f"{API} {place.server}", "", FIELDS)
+    api = API
+    reader = ChatReader
 
-    @property
-    def name(self) -> str:
-        return self._place.name
+    def __init__(self, place: Endpoint) -> None:
+        super().__init__(place, Refusals(f"{API} {place.server}", "", FIELDS), tagged=True)
 
     def capabilities(self, model: str) -> Capabilities:
         found = self._model(model)
@@ -274,42 +268,5 @@ class OpenAIChat:
         body = request_body(request, self._model(request.model), wire_history.tool_names(request))
         return self._refusals.fitted(request.model, body)
 
-    def _relieved(self, error: ProviderError, request: Request) -> Request | None:
-        return self._refusals.relieve(error, request, self.body(request))
-
-    async def warm_up(self) -> None:
-        await self._client.ready(self._client.origin(""))
-
-    async def close(self) -> None:
-        await self._client.close()
-
-    async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
-        origin = self._client.origin(request.model)
-        names = wire_history.tool_names(request)
-        body = self.body(request)
-        # What is required stands in the call, too, but the body is sent as it is: the SDK would walk through it.
-        call: dict[str, Any] = {"model": body["model"], "messages": [], "extra_body": body}
-        answer = AnswerBuilder(
-            provider=self.name,
-            api=API,
-            model=request.model,
-            names=names,
-            origin=origin,
-            most=self.capabilities(request.model).max_output,
-            tagged=True,
-        )
-        reader = ChatReader(answer)
-        client = await self._client.ready(origin)
-        try:
-            async with await client.chat.completions.create(stream=True, **call) as answered:
-                sent = hash_of_response(answered.response)
-                stream = EventStream(origin, answered.response)
-                async for chunk in stream:
-                    for delta in reader.read_chunk(chunk):
-                        yield delta
-                    if reader.failure:
-                        break
-        except Exception as error:
-            raise self._client.failure(origin, error) from error
-        self._refusals.answered(request.model)
-        yield ended(origin, answer, reader, stream, sent)
+    def _call(self, client: Any) -> Callable[..., Awaitable[Any]]:
+        return partial(client.chat.completions.create, messages=[])

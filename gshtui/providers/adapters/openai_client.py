@@ -1,4 +1,4 @@
-"""OpenAI's SDK: the client, and the translation of its failures. Shared by the Responses and the chat adapter.
+"""OpenAI's SDK: the client, one streamed answer, and failures as ours. For the Responses and the chat adapter.
 
 The SDK's own retries are off, because ours are visible. Called by `openai_responses` and `openai_chat`; the SDK is
 imported on the first request.
@@ -6,11 +6,25 @@ imported on the first request.
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Any, ClassVar
 
-from gshtui.providers.port import ProviderError
+from gshtui.providers.port import Delta, Provider, ProviderError, Request
+from gshtui.providers.wire import wire_history
+from gshtui.providers.wire.event_stream import EventStream
 from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, garbled, no_key, seconds
-from gshtui.providers.wire.sdk_connection import Endpoint, LazyClient, imported, transport_failure
+from gshtui.providers.wire.refusals import Refusals
+from gshtui.providers.wire.request_hash import hash_of_response
+from gshtui.providers.wire.sdk_connection import (
+    Endpoint,
+    EventReader,
+    LazyClient,
+    begun_answer,
+    ended,
+    imported,
+    transport_failure,
+)
 from gshtui.settings.known_providers import KNOWN_PROVIDERS
 from gshtui.system.json_types import is_object
 
@@ -88,6 +102,57 @@ class OpenAIClient:
         if isinstance(error, openai.APIConnectionError):
             return transport_failure(origin, error) or garbled(origin, str(error))
         return transport_failure(origin, error) or garbled(origin, str(error))
+
+
+class OpenAIAdapter(Provider):
+    """What the adapters of both APIs share."""
+
+    api: ClassVar[str]
+    reader: ClassVar[type[EventReader]]
+
+    def __init__(self, place: Endpoint, refusals: Refusals, *, tagged: bool) -> None:
+        self._place = place
+        self._client = OpenAIClient(place)
+        self._refusals = refusals
+        self._tagged = tagged
+
+    @property
+    def name(self) -> str:
+        return self._place.name
+
+    async def warm_up(self) -> None:
+        await self._client.ready(self._client.origin(""))
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    @abstractmethod
+    def _call(self, client: Any) -> Callable[..., Awaitable[Any]]:
+        """The SDK's call, with what it requires besides the body."""
+
+    async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
+        origin = self._client.origin(request.model)
+        body = self.body(request)
+        names = wire_history.tool_names(request)
+        reader = self.reader(begun_answer(self, self.api, request, names, origin, tagged=self._tagged))
+        call = self._call(await self._client.ready(origin))
+        try:
+            # The body is sent as it is: the SDK would walk through it.
+            async with await call(model=body["model"], stream=True, extra_body=body) as answered:
+                sent = hash_of_response(answered.response)
+                stream = EventStream(origin, answered.response)
+                async for event in stream:
+                    for delta in reader.read(event):
+                        yield delta
+                    if reader.failure:
+                        break
+        except Exception as error:
+            raise self._client.failure(origin, error) from error
+        self._refusals.answered(request.model)
+        yield ended(origin, reader, stream, sent)
+
+    def _relieved(self, error: ProviderError, request: Request) -> Request | None:
+        return self._refusals.relieve(error, request, self.body(request))
 
 
 def _said(error: Any) -> str:

@@ -7,22 +7,23 @@ model that hears is asked by chat completions (developers.openai.com/api/docs/mo
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
-from gshtui.bus.messages import Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.bus.messages import Block, Document, Image, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.providers.adapters.openai_chat import OpenAIChat
-from gshtui.providers.adapters.openai_client import OpenAIClient
+from gshtui.providers.adapters.openai_client import OpenAIAdapter
 from gshtui.providers.catalog import Model
-from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
+from gshtui.providers.port import Capabilities, Delta, Request
 from gshtui.providers.wire import wire_history
 from gshtui.providers.wire.answer_builder import AnswerBuilder
-from gshtui.providers.wire.event_stream import EventStream, Wire, number, obj, seq, string
+from gshtui.providers.wire.event_stream import Wire, number
 from gshtui.providers.wire.refusals import Refusals
-from gshtui.providers.wire.request_hash import hash_of_response
 from gshtui.providers.wire.retry import retried
-from gshtui.providers.wire.sdk_connection import Endpoint, ended
+from gshtui.providers.wire.sdk_connection import Endpoint, EventReader
 from gshtui.providers.wire.wire_text import ToolNames, data, text
+from gshtui.system.json_types import obj, seq, string
 
 API = "openai"
 FIELDS = {"temperature": "", "parallel_tool_calls": "", "reasoning": "", "include": ""}
@@ -110,23 +111,18 @@ def _reasoning(block: Thinking) -> dict[str, Any]:
     return {**out, "encrypted_content": signed.get("encrypted", "")}
 
 
-class ResponsesReader:
+class ResponsesReader(EventReader):
     """Takes the events of one stream, as they are on the wire."""
 
     def __init__(self, answer: AnswerBuilder) -> None:
-        self._answer = answer
+        super().__init__(answer)
         self._summaries: dict[str, int] = {}
         self._keys: dict[tuple[str, object], str] = {}
         """Of each item, by its id and its place in the answer."""
         self._ended: set[str] = set()
         self._refused = False
-        self.begun = False
-        self.failure: Any = None
-        self.stop: Stop | None = None
-        self.usage = Usage()
 
-    def read_event(self, event: Wire) -> list[Delta]:
-        """The deltas of one event; events and items of unknown types are passed over."""
+    def read(self, event: Wire) -> list[Delta]:
         kind = string(event.get("type"))
         self.begun = self.begun or kind.startswith("response.")
         more = string(event.get("delta"))
@@ -134,16 +130,16 @@ class ResponsesReader:
             case "response.output_item.added":
                 return self._added(event, obj(event.get("item")))
             case "response.output_text.delta":
-                return self._answer.add_text(self._key(event), more)
+                return self.answer.add_text(self._key(event), more)
             case "response.refusal.delta":
                 self._refused = True
-                return self._answer.add_text(self._key(event), more)
+                return self.answer.add_text(self._key(event), more)
             case "response.reasoning_summary_text.delta":
                 return self._summary(self._key(event), number(event.get("summary_index")), more)
             case "response.reasoning_text.delta":
-                return self._answer.add_thinking(self._key(event), more)
+                return self.answer.add_thinking(self._key(event), more)
             case "response.function_call_arguments.delta":
-                return self._answer.add_arguments(self._key(event), more)
+                return self.answer.add_arguments(self._key(event), more)
             case "response.output_item.done":
                 return self._done(event, obj(event.get("item")))
             case "response.completed" | "response.incomplete" | "response.failed" | "response.done":
@@ -182,12 +178,12 @@ class ResponsesReader:
 
     def _begin_call(self, key: str, item: Wire) -> list[Delta]:
         call_id = string(item.get("call_id"))
-        return self._answer.add_call(key, call_id=call_id, name=string(item.get("name")))
+        return self.answer.add_call(key, call_id=call_id, name=string(item.get("name")))
 
     def _summary(self, key: str, index: int, more: str) -> list[Delta]:
         before = self._summaries.setdefault(key, index)
         self._summaries[key] = index
-        return self._answer.add_thinking(key, f"\n\n{more}" if index != before else more)
+        return self.answer.add_thinking(key, f"\n\n{more}" if index != before else more)
 
     def _done(self, event: Wire, item: Wire) -> list[Delta]:
         key = self._key(event, item, begins=not item.get("id"))
@@ -196,15 +192,15 @@ class ResponsesReader:
             case "function_call":
                 given = item.get("arguments")
                 whole = given if isinstance(given, str) else json.dumps(given) if given is not None else ""
-                return self._begin_call(key, item) + self._answer.set_call(key, whole)
+                return self._begin_call(key, item) + self.answer.set_call(key, whole)
             case "message":
-                shown = self._answer.add_text(key, "")
+                shown = self.answer.add_text(key, "")
                 parts = [obj(part) for part in seq(item.get("content"))]
                 whole = "".join(string(part.get("text")) or string(part.get("refusal")) for part in parts)
                 if whole:
-                    shown += self._answer.set_call(key, whole)
+                    shown += self.answer.set_call(key, whole)
                 if phase := string(item.get("phase")):
-                    self._answer.set_opaque(key, "text", {"phase": phase})
+                    self.answer.set_opaque(key, "text", {"phase": phase})
                 return shown
             case "reasoning":
                 return self._reasoned(key, item)
@@ -212,12 +208,12 @@ class ResponsesReader:
                 return []
 
     def _reasoned(self, key: str, item: Wire) -> list[Delta]:
-        shown = self._answer.add_thinking(key, "")
+        shown = self.answer.add_thinking(key, "")
         parts = [obj(part) for part in seq(item.get("summary"))]
         if encrypted := item.get("encrypted_content"):
             summary = [{"type": "summary_text", "text": string(part.get("text"))} for part in parts]
             signed = {"id": string(item.get("id")), "encrypted": encrypted, "summary": summary}
-            self._answer.set_opaque(key, "thinking", signed)
+            self.answer.set_opaque(key, "thinking", signed)
         return shown
 
     def _end(self, response: Wire) -> list[Delta]:
@@ -255,18 +251,16 @@ def usage_of(counted: Wire) -> Usage:
     )
 
 
-class OpenAIResponses:
+class OpenAIResponses(OpenAIAdapter):
     """See `port.Provider`."""
 
-    def __init__(self, place: Endpoint) -> None:
-        self._place = place
-        self._client = OpenAIClient(place)
-        self._hearing = OpenAIChat(place)
-        self._refusals = Refusals(f"{API} {place.server}", API, FIELDS, ("encrypted", "reasoning"))
+    api = API
+    reader = ResponsesReader
 
-    @property
-    def name(self) -> str:
-        return self._place.name
+    def __init__(self, place: Endpoint) -> None:
+        refusals = Refusals(f"{API} {place.server}", API, FIELDS, ("encrypted", "reasoning"))
+        super().__init__(place, refusals, tagged=bool(place.base_url))
+        self._hearing = OpenAIChat(place)
 
     def capabilities(self, model: str) -> Capabilities:
         return self._place.capabilities(API, model)
@@ -283,44 +277,9 @@ class OpenAIResponses:
         body = request_body(request, self._place.model(API, request.model), wire_history.tool_names(request))
         return self._refusals.fitted(request.model, body)
 
-    async def warm_up(self) -> None:
-        await self._client.ready(self._client.origin(""))
-
     async def close(self) -> None:
-        await self._client.close()
+        await super().close()
         await self._hearing.close()
 
-    async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
-        origin = self._client.origin(request.model)
-        names = wire_history.tool_names(request)
-        body = self.body(request)
-        # What is required stands in the call, too, but the body is sent as it is: the SDK would walk through it.
-        call: dict[str, Any] = {"model": body["model"], "input": [], "extra_body": body}
-        answer = AnswerBuilder(
-            provider=self.name,
-            api=API,
-            model=request.model,
-            names=names,
-            origin=origin,
-            most=self.capabilities(request.model).max_output,
-            tagged=bool(self._place.base_url),
-        )
-        reader = ResponsesReader(answer)
-        client = await self._client.ready(origin)
-        try:
-            async with await client.responses.create(stream=True, **call) as answered:
-                sent = hash_of_response(answered.response)
-                stream = EventStream(origin, answered.response)
-                async for event in stream:
-                    for delta in reader.read_event(event):
-                        yield delta
-                    if reader.failure:
-                        break
-        except Exception as error:
-            raise self._client.failure(origin, error) from error
-        self._refusals.answered(request.model)
-        yield ended(origin, answer, reader, stream, sent)
-
-    def _relieved(self, error: ProviderError, request: Request) -> Request | None:
-        """Encrypted reasoning is tied to account and model; the conversation can continue without it."""
-        return self._refusals.relieve(error, request, self.body(request))
+    def _call(self, client: Any) -> Callable[..., Awaitable[Any]]:
+        return partial(client.responses.create, input=[])

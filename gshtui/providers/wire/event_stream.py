@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from gshtui.providers.wire.provider_errors import ErrorOrigin, endless, garbled
-from gshtui.system.json_types import is_array, is_object
+from gshtui.system.json_types import is_array, is_object, obj, string
 
 Wire = dict[str, Any]
 """An object of JSON."""
@@ -159,21 +159,6 @@ class DecodedStream:
                 yield event
             else:
                 self.bad += 1
-
-
-def obj(value: Any) -> Wire:
-    """The value if it is an object, else an empty one."""
-    return value if is_object(value) else {}
-
-
-def seq(value: Any) -> list[Any]:
-    """The value if it is a list, else an empty one."""
-    return value if is_array(value) else []
-
-
-def string(value: Any) -> str:
-    """The value if it is text, else nothing."""
-    return value if isinstance(value, str) else ""
 
 
 def number(value: Any) -> int:

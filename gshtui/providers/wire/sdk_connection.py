@@ -9,14 +9,14 @@ import asyncio
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from gshtui.bus.messages import Stop, Usage
 from gshtui.providers.catalog import Catalog, Model
-from gshtui.providers.port import Capabilities, Completed, ProviderError
+from gshtui.providers.port import Capabilities, Completed, Delta, Provider, ProviderError, Request
 from gshtui.providers.wire.answer_builder import AnswerBuilder
 from gshtui.providers.wire.cloud_access import CloudAccess
-from gshtui.providers.wire.event_stream import DecodedStream, EventStream
+from gshtui.providers.wire.event_stream import DecodedStream, EventStream, Wire
 from gshtui.providers.wire.provider_errors import (
     ErrorOrigin,
     cut_short,
@@ -28,6 +28,7 @@ from gshtui.providers.wire.provider_errors import (
     unreachable,
 )
 from gshtui.providers.wire.retry import Backoff
+from gshtui.providers.wire.wire_text import ToolNames
 from gshtui.system.network.proxy_routes import EnvironmentFaultError
 
 
@@ -141,28 +142,37 @@ def transport_failure(origin: ErrorOrigin, error: BaseException) -> ProviderErro
     return None
 
 
-class EventReader(Protocol):
-    """The result of a stream, in the common form of all adapters."""
+class EventReader:
+    """Takes the events of one stream, as they are on the wire, into an answer."""
 
-    begun: bool
-    stop: Stop | None
-    failure: Any
-    """What the server said went wrong in the middle of the answer, in its own form; empty: nothing."""
+    def __init__(self, answer: AnswerBuilder) -> None:
+        self.answer = answer
+        self.begun = False
+        self.failure: Any = None
+        """What the server said went wrong in the middle of the answer, in its own form; empty: nothing."""
+        self.stop: Stop | None = None
+        self.usage = Usage()
 
-    @property
-    def usage(self) -> Usage: ...
+    def read(self, event: Wire) -> list[Delta]:
+        """The deltas of one event; events and parts of unknown types are passed over."""
+        raise NotImplementedError
 
 
-def ended(
-    origin: ErrorOrigin,
-    answer: AnswerBuilder,
-    reader: EventReader,
-    stream: EventStream | DecodedStream,
-    sent: str = "",
-) -> Completed:
+def begun_answer(
+    provider: Provider, api: str, request: Request, names: ToolNames, origin: ErrorOrigin, *, tagged: bool
+) -> AnswerBuilder:
+    """The answer to a request, still empty. `tagged`: reasoning may come in its text, between tags."""
+    most = provider.capabilities(request.model).max_output
+    return AnswerBuilder(
+        provider=provider.name, api=api, model=request.model, names=names, origin=origin, most=most, tagged=tagged
+    )
+
+
+def ended(origin: ErrorOrigin, reader: EventReader, stream: EventStream | DecodedStream, sent: str = "") -> Completed:
     """The complete answer at the end of its stream. Raises `ProviderError` if it is incomplete, or empty for a reason.
     `sent`: the hash of the request's bytes.
     """
+    answer = reader.answer
     if reader.failure:
         raise in_stream(origin, reader.failure)
     if reader.stop is None and stream.done and not answer.empty:

@@ -14,10 +14,10 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static
 
 from gshtui.bus.events.approval_events import ApprovalRequested
-from gshtui.mcp_client.elicitations import checked_values, field_choices, field_schema
+from gshtui.mcp_client.elicitations import checked_values, field_choices
 from gshtui.mcp_client.server_definition import McpError
 from gshtui.mcp_client.server_requests import Elicitation
-from gshtui.system.json_types import is_array
+from gshtui.system.json_types import is_array, obj
 from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.approvals.approvals_state import asked_fields
 from gshtui.ui.kit.widgets.dialogs import FormScreen
@@ -43,7 +43,7 @@ class ValuesForm(FormScreen[dict[str, Any]]):
             yield Static(Content(_line(self._asked.message, 400)), classes="dialog-title")
             with VerticalScroll(classes="form-fields", can_focus=False):
                 for name, schema in self._asked.fields.items():
-                    told = field_schema(schema)
+                    told = obj(schema)
                     mark = " *" if name in self._asked.required else ""
                     label = Static(Content(_line(told.get("title") or name, 24) + mark), classes="form-label")
                     yield Horizontal(label, self._fields[name], classes="form-row")
@@ -72,7 +72,7 @@ class ValuesForm(FormScreen[dict[str, Any]]):
 
 def _field(number: int, schema: object) -> Widget:
     """The widget for a value, with its default."""
-    told = field_schema(schema)
+    told = obj(schema)
     default: object = told.get("default")
     choices = field_choices(schema)
     id = f"value-{number}"
