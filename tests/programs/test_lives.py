@@ -101,6 +101,17 @@ async def test_a_helper_that_ends_ends_no_turn_and_one_that_asks_asks_a_person(s
     assert (stage.folder / "made.txt").exists()
 
 
+@pytest.mark.programs("claude")
+async def test_one_whose_command_runs_in_the_background_rests_and_takes_a_text(stage: Stage) -> None:
+    follow(stage, calls(stage.program.name, stage.folder))
+    await stage.status("idle")
+    await stage.say("do:background")
+    await stage.until(stage.look, lambda row: row.status == "idle" and "background" in row.doing)
+    await stage.say("And now?")
+    await stage.hears("And now?")
+    await stage.status("idle")
+
+
 @pytest.mark.hooked
 @pytest.mark.alone
 @pytest.mark.programs("claude", "codex", "qwen")

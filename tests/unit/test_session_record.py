@@ -51,6 +51,7 @@ async def evidence(home: Path, pid: int, **environ: str) -> Evidence | None:
         ({"status": "waiting", "waitingFor": "permission prompt"}, "waiting", "asks for permission"),
         ({"status": "waiting", "waitingFor": "a new word"}, "waiting", "a new word"),
         ({"status": "idle"}, "idle", ""),
+        ({"status": "shell"}, "idle", "a command runs in the background"),
     ],
 )
 async def test_a_status_is_evidence_of_the_rank_of_a_record(

@@ -26,7 +26,8 @@ from gshtui.text.sanitise import one_line
 
 _LARGEST = 64_000
 """Bytes of a record; a larger file is none."""
-STATUSES = {"busy": "thinking", "waiting": "waiting", "idle": "idle"}
+STATUSES = {"busy": "thinking", "waiting": "waiting", "idle": "idle", "shell": "idle"}
+"""`shell`: its turn is over, and a command that it has started runs in the background."""
 _FAMILY_EVERY = 2.0
 """Seconds between two searches below the terminal's process for the one that keeps a record."""
 WAITS = {
@@ -83,7 +84,7 @@ class SessionRecord(LiveSource):
         waits = WAITS.get(found.waits_for, found.waits_for)
         why = f"{self._path}: {found.status}" + (f", {found.waits_for}" if found.waits_for else "")
         status = STATUSES[found.status]
-        doing = waits if status == "waiting" else ""
+        doing = waits if status == "waiting" else "a command runs in the background" if found.status == "shell" else ""
         return Evidence(Rank.RECORD, "record", status, found.at, self._confirmed, doing, why=why)
 
     @property
