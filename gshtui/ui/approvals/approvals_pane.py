@@ -338,10 +338,12 @@ class ApprovalsPane(Vertical, can_focus=True):
         words, short = (f"◆ {question_row(request, name, short=cut)}{behind}" for cut in (False, True))
         allow = f"{key_of(self, 'approval.allow')} allow · " if self._once and all_said else ""
         deny = f"{key_of(self, 'approval.refuse')} deny · " if self._takes_reason else ""
-        tails = (f"{allow}{deny}{key}{of}", f"{allow}{key}{of}", f"{key}{of}", key)
-        whole = ((one, tail) for tail in tails for one in (words, short) if cell_len(f"{one}  {tail}") <= width)
-        cut = (short, next((one for one in tails[2:] if width - cell_len(one) >= _LEAST), ""))
-        words, tail = next(whole, cut)
+        offers = (f"{allow}{deny}{key}", f"{allow}{key}", key)
+        ends = (f" answer{of}", of)
+        pairs = [(one, offer + end) for offer in offers for one in (words, short) for end in ends]
+        pairs += [(words, key), (short, key)]
+        cut = (short, next((one for one in (f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""))
+        words, tail = next((pair for pair in pairs if cell_len("  ".join(pair)) <= width), cut)
         room = max(8, width - cell_len(tail) - 2)
         row = fit(words, room)
         self._whole = row == words and all_said

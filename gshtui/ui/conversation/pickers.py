@@ -23,7 +23,7 @@ class ModelsScreen(Picker):
             # Those that can be used now come first; else in the catalog's order.
             [model_choice(model) for model in sorted(models, key=lambda one: one.usable is False)],
             empty="No models available. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
-            hint="{list.choose} to use it from the next request, or to paste its key · {list.close} to close",
+            hint="{list.choose} to use it, or to paste its key · {list.close} to close",
             headings=("model", "provider", "window", "$/M in, out"),
         )
 
