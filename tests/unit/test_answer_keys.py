@@ -107,12 +107,14 @@ def test_a_reason_takes_all_keys_and_counts_for_its_own_question() -> None:
     assert keys.press("once", 8.0) == Passed("reason")
     assert keys.give_reason("why") == KeyChosen("q", "deny", "why")
     keys.show_question("r", {"once"}, 9.0)
-    assert keys.press("reason", 9.1) == ReasonBegun("")
+    assert keys.press("reason", 9.1) == ReasonBegun("", TOO_SOON)
     assert keys.press("once", 11.0) == Passed("reason")
-    assert keys.give_reason("why") == Swallowed(CHANGED)
+    assert keys.give_reason("why") == Swallowed(TOO_SOON), "it is the same question"
     assert keys.press("reason", 12.0) == ReasonBegun("r")
     keys.expect_question()
     assert not keys.reason_counts and keys.give_reason("why") == Swallowed(CHANGED)
+    keys.show_question("s", {"once"}, 13.0)
+    assert keys.press("reason", 15.0) == ReasonBegun("", CHANGED)
 
 
 def test_a_click_is_on_the_question_that_was_there() -> None:

@@ -174,9 +174,10 @@ class KeyChosen(msgspec.Struct, frozen=True):
 
 class ReasonBegun(msgspec.Struct, frozen=True):
     """All keys from here on are the reason's, until `give_reason` or `leave_reason`. An empty question: the key came
-    too soon to be about any, the words are taken all the same, and they will deny nothing."""
+    too soon to be about any, the words are taken all the same, and they will deny nothing, and `why` says so."""
 
     question: str
+    why: str = ""
 
 
 class RuleBegun(msgspec.Struct, frozen=True):
@@ -236,6 +237,8 @@ class AnswerKeys:
         self._run: Literal["fresh", "words", "spoilt"] = "fresh"
         self._opened = -math.inf
         self._reason: str | None = None
+        self._void = ""
+        """Why the reason that is being written denies nothing."""
         self._rule = ""
         self._rule_shown = -math.inf
 
@@ -353,8 +356,7 @@ class AnswerKeys:
         too_soon = self._run == "spoilt" or self._began < self.readable or not self._question or self._replaced
         if meaning == "reason":
             # Never dropped: the letters behind it would be taken for something else.
-            self._reason = "" if too_soon else self._question
-            return ReasonBegun(self._reason)
+            return self._begin_reason("" if too_soon else self._question)
         if too_soon or (meaning not in ("move", "words") and at - self._opened < HAND):
             said, self._run = self._run != "spoilt", "spoilt"
             return Swallowed((CHANGED if self._replaced else TOO_SOON) if said else "")
@@ -387,8 +389,7 @@ class AnswerKeys:
             self._replaced = False  # they are told now
             return Swallowed(CHANGED)
         if choice == "reason":
-            self._reason = question if counts else ""
-            return ReasonBegun(self._reason)
+            return self._begin_reason(question if counts else "", question)
         if not counts:
             return Swallowed(CHANGED if question else TOO_SOON)
         return self._answer(choice) if choice in self._choices else Swallowed(NOT_OFFERED)
@@ -403,16 +404,14 @@ class AnswerKeys:
         if at < self._readable:
             return Swallowed(TOO_SOON)
         if choice == "reason":
-            self._reason = question
-            return ReasonBegun(question)
+            return self._begin_reason(question)
         return self._answer(choice) if choice in self._choices else Swallowed(NOT_OFFERED)
 
     def refuse(self, question: str, at: float) -> ReasonBegun:
         """The person's own key denies the question in front with a reason that comes next, whether they read all of it
         or only its row."""
         known = question == self._named and not self._replaced and at >= self._named_from
-        self._reason = question if known else ""  # never dropped, as in `press`
-        return ReasonBegun(self._reason)
+        return self._begin_reason(question if known else "")  # never dropped, as in `press`
 
     def give_reason(self, words: str) -> Outcome:
         """Finish the reason: deny the question that it was started for, if that is still on the screen."""
@@ -420,7 +419,12 @@ class AnswerKeys:
         self._run = "spoilt"
         if question and question == self._question:
             return self._answer("deny", words)
-        return Swallowed(CHANGED)
+        return Swallowed(self._void or CHANGED)
+
+    def _begin_reason(self, question: str, meant: str = "") -> ReasonBegun:
+        self._reason = question
+        self._void = "" if question else CHANGED if self._replaced or meant else TOO_SOON
+        return ReasonBegun(question, self._void)
 
     def leave_reason(self) -> None:
         """No reason after all. The question waits, and can be answered after a pause in typing."""

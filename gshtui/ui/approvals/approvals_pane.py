@@ -22,6 +22,7 @@ from textual.widgets import Static
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.guard.approval.answer_keys import (
+    CHANGED,
     NO_REASON,
     OPEN,
     OUT_OF_SIGHT,
@@ -97,6 +98,7 @@ _CHOICES: dict[str, Choice] = {
 }
 _ALLOWING: frozenset[str] = frozenset(("once", "session", "always"))
 VOID = "the question has changed, so this reason denies nothing; esc closes it"
+SOON = "too soon, so this reason denies nothing; esc closes it"
 
 
 class ApprovalsPane(Vertical, can_focus=True):
@@ -573,7 +575,7 @@ class ApprovalsPane(Vertical, can_focus=True):
             case ReasonBegun():
                 if not self.query(ReasonInput):
                     await self.mount(ReasonInput(self._wrote))
-                self.show_message("" if outcome.question else VOID)
+                self.show_message(outcome.why and (VOID if outcome.why == CHANGED else SOON))
             case RuleBegun() if self.state.shown is not None:
                 await self.mount(RuleForm(self.state.shown))
                 self.call_after_refresh(lambda: self._keys.show_rule(self._clock()))
