@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gshtui.ui.settings.settings_host import SettingsHost
 
 _KEY, _OLLAMA, _PROGRAM, _NOTHING, _THEME, _SHELL = "key", "ollama", "program ", "nothing", "theme", "shell"
-_HINT = "{list.choose} to select · just start typing to skip"
+_HINT = "{list.choose} to select · {list.close} to skip"
 _PROGRAMS = 4
 _FIRST = ("claude", "codex")
 
@@ -46,6 +46,7 @@ class CardScreen(Picker):
         pasted: Callable[[str], None],
     ) -> None:
         super().__init__(title, choices, empty="", hint=_HINT)
+        self._prompt = "Paste a key, or just type a prompt"
         self._typed_words = typed
         self._pasted_key = pasted
         self._given = 0

@@ -565,8 +565,10 @@ class Workbench(ThemedApp[int], AppBase):
     def _renew_theme(self) -> None:
         """Show the theme of a file that the person has changed meanwhile."""
         if (before := self.own_theme(self.theme)) is not None:
-            self.take_own_themes()
-            if self.own_theme(self.theme) not in (None, before):
+            for problem in self.take_own_themes():
+                if f" {self.theme}.toml " in problem:
+                    self.notify(problem, severity="warning", markup=False)
+            if self.own_theme(self.theme) != before:
                 self.refresh_css(animate=False)
 
     def choose_theme(self, name: str) -> None:

@@ -162,7 +162,9 @@ class ThemedApp(App[_R]):
             take_colours(self)
 
     def take_own_themes(self) -> list[str]:
-        """Register the themes of the person's files as they are now; returns what is wrong with others. Blocks."""
+        """Register the themes of the person's files as they are now; returns what is wrong with others, which stay as
+        they were. Blocks.
+        """
         from gshtui.settings.paths import FolderError, config_dir
         from gshtui.ui.kit.drawing.theme_files import read_themes
 
@@ -174,7 +176,7 @@ class ThemedApp(App[_R]):
         found = read_themes(folder, known)
         for theme in found.themes:
             self.register_theme(theme)
-        self._own_themes = {theme.name: theme for theme in found.themes}
+        self._own_themes |= {theme.name: theme for theme in found.themes}
         return found.problems
 
     def own_theme(self, name: str) -> Theme | None:
