@@ -48,17 +48,19 @@ from gshtui.commands.declaration import (
     Command,
     CommandError,
     Effect,
+    Handler,
     Invocation,
     Mark,
     NotAllowed,
     Outcome,
+    P,
     Parameters,
     Question,
     Returns,
     UsageError,
     Word,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import ToolParameters
 from gshtui.system.files import private_files
@@ -170,96 +172,50 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
     )
     calls = Family(_bound, *actions)
     joins = Action(JoinCall, family.join_call, _render_joined, access=human, effect=Effect.WRITE)
+
+    def command(name: str, summary: str, parameters: type[P], run: Handler[P], *places: str, **more: Any) -> Command[P]:
+        return Command(
+            name, summary, parameters, run, positions=places, family="calls", complete=family.complete, **more
+        )
+
+    joining = "Join a call; your messages go there until you leave"
+    leaving = "Leave a call, and be in the lobby again"
+    changes: dict[str, Any] = {"access": human, "effect": Effect.WRITE}
+    look = "List the calls, the shared rooms of people and agents; `show` one, or `search` in it."
     return [
-        Command(
-            "create",
-            CREATE,
-            CreateParameters,
-            family.create,
-            access=human,
-            effect=Effect.WRITE,
-            positions=("call", "topic"),
-            family="calls",
-            complete=family.complete,
-        ),
-        Command(
-            "join",
-            "Join a call; your messages go there until you leave",
-            JoinCall,
-            joins.handle,
-            guests=True,
-            access=human,
-            effect=Effect.WRITE,
-            positions=("call",),
-            family="calls",
-            complete=family.complete,
-            actions=(joins,),
-        ),
-        Command(
-            "leave",
-            "Leave a call, and be in the lobby again",
-            LeaveParameters,
-            family.leave,
-            guests=True,
-            access=human,
-            effect=Effect.WRITE,
-            positions=("call",),
-            family="calls",
-            complete=family.complete,
-        ),
-        Command(
+        command("create", CREATE, CreateParameters, family.create, "call", "topic", **changes),
+        command("join", joining, JoinCall, joins.handle, "call", guests=True, actions=(joins,), **changes),
+        command("leave", leaving, LeaveParameters, family.leave, "call", guests=True, **changes),
+        command(
             "calls",
             "The calls: list, show, search, export, remove, and what their agents are told",
             CallsParameters,
             calls.handle,
+            *("action", "call", "text"),
             guests=True,
             effect=Effect.WRITE,
-            positions=("action", "call", "text"),
-            family="calls",
-            description="List the calls, the shared rooms of people and agents; `show` one, or `search` in it.",
+            description=look,
             tool=True,
             gives_data=True,
             assess=family.assess_look,
-            complete=family.complete,
             actions=actions,
             bind=_bound,
             opens="calls",
         ),
-        Command(
-            "topic",
-            "Show or set the topic of a call",
-            TopicParameters,
-            family.topic,
-            access=human,
-            guests=True,
-            effect=Effect.WRITE,
-            positions=("set",),
-            family="calls",
-            complete=family.complete,
+        command(
+            "topic", "Show or set the topic of a call", TopicParameters, family.topic, "set", guests=True, **changes
         ),
-        Command(
-            "invite",
-            "Bring an agent into a call",
-            InviteParameters,
-            family.invite,
-            access=human,
-            effect=Effect.WRITE,
-            positions=("agent", "call"),
-            family="calls",
-            complete=family.complete,
-        ),
-        Command(
+        command("invite", "Bring an agent into a call", InviteParameters, family.invite, "agent", "call", **changes),
+        command(
             "history",
             "What was said in a call",
             CallHistoryParameters,
             family.history,
+            "n",
             guests=True,
-            positions=("n",),
-            family="calls",
             tool=True,
             gives_data=True,
             assess=family.assess_history,
-            complete=family.complete,
         ),
     ]
 

@@ -88,7 +88,6 @@ class Mark(enum.Enum):
 
 
 def is_marked(field: FieldInfo, mark: Mark) -> bool:
-    """Whether a parameter has this mark."""
     return any(one is mark for one in field.metadata)
 
 

@@ -191,7 +191,6 @@ class _Programs:
         return _in_terminal(line, {"cmd": given.cmd, "dir": str(folder)})
 
     async def vim(self, invocation: Invocation, given: VimParameters) -> Outcome:
-        """Edit a file."""
         if shutil.which("vim") is None:
             raise CommandError("There is no vim here.", hint='Install it, or `exec cmd="nano FILE"` opens another.')
         file = self._real_path(invocation, given.path)

@@ -224,7 +224,6 @@ class Registry:
         return sorted(command.name for command in self)
 
     def visible(self, caller: Caller) -> list[AnyCommand]:
-        """The commands that this caller may run."""
         return [command for command in self if may_run(command, caller)]
 
     def listed_tools(self) -> list[ListedTool]:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gshtui.commands.declaration import Access, Command, Does, Effect
+from gshtui.commands.declaration import Access, Assess, Command, Does, Effect, Handler, P
+from gshtui.commands.registry import AnyCommand
 from gshtui.tools.code.change_problems import ChangeProblems
 from gshtui.tools.files import edit, glob, grep, read, write
 from gshtui.tools.files.file_changes import AppendParameters, FileChanges, MkdirParameters, RemovePath
@@ -62,181 +63,137 @@ class _Tools:
         self.views = FileViews(workspace, paths)
         self.changes = FileChanges(workspace, paths)
         self.virtual = VirtualTools(workspace.config, paths, self.views, self.changes)
-        self.complete = self.views.complete
+        self.routed = partial(routed, paths)
         self.problems = ChangeProblems(paths, language_servers)
         """Adds what language servers say of a change."""
 
+    def command(
+        self,
+        name: str,
+        summary: str,
+        does: Does,
+        parameters: type[P],
+        run: Handler[P],
+        assess: Assess[P],
+        *places: str,
+        **more: Any,
+    ) -> Command[P]:
+        """A tool for files. `places`: its parameters by position."""
+        about: dict[str, Any] = {"family": "files", "tool": True, "does": does, "complete": self.views.complete}
+        return Command(name, summary, parameters, run, assess=assess, positions=places, **about, **more)
 
-def _reading(tools: _Tools) -> list[Command[Any]]:
+
+def _reading(tools: _Tools) -> list[AnyCommand]:
     virtual, workspace = tools.virtual, tools.workspace
+    search = tools.routed(partial(grep.run, workspace), virtual.grep)
     return [
-        Command(
-            name="read",
-            summary="Read a file, or list a folder",
-            parameters=read.ReadParameters,
-            handler=routed(tools.paths, partial(read.run, workspace), virtual.read),
-            positions=("path", "start_line", "end_line"),
+        tools.command(
+            "read",
+            "Read a file, or list a folder",
+            "read",
+            read.ReadParameters,
+            tools.routed(partial(read.run, workspace), virtual.read),
+            tools.routed(partial(read.assess, workspace), virtual.assess_read),
+            *("path", "start_line", "end_line"),
             description=read.DESCRIPTION,
             details=read.DETAILS,
-            family="files",
-            tool=True,
-            does="read",
             always_offered=True,
-            assess=routed(tools.paths, partial(read.assess, workspace), virtual.assess_read),
-            complete=tools.complete,
         ),
-        Command(
-            name="glob",
-            summary="Find files by path pattern",
-            parameters=glob.GlobParameters,
-            handler=routed(tools.paths, partial(glob.run, workspace), virtual.refuse),
-            positions=("pattern", "path"),
+        tools.command(
+            "glob",
+            "Find files by path pattern",
+            "search",
+            glob.GlobParameters,
+            tools.routed(partial(glob.run, workspace), virtual.refuse),
+            tools.routed(partial(glob.assess, workspace), virtual.refuse),
+            *("pattern", "path"),
             description=glob.DESCRIPTION,
             details=glob.DETAILS,
-            family="files",
-            tool=True,
-            does="search",
             always_offered=True,
-            assess=routed(tools.paths, partial(glob.assess, workspace), virtual.refuse),
-            complete=tools.complete,
         ),
-        Command(
-            name="grep",
-            summary="Search file contents",
-            parameters=grep.GrepParameters,
-            handler=grep.piped(workspace.config, routed(tools.paths, partial(grep.run, workspace), virtual.grep)),
-            positions=("pattern", "path"),
+        tools.command(
+            "grep",
+            "Search file contents",
+            "search",
+            grep.GrepParameters,
+            grep.piped(workspace.config, search),
+            grep.assessed(tools.routed(partial(grep.assess, workspace), virtual.assess_read)),
+            *("pattern", "path"),
             description=grep.DESCRIPTION,
             details=grep.DETAILS,
-            family="files",
-            tool=True,
-            does="search",
             always_offered=True,
-            assess=grep.assessed(routed(tools.paths, partial(grep.assess, workspace), virtual.assess_read)),
-            complete=tools.complete,
         ),
     ]
 
 
-def _viewing(tools: _Tools) -> list[Command[Any]]:
-    views = tools.views
-
-    def command(
-        name: str,
-        summary: str,
-        does: Does,
-        parameters: Any,
-        handler: Any,
-        assess: Any,
-        *places: str,
-        effect: Effect = Effect.READ,
-        guests: bool = False,
-    ) -> Command[Any]:
-        return Command(
-            name,
-            summary,
-            parameters,
-            handler,
-            guests=guests,
-            effect=effect,
-            positions=places,
-            family="files",
-            tool=True,
-            does=does,
-            assess=assess,
-            complete=views.complete,
-        )
-
+def _viewing(tools: _Tools) -> list[AnyCommand]:
+    views, command, part = tools.views, tools.command, PartParameters
+    first, last = "Show the first lines of a file", "Show the last lines of a file"
+    cd = "Work in another folder"
     return [
         command("cat", "Show files whole", "read", CatParameters, views.cat, views.assess_cat, "path"),
-        command(
-            "head", "Show the first lines of a file", "read", PartParameters, views.head, views.assess_part, "path", "n"
-        ),
-        command(
-            "tail", "Show the last lines of a file", "read", PartParameters, views.tail, views.assess_part, "path", "n"
-        ),
+        command("head", first, "read", part, views.head, views.assess_part, "path", "n"),
+        command("tail", last, "read", part, views.tail, views.assess_part, "path", "n"),
         command("ls", "List a folder", "list", LsParameters, views.ls, views.assess_ls, "path"),
-        command(  # a write, so that the calls behind it in an answer wait for it
-            "cd", "Work in another folder", "go", CdParameters, views.cd, views.assess_cd, "to", effect=Effect.WRITE
-        ),
+        # A write, so that the calls behind it in an answer wait for it.
+        command("cd", cd, "go", CdParameters, views.cd, views.assess_cd, "to", effect=Effect.WRITE),
         command("pwd", "Print the working folder", "", PwdParameters, views.pwd, views.assess_nothing, guests=True),
     ]
 
 
-def _changing(tools: _Tools) -> list[Command[Any]]:
+def _changing(tools: _Tools) -> list[AnyCommand]:
     virtual, changes, workspace = tools.virtual, tools.changes, tools.workspace
+    write_it, effect = tools.routed(partial(write.run, workspace), virtual.write), Effect.WRITE
+    add, make = changes.assess_append, changes.assess_mkdir
     return [
-        Command(
-            name="write",
-            summary="Write a whole file",
-            parameters=write.WriteParameters,
-            handler=tools.problems.of_edit(routed(tools.paths, partial(write.run, workspace), virtual.write)),
-            effect=Effect.WRITE,
-            positions=("path", "content"),
+        tools.command(
+            "write",
+            "Write a whole file",
+            "write",
+            write.WriteParameters,
+            tools.problems.of_edit(write_it),
+            tools.routed(partial(write.assess, workspace), virtual.assess_write),
+            *("path", "content"),
+            effect=effect,
             instead={"message": "say"},
             description=write.DESCRIPTION,
-            family="files",
-            tool=True,
-            does="write",
             always_offered=True,
-            assess=routed(tools.paths, partial(write.assess, workspace), virtual.assess_write),
-            complete=tools.complete,
         ),
-        Command(
-            name="edit",
-            summary="Replace one piece of text in a file",
-            parameters=edit.EditParameters,
-            handler=tools.problems.of_edit(routed(tools.paths, partial(edit.run, workspace), virtual.refuse)),
+        tools.command(
+            "edit",
+            "Replace one piece of text in a file",
+            "edit",
+            edit.EditParameters,
+            tools.problems.of_edit(tools.routed(partial(edit.run, workspace), virtual.refuse)),
+            tools.routed(partial(edit.assess, workspace), virtual.refuse),
+            *("path", "old_text", "new_text"),
             access=Access.AGENT_PRIMARY,
-            effect=Effect.WRITE,
-            positions=("path", "old_text", "new_text"),
+            effect=effect,
             description=edit.DESCRIPTION,
             details=edit.DETAILS,
-            family="files",
-            tool=True,
-            does="edit",
             always_offered=True,
-            assess=routed(tools.paths, partial(edit.assess, workspace), virtual.refuse),
-            complete=tools.complete,
         ),
-        Command(
-            name="append",
-            summary="Add lines at the end of a file",
-            parameters=AppendParameters,
-            handler=tools.problems.of_edit(changes.append),
-            effect=Effect.WRITE,
-            positions=("path", "content"),
-            family="files",
-            tool=True,
-            does="write",
-            assess=changes.assess_append,
-            complete=tools.complete,
+        tools.command(
+            "append",
+            "Add lines at the end of a file",
+            "write",
+            AppendParameters,
+            tools.problems.of_edit(changes.append),
+            add,
+            "path",
+            "content",
+            effect=effect,
         ),
-        Command(
-            name="mkdir",
-            summary="Make a folder",
-            parameters=MkdirParameters,
-            handler=changes.mkdir,
-            effect=Effect.WRITE,
-            positions=("path",),
-            family="files",
-            tool=True,
-            does="make",
-            assess=changes.assess_mkdir,
-            complete=tools.complete,
-        ),
-        Command(
-            name="rm",
-            summary="Remove a file, or a folder with its files",
-            parameters=RemovePath,
-            handler=changes.remove.handle,
-            effect=Effect.WRITE,
-            positions=("path",),
-            family="files",
-            tool=True,
-            does="remove",
-            assess=changes.assess_rm,
-            complete=tools.complete,
+        tools.command("mkdir", "Make a folder", "make", MkdirParameters, changes.mkdir, make, "path", effect=effect),
+        tools.command(
+            "rm",
+            "Remove a file, or a folder with its files",
+            "remove",
+            RemovePath,
+            changes.remove.handle,
+            changes.assess_rm,
+            "path",
+            effect=effect,
             actions=(changes.remove,),
         ),
     ]

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from gshtui.bus.context_data import SECTIONS, Receipt
 from gshtui.commands.declaration import Invocation, Parameters, Returns, UsageError, Word
-from gshtui.commands.family import Family
+from gshtui.commands.group import Family
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.context.commands import lookup, view_outcomes

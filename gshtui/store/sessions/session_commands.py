@@ -30,7 +30,7 @@ from gshtui.commands.declaration import (
     UsageError,
     synonyms,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import Family
 from gshtui.commands.schema import FOR_PEOPLE
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store

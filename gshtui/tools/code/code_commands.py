@@ -36,7 +36,7 @@ from gshtui.commands.declaration import (
     UsageError,
     Word,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import ToolParameters
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption

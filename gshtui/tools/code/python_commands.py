@@ -28,7 +28,7 @@ from gshtui.commands.declaration import (
     UsageError,
     View,
 )
-from gshtui.commands.family import Family
+from gshtui.commands.group import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
