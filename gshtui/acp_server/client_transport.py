@@ -57,7 +57,6 @@ class ClientTransport:
         return message
 
     async def close(self) -> None:
-        """Close our output."""
         await self._lines.close()
 
     async def _pace(self) -> None:

@@ -42,7 +42,6 @@ class SessionOptions:
 
     @property
     def mode(self) -> GuardMode:
-        """The agent's mode."""
         return self._hub.gate.modes.mode_of(self._agent) if self._hub.gate is not None else "plan"
 
     async def now(

@@ -153,7 +153,6 @@ def replayed(past: Sequence[Message], cwd: Path) -> Iterator[Update]:
 
 
 def modes(current: GuardMode) -> SessionModeState:
-    """Our guard's modes."""
     return SessionModeState(
         current_mode_id=current,
         available_modes=[SessionMode(id=mode, name=mode.capitalize(), description=ABOUT[mode]) for mode in MODES],

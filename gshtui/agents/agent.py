@@ -120,12 +120,10 @@ class Agent:
 
     @property
     def model_handle(self) -> ModelHandle | None:
-        """The model that it uses now."""
         return self._model
 
     @property
     def working(self) -> bool:
-        """Whether a turn is in progress."""
         return self._inbox.turn is not None
 
     @property
@@ -139,7 +137,6 @@ class Agent:
         return len(self._inbox)
 
     def start(self) -> None:
-        """Start answering prompts."""
         self._life = keep_on(self._run, f"the agent {self.name}")
 
     def hold(self, why: str) -> None:

@@ -57,7 +57,6 @@ class StoreRecord:
             return ""  # the shortened output is in the log all the same; the store reports its own trouble
 
     async def set_title(self, session: str, title: str) -> None:
-        """Name the conversation."""
         await self._store.sessions.update(session, title=title)
 
 

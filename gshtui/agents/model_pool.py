@@ -62,7 +62,6 @@ class ModelPool:
         self._loading = start_job(loading(), "the loading of the provider")
 
     async def close(self) -> None:
-        """Close every connection."""
         if self._loading is not None:
             self._loading.cancel()
         for provider in self._providers.values():

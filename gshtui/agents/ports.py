@@ -31,9 +31,7 @@ class Record(Protocol):
         """Keep a tool's full output; returns its key."""
         ...
 
-    async def set_title(self, session: str, title: str) -> None:
-        """Name the conversation."""
-        ...
+    async def set_title(self, session: str, title: str) -> None: ...
 
     async def keep_prompt(self, session: str, prompt: InboxPrompt) -> None:
         """Keep a prompt that waits; kept again, it has another text or conversation. `append` of its id removes it."""

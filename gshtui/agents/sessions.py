@@ -94,7 +94,6 @@ class OpenSessions:
 
     @property
     def record(self) -> Record:
-        """The store of the conversations."""
         return self._record
 
     def reads_along(self, session: str) -> bool:
@@ -175,7 +174,6 @@ class OpenSessions:
                 await hold.release()
 
     async def close(self, agent: str) -> None:
-        """Close the agent's conversation."""
         if (session := self._open.pop(agent, None)) is None:
             return
         if (follower := self._followers.pop(agent, None)) is not None:
@@ -197,7 +195,6 @@ class OpenSessions:
                 self._bus.publish(Noticed(level="warning", text=words, hint=hint, about=agent))
 
     async def close_all(self) -> None:
-        """Close every conversation."""
         for agent in list(self._open):
             await self.close(agent)
 

@@ -35,7 +35,6 @@ class Journal:
 
     @property
     def folder(self) -> Path:
-        """Where the record is."""
         return self._store.path.parent
 
     def _handle_events(self, batch: Sequence[Event]) -> None:
@@ -78,7 +77,6 @@ class Telemetry:
         return redactor(self._settings, self._environ)
 
     def keep_usage(self, store: Store) -> None:
-        """Keep what requests use."""
         self._recorder = UsageRecorder(self._bus, store.usage.add, carried=self._carried)
 
     def budgets(self, agent: str, store: Store, gate: Gate) -> BudgetWatch:

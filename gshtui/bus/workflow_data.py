@@ -39,7 +39,6 @@ class StepResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def duration_ms(self) -> int:
-        """Milliseconds that it took."""
         return max(0, round((self.ended_at - self.started_at) * 1000))
 
     @property
@@ -48,7 +47,6 @@ class StepResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return self.state in STEP_ENDED or self.continued
 
     def as_values(self) -> dict[str, object]:
-        """Its fields for templates."""
         return {
             "stdout": self.stdout,
             "stderr": self.stderr,

@@ -142,7 +142,6 @@ class CallMount:
         raise FileError("refused", "A folder here is a call.", "`create call=NAME` makes one.")
 
     async def remove(self, caller: Caller, steps: tuple[str, ...]) -> None:
-        """Unpin a document."""
         self._refuse(caller, steps)
         match steps[1:]:
             case ("context", "pinned", name):

@@ -180,7 +180,6 @@ def kind_name(kind: int) -> str:
 
 
 def marked_text(text: str | MarkedText | list[str | MarkedText]) -> str:
-    """The text without its form."""
     if isinstance(text, list):
         return "\n".join(marked_text(one) for one in text)
     return text if isinstance(text, str) else text.value

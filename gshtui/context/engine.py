@@ -85,7 +85,6 @@ class ContextDraft:
 
     @property
     def key(self) -> str:
-        """The model by its provider."""
         return f"{self.provider.name}/{self.model}"
 
 

@@ -225,7 +225,6 @@ class ContextQueries:
         return found
 
     async def receipt(self, id: str) -> Receipt:
-        """A receipt by its id, of any agent."""
         found = await self.await_record(
             found_receipt(self._context_store, self._around.load, id)
         ) or self._receipts.get(id)

@@ -240,7 +240,6 @@ def _decision_line(one: LoggedDecision) -> str:
 
 
 def judgement_data(judged: Judgement) -> dict[str, object]:
-    """The judgement as JSON has it."""
     parts = [
         {"command": part.text, "verdict": part.verdict, "rule": part.rule, "why": part.why} for part in judged.parts
     ]

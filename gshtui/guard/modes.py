@@ -60,7 +60,6 @@ class AgentModes:
             bus.publish(AgentModeChanged(agent=agent, mode=start))
 
     def close(self) -> None:
-        """Stop listening."""
         self._subscription.unsubscribe()
 
     def mode_of(self, agent: str) -> GuardMode:
@@ -88,7 +87,6 @@ class AgentModes:
         self._changed.setdefault(agent, mode)
 
     def change(self, agent: str, mode: GuardMode) -> None:
-        """Change an agent's mode at once."""
         self._changed[agent] = mode
         self._limits.pop(agent, None)
         if agent == self._agent:

@@ -51,7 +51,6 @@ class Progress:
         """Id of each of the command's queued messages → whom it is for."""
 
     def complain(self, text: str, hint: str) -> None:
-        """Print a warning."""
         self.clear()
         streams.complain(text, hint)
 
@@ -88,7 +87,6 @@ class Progress:
         self.start()
 
     async def stop(self) -> None:
-        """Remove the line."""
         task, self._task = self._task, None
         await cancel_and_wait(task)
         self.clear()

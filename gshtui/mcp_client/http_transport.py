@@ -56,7 +56,6 @@ class TokenKeeper:
         """The port to which the client that is registered with the server comes back; 0: there is none."""
 
     async def load(self) -> None:
-        """Read what is kept."""
         if self._name not in self._memory:
             found = await asyncio.to_thread(read_keyring, _SERVICE, self._name, _KEYRING_WITHIN)
             self._memory[self._name] = found.text

@@ -227,7 +227,6 @@ def _variable(text: str) -> str:
 
 
 def shown_server(values: Mapping[str, Any]) -> str:
-    """A server's values on one line."""
     line = str(values.get("url") or shlex.join([str(values.get("command", "")), *values.get("args", [])]))
     more = [f"{key}={text}" for table in ("env", "headers") for key, text in values.get(table, {}).items()]
     return " · ".join([line, *more])

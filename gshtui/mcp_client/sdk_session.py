@@ -350,7 +350,6 @@ class _Answers:
     async def sample(
         self, context: ClientRequestContext, params: mcp_types.CreateMessageRequestParams
     ) -> mcp_types.CreateMessageResult | mcp_types.ErrorData:
-        """A model's answer."""
         lines: list[str] = []
         for message in params.messages:
             blocks = message.content if isinstance(message.content, list) else [message.content]
@@ -397,7 +396,6 @@ class _Answers:
                 raise McpError(f"The MCP server {self._server} goes on once the person has opened {said(page.url)}")
 
     async def handle_message(self, message: IncomingMessage) -> None:
-        """News of the server."""
         if isinstance(message, mcp_types.ToolListChangedNotification):
             self._events.on_tools_changed()
 

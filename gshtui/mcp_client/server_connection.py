@@ -241,7 +241,6 @@ class ServerConnection:
         self._set("off")
 
     async def close(self) -> None:
-        """End it for good."""
         self._closing = True
         await self._end()
         self._set("off")

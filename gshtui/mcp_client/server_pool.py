@@ -132,7 +132,6 @@ class ServerPool:
 
     @property
     def definitions(self) -> list[ServerDefinition]:
-        """The configured servers, by name."""
         return [entry.definition for _, entry in sorted(self._entries.items())]
 
     def connection(self, name: str) -> ServerConnection:

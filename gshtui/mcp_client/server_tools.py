@@ -64,7 +64,6 @@ class McpParameters(ToolParameters):
         mode: JsonSchemaMode = "validation",
         **more: Any,
     ) -> dict[str, Any]:
-        """The server's own schema."""
         return cast("dict[str, Any]", json.loads(json.dumps(cls.SCHEMA)))
 
 

@@ -62,7 +62,6 @@ class ServedCommand:
     fixed: Mapping[str, object] | None = None
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of its parameters."""
         made = self.parameters.model_json_schema()
         properties = cast("dict[str, Any]", made.get("properties", {}))
         made["properties"] = {name: properties[name] for name in self.fields}

@@ -80,7 +80,6 @@ def content(block: Image | Document | Audio) -> bytes:
 
 
 def encoded(block: Image | Document | Audio) -> str:
-    """The bytes as base64."""
     return base64.b64encode(content(block)).decode()
 
 

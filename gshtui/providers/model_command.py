@@ -90,7 +90,6 @@ class ListedModel:
     in_use: bool = False
 
     def plain(self) -> dict[str, Any]:
-        """As data for scripts."""
         data: dict[str, Any] = {"model": self.model, "provider": self.provider, "label": self.label}
         if self.origin != "offline":
             data["aliases"] = list(self.aliases)

@@ -187,7 +187,6 @@ class Interpreter:
 
     @property
     def busy(self) -> bool:
-        """Whether a block is running."""
         return self.turn.locked()
 
     @property

@@ -66,7 +66,6 @@ class RetryRule:
         return ""
 
     def note_failure(self, code: str, error: str) -> None:
-        """A block failed."""
         self._failed[code.strip()] = error
 
     def note_progress(self) -> None:

@@ -66,7 +66,6 @@ class KeptState(msgspec.Struct, frozen=True):
 
 
 def encode_state(state: KeptState) -> bytes:
-    """The file's bytes."""
     return msgspec.json.encode(state)
 
 

@@ -49,7 +49,6 @@ def is_block_call(call: str) -> bool:
 
 
 def python_blocks(text: str) -> list[str]:
-    """The code of each block, in order."""
     if OPEN not in text:
         return []
     found: list[str] = []

@@ -38,7 +38,6 @@ PREFIX = "GSH_"
 
 
 def variable(path: tuple[str, ...]) -> str:
-    """The variable that sets this key."""
     return PREFIX + "__".join(path).upper()
 
 

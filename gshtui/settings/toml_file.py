@@ -138,7 +138,6 @@ class TomlFile:
     problems: tuple[Problem, ...] = ()
 
     def origin(self, *path: str) -> Origin:
-        """Where a key is in this file."""
         return Origin(self.layer, str(self.path), line_of(self.lines, path))
 
 

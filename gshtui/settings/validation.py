@@ -176,7 +176,6 @@ def _mcp(out: Checked, origin_of: OriginOf, entries: dict[str, Any], strict: boo
 
 
 def _shared(out: Checked, origin_of: OriginOf, entries: dict[str, Any]) -> dict[str, Any]:
-    """Folders by name."""
     kept: dict[str, Any] = {}
     for name, value in entries.items():
         try:

@@ -382,7 +382,6 @@ class _HubStream:
         return found
 
     async def fields(self) -> dict[str, Any]:
-        """The next line as fields."""
         found = await self.lines()
         self._waiting = found[1:]
         if isinstance(found[0], BadLine):

@@ -86,7 +86,6 @@ class HubConnection:
         self.send(to_line(fields))
 
     def close(self) -> None:
-        """End it, now."""
         self._writer.transport.abort()
 
     async def say_goodbye(self) -> None:
@@ -272,9 +271,7 @@ class ConnectionHost(Protocol):
         """Handle the end of one piece of input: the time to acknowledge."""
         ...
 
-    def disconnected(self, connection: HubConnection) -> None:
-        """It has ended."""
-        ...
+    def disconnected(self, connection: HubConnection) -> None: ...
 
 
 class NoHost:
@@ -393,7 +390,6 @@ class HubListener:
 
     @property
     def listening(self) -> bool:
-        """Whether the socket is open."""
         return self._server is not None
 
     def visitor(self, kind: str) -> ConnectionHost:

@@ -100,7 +100,6 @@ class PersonTerminal:
         self.complete: Complete | None = None
 
     def open(self) -> None:
-        """Begin to read."""
         if self.has_screen:
             port = _EditorPort(self)
             kind = "xterm" if self.has_colours else "dumb"
@@ -120,7 +119,6 @@ class PersonTerminal:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and rows."""
         columns, rows, *_ = self._process.term_size
         return columns or 80, rows or 24
 
@@ -367,7 +365,6 @@ class PersonTerminal:
             self._sending = loop.call_at(max(loop.time(), self._sent_at + _GATHERS), self.flush)
 
     def flush(self) -> None:
-        """Send what waits."""
         if self._sending is not None:
             self._sending.cancel()
             self._sending = None

@@ -63,7 +63,6 @@ class Linear:
         self._engine = engine
 
     def search(self, text: str) -> RegexMatch | None:
-        """The first match anywhere in the text."""
         return self._within(self._engine.search, text)
 
     def match(self, text: str) -> RegexMatch | None:

@@ -142,7 +142,6 @@ class TerminalReader:
         return bool(self._held or self._skips or self._pastes) or self._tail is not None or self._string is not None
 
     def feed(self, data: str, now: float) -> list[TerminalToken]:
-        """Take a piece."""
         tokens: list[TerminalToken] = []
         if data:
             single = len(data) == 1

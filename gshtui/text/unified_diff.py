@@ -177,7 +177,6 @@ class FilePatch:
     """Bytes of a new file that was not compared, as it is too large; 0: it is not."""
 
     def shown(self) -> FilePatch:
-        """The same, sanitised."""
         lines = [literal(line) for line in self.lines]
         return replace(self, path=_shown_name(self.path), before=_shown_name(self.before), lines=lines)
 

@@ -112,7 +112,6 @@ class ClientProcess(asyncio.SubprocessProtocol):
         self._transport = cast("asyncio.SubprocessTransport", transport)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """It said something."""
         if self._remote is not None:
             data = (self._remote.output if fd == 1 else self._remote.errors).feed(data)
             if self._remote.output.flooded:
@@ -123,7 +122,6 @@ class ClientProcess(asyncio.SubprocessProtocol):
             self._on_data(fd, data)
 
     def process_exited(self) -> None:
-        """It has ended."""
         if self._transport is not None:
             self.status = self._transport.get_returncode() or 0
         self.ended.set()

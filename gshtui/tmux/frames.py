@@ -278,7 +278,6 @@ class MirroredPane:
 
     @property
     def visible(self) -> bool:
-        """Whether anybody sees it."""
         return any(view.visible for view in self.views)
 
     def size(self) -> tuple[int, int] | None:

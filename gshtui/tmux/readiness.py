@@ -88,7 +88,6 @@ class _Wait:
         self._ends = (connection.on_output(pane, self._on_output), server.watcher.watch(pane, self._on_change))
 
     def end(self) -> None:
-        """Stop listening."""
         for end in self._ends:
             end()
 

@@ -121,7 +121,6 @@ class TmuxConnection:
         self._nudged.set()
 
     async def close(self) -> None:
-        """Disconnect the client."""
         keeper, self._keeper = self._keeper, None
         await cancel_and_wait(keeper)
 

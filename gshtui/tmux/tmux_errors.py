@@ -66,7 +66,6 @@ def connection_lost(host: str) -> TmuxError:
 
 
 def timed_out(seconds: float) -> TmuxError:
-    """tmux did not answer in time."""
     return TmuxError(
         "timeout",
         f"tmux did not answer within {seconds:g} s.",

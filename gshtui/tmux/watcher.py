@@ -144,7 +144,6 @@ class Watcher:
         self._soon(0.0)
 
     async def close(self) -> None:
-        """Stop watching."""
         for end in self._ends:
             end()
         self._ends = []

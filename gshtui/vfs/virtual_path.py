@@ -41,7 +41,6 @@ class VirtualPath:
 
     @property
     def name(self) -> str:
-        """The last step."""
         return self.steps[-1] if self.steps else "/"
 
     @property

@@ -222,7 +222,6 @@ def _pass_on(invocation: Invocation, run: str, batch: Sequence[Event]) -> None:
 
 
 def step_line(number: int, name: str, result: StepResult) -> str:
-    """One line about a step that ended."""
     sign = _SIGNS.get(result.state, "✗")
     facts = [
         result.state if result.state != "done" else "",
@@ -357,7 +356,6 @@ def _ago(row: WorkflowRunRow) -> str:
 
 
 def end_data(end: RunEnd) -> dict[str, Any]:
-    """How a run ended, for scripts."""
     return {
         "run": end.run,
         "state": end.state,

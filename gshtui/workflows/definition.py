@@ -132,7 +132,6 @@ class WorkflowStep:
 
     @property
     def name(self) -> str:
-        """What people call it."""
         return self.description or self.id or f"step {self.number}"
 
     @property

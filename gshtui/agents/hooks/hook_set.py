@@ -87,7 +87,6 @@ class Hook:
 
     @property
     def shown(self) -> str:
-        """What it runs, for people."""
         return one_line(self.command or self.url, 120)
 
     def matches(self, subject: str) -> bool:

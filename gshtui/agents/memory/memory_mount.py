@@ -84,7 +84,6 @@ class MemoryMount:
         return _node(_found(notes, steps))
 
     async def list(self, caller: Caller, steps: tuple[str, ...]) -> list[Node]:
-        """The memories, or the notes of one."""
         if not steps:
             try:
                 found = set(await self._memory.agents(await self._owners.project()))
@@ -121,7 +120,6 @@ class MemoryMount:
         )
 
     async def remove(self, caller: Caller, steps: tuple[str, ...]) -> None:
-        """Remove a note, or all notes of a memory."""
         notes = await self._notes(caller, steps[0])
         gone = notes if len(steps) == 1 else [_found(notes, steps)]
         try:

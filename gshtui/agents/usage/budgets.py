@@ -40,7 +40,6 @@ class BudgetLimit(msgspec.Struct, frozen=True):
 
 
 def limits_of(table: Table) -> tuple[BudgetLimit, ...]:
-    """The limits that the settings name."""
     scopes: tuple[Scope, ...] = ("agent", "tree", "day")
     kinds: tuple[Unit, ...] = ("tokens", "dollars", "minutes")
     found = [BudgetLimit(scope, unit, float(getattr(table, f"{scope}_{unit}"))) for scope in scopes for unit in kinds]

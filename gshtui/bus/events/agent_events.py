@@ -370,5 +370,4 @@ class TurnFinished(Event, frozen=True, kw_only=True):
 
     @property
     def worked(self) -> float:
-        """Seconds that the agent worked."""
         return max(0.0, self.duration - self.waited)

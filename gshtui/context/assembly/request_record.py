@@ -176,7 +176,6 @@ def passages_of(blocks: Sequence[Block], texts: Mapping[str, str]) -> tuple[Pass
 
 
 def tools_of(blocks: Sequence[Block], texts: Mapping[str, str]) -> tuple[ToolSpec, ...]:
-    """The tools that were offered."""
     found: list[ToolSpec] = []
     for block in blocks:
         if block.section != "tools":

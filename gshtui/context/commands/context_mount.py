@@ -82,7 +82,6 @@ class ContextMount(ReadOnlyMount):
         raise missing("context", steps)
 
     async def list(self, caller: Caller, steps: tuple[str, ...]) -> list[Node]:
-        """The agents, or the files of one."""
         if not steps:
             return [Node(ASSEMBLY), *(Node(name, "folder", type="agent") for name in await self._agents())]
         if len(steps) > 1 or steps == (ASSEMBLY,):

@@ -108,7 +108,6 @@ def cache_of(blocks: Sequence[Block]) -> str:
 
 
 def section(view: ContextView, name: str, limit: int, number: int = 0) -> str:
-    """One section's blocks."""
     numbered = [(place, block) for place, block in enumerate(view.blocks, 1) if block.section == name]
     shown = numbered[-limit:] if limit else numbered
     tokens = sum(block.tokens for _, block in numbered)

@@ -65,7 +65,6 @@ def request_outcome(_invocation: Invocation, request: RequestText) -> Outcome:
 
 
 def text_outcome(_invocation: Invocation, text: str) -> Outcome:
-    """A block's text."""
     return Outcome(text, tables.fenced(text))
 
 

@@ -104,7 +104,6 @@ def path_of(call: ToolCall) -> str:
 
 
 def speaker(message: Message) -> str:
-    """Who wrote a message."""
     if message.role == "user":
         return "you" if message.agent in ("", "person") else message.agent
     return message.agent or "agent"

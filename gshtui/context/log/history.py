@@ -143,7 +143,6 @@ SPOKEN = frozenset({"output", "search_context"})
 
 
 def placeholder(tokens: int) -> str:
-    """Return the placeholder for a pruned output."""
     return f"[output pruned, was ~{tokens} tokens]"
 
 

@@ -18,7 +18,6 @@ _LEAST, _MOST = 0.25, 6.0
 
 
 def size_of(text: str) -> int:
-    """Bytes of UTF-8."""
     return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 

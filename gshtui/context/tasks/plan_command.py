@@ -161,7 +161,6 @@ def commands(lists: TaskStore, session_of: SessionLookup, leave_plan_mode: Leave
 
 
 def plan_text(plan: Plan) -> str:
-    """The plan as lines to edit."""
     lines = [f"- [{_MARKS[task.state]}] {task.id}. {task.text}\n" for task in plan.tasks]
     return _HEAD.format(agent=one_line(plan.agent, 40)) + "".join(lines)
 

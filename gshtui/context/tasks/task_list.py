@@ -72,7 +72,6 @@ def reworded(tasks: Sequence[Task], id: str, text: str) -> tuple[Task, ...]:
 
 
 def removed(tasks: Sequence[Task], id: str) -> tuple[Task, ...]:
-    """The list without a task."""
     wanted = find_task(tasks, id)
     return tuple(task for task in tasks if task.id != wanted.id)
 

@@ -123,7 +123,6 @@ def _cut(label: str, most: int) -> str:
 
 
 def choices(offered: Iterable[Offer]) -> frozenset[str]:
-    """The choices among these offers."""
     return frozenset(offer.choice for offer in offered)
 
 
@@ -249,7 +248,6 @@ class AnswerKeys:
 
     @property
     def in_reason(self) -> bool:
-        """Whether a reason is being written."""
         return self._reason is not None
 
     @property

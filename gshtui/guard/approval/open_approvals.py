@@ -55,11 +55,9 @@ class OpenApprovals(msgspec.Struct, frozen=True):
     """The programs that ask, by number."""
 
     def find(self, approval: str) -> ApprovalRequested | None:
-        """The open question with this id."""
         return next((one for one in self.waiting if one.approval == approval), None)
 
     def of_agent(self, agent: str) -> tuple[ApprovalRequested, ...]:
-        """An agent's open questions."""
         return tuple(one for one in self.waiting if one.agent == agent)
 
 
@@ -154,7 +152,6 @@ class ApprovalWatch:
         self._subscription = bus.subscribe(self._apply, *APPROVAL_EVENTS, name="open approvals")
 
     async def close(self) -> None:
-        """Stop listening."""
         self._subscription.unsubscribe()
 
     def _apply(self, batch: Sequence[Event]) -> None:

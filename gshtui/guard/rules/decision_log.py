@@ -56,7 +56,6 @@ class LoggedDecision:
 
     @property
     def data(self) -> dict[str, object]:
-        """As JSON has it."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 

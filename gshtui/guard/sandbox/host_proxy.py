@@ -65,7 +65,6 @@ class HostProxy:
         self._server = await asyncio.start_server(self._answer, sock=listener, limit=_HEAD)
 
     async def close(self) -> None:
-        """Close it, and every connection."""
         if self._server is not None:
             self._server.close()
         for writer in list(self._open):

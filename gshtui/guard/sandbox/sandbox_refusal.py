@@ -56,7 +56,6 @@ class SandboxRefusal:
 
     @property
     def sentence(self) -> str:
-        """For a person or a model."""
         what = {"path": "cannot write", "hidden": "cannot see", "host": "no way to", "limit": "over the limit"}[
             self.kind
         ]

@@ -300,7 +300,6 @@ class SandboxRun:
             return False
 
     async def close(self) -> None:
-        """End what serves it."""
         self._close_descriptors()
         self._let_begin()
         if self._network is not None:

@@ -58,7 +58,6 @@ class AskedDoors(FaceHost):
 
     @property
     def works(self) -> bool:
-        """Whether somebody is inside."""
         return any(door.inside for door in self._doors.values())
 
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
@@ -75,7 +74,6 @@ class AskedDoors(FaceHost):
         task.add_done_callback(self._serving.discard)
 
     def disconnected(self, connection: HubConnection) -> None:
-        """Its process is gone."""
         if (door := self._doors.pop(connection, None)) is not None:
             door.closing.set()
             if door.task is not None:
@@ -133,11 +131,9 @@ class _Door:
         self.inside: Mapping[asyncio.Task[Any], PersonShell] = {}
 
     def complain(self, text: str, hint: str = "") -> None:
-        """Have it printed."""
         self.connection.send_fields(complain=[text, hint])
 
     def opened(self, address: Mapping[str, str | int]) -> None:
-        """Have it printed."""
         self.connection.send_fields(opened=dict(address))
 
     async def serve(self, host: Hub, opening: DoorOpening, loaded: Loaded) -> None:

@@ -68,7 +68,6 @@ class AskedPrograms(FaceHost):
 
     @property
     def works(self) -> bool:
-        """Whether one waits for an answer."""
         return any(program.waiting for program in self._programs.values())
 
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
@@ -81,7 +80,6 @@ class AskedPrograms(FaceHost):
         program.task = start_job(self._serve(program, opening), "a program that uses our commands")
 
     def disconnected(self, connection: HubConnection) -> None:
-        """It has left."""
         if (program := self._programs.pop(connection, None)) is not None and (task := program.task) is not None:
             task.cancel()
             self._ending.add(task)
@@ -175,7 +173,6 @@ class _Program:
         """The connection is closed by who has opened it."""
 
     async def serve(self, host: Hub, opening: ProgramOpening, loaded: Loaded) -> None:
-        """Serve it until it leaves."""
         serve = self._serve_acp if self.is_editor else self._serve_mcp
         try:
             await serve(host, opening, loaded)

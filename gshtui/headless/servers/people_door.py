@@ -27,9 +27,7 @@ _WORKBENCH = (sys.executable, "-m", "gshtui")
 class DoorFace(Protocol):
     """Who has the door opened, and is told about it."""
 
-    def complain(self, text: str, hint: str = "") -> None:
-        """Say what is wrong."""
-        ...
+    def complain(self, text: str, hint: str = "") -> None: ...
 
     def opened(self, address: Mapping[str, str | int]) -> None:
         """Say where it is: `host`, `port` and the fingerprint `host_key`."""

@@ -52,9 +52,7 @@ class ProgramProtocol(Protocol):
     answers_garbage: bool
     """It is answered that a line is no message."""
 
-    def record_message(self, message: Message) -> None:
-        """Note what it says."""
-        ...
+    def record_message(self, message: Message) -> None: ...
 
     def record_answer(self, message: Message) -> None: ...
 
@@ -217,7 +215,6 @@ class _Relay:
         return True
 
     def close(self) -> None:
-        """Hang up."""
         if self._hearing is not None:
             self._hearing.cancel()
         if self._writer is not None:

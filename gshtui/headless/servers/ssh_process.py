@@ -66,7 +66,6 @@ class _Face:
         self._was_open = False
 
     def complain(self, text: str, hint: str = "") -> None:
-        """Say what is wrong."""
         complain(text, hint)
 
     def opened(self, address: Mapping[str, str | int]) -> None:

@@ -90,7 +90,6 @@ class KeyReader:
 
     @property
     def in_reason(self) -> bool:
-        """Whether a reason is being typed."""
         return self._keys.in_reason
 
     def show(self, at: float) -> None:
@@ -199,7 +198,6 @@ class ApprovalPrompt:
         self._task = asyncio.ensure_future(self._ask())
 
     async def close(self) -> None:
-        """Stop asking."""
         self._subscription.unsubscribe()
         self._gone.set()
         await cancel_and_wait(self._task)

@@ -97,7 +97,6 @@ class LineFace:
                 self.run_line(line)
 
     def run_line(self, line: str) -> None:
-        """Do what a line says."""
         word = line[1:].partition(" ")[0]
         if not line:
             self._say_changes(everything=True)

@@ -184,7 +184,6 @@ class _Face:
         self._opened = opened
 
     def complain(self, text: str, hint: str = "") -> None:
-        """Print it on stderr."""
         self.reporter.complain(text, hint)
 
     def note(self, text: str) -> None:
@@ -192,7 +191,6 @@ class _Face:
         self.reporter.note(text)
 
     def show(self, text: str) -> None:
-        """Print it on stdout."""
         self.reporter.print_result(text)
 
     def opened(self, session: str) -> None:

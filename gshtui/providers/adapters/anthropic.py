@@ -54,7 +54,6 @@ STOPS: dict[str, Stop] = {
 
 
 def rendered_turn(turn: wire_history.WireTurn, names: ToolNames) -> dict[str, Any]:
-    """A turn as the API has it."""
     return {"role": turn.role, "content": [_block(b, names) for b in turn.blocks]}
 
 

@@ -127,7 +127,6 @@ def _is_base64(encoded: str) -> bool:
 
 
 def _config(request: Request, model: Model) -> dict[str, Any]:
-    """How to answer."""
     out: dict[str, Any] = {}
     if request.temperature is not None and model.temperature:
         out["temperature"] = request.temperature

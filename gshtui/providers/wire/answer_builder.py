@@ -232,7 +232,6 @@ class AnswerBuilder:
             raise endless(self._origin)
 
     def add_thinking(self, key: Hashable, words: str) -> list[Delta]:
-        """More of the reasoning."""
         piece = self._piece(key, "thinking")
         self._count(words)
         shown = piece.joiner.feed(words)

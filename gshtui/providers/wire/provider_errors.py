@@ -124,7 +124,6 @@ def _until(date: str) -> float | None:
 
 
 def duration(wait: float) -> str:
-    """Seconds for a person."""
     if wait < 120:
         return f"{wait:.0f} seconds"
     if wait < 7200:

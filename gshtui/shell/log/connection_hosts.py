@@ -152,7 +152,6 @@ class WindowConnections(_Host):
         self.send_event(event, but=connection)
 
     def disconnected(self, connection: HubConnection) -> None:
-        """Stop sending to it."""
         self._open.discard(connection)
         self._on_left()
 

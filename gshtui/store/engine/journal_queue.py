@@ -29,7 +29,6 @@ class JournalEntry(msgspec.Struct, frozen=True):
 
 
 def insert(connection: sqlite3.Connection, entries: Sequence[JournalEntry]) -> None:
-    """Add entries at the end."""
     connection.executemany(
         "INSERT INTO journal (session, type, at, data) VALUES (?, ?, ?, ?)",
         [(entry.session, entry.type, entry.at, entry.data.decode()) for entry in entries],

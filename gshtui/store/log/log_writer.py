@@ -55,7 +55,6 @@ class LogFile:
         self._torn = False
 
     def add(self, record: Record) -> None:
-        """Add a record to the next batch."""
         if len(self._waiting) >= KEPT_BACK:
             self._waiting.popleft()
             self._lost += 1

@@ -48,7 +48,6 @@ class IntegrityChecker:
             self._task = start_job(self._background(), "the check of the record")
 
     async def stop(self) -> None:
-        """Stop a running check."""
         if self._task is None:
             return
         if self._connection is not None:

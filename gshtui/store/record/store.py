@@ -140,7 +140,6 @@ class Store:
 
     @cached_property
     def mail(self) -> MailTable:
-        """Messages to agents."""
         from gshtui.store.tables.mail_table import MailTable
 
         return MailTable(self._database, self._writer)

@@ -53,7 +53,6 @@ class GrantTable(Table):
         return await self._read(lambda connection: listed(connection, project))
 
     async def add(self, project: str, tool: str, pattern: str) -> None:
-        """Allow a pattern from now on."""
         await self._write(lambda connection: add(connection, project, tool, pattern))
 
     async def remove(self, project: str, tool: str, pattern: str) -> bool:

@@ -44,7 +44,6 @@ def prepared(texts: Mapping[str, str]) -> list[KeptText]:
 
 
 def put(connection: sqlite3.Connection, session: str, kept: Iterable[KeptText]) -> None:
-    """Keep texts for a conversation."""
     now = time.time()
     if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
         raise missing(session)

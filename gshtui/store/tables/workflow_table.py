@@ -39,7 +39,6 @@ def put_run(connection: sqlite3.Connection, row: WorkflowRunRow) -> None:
 
 
 def put_step(connection: sqlite3.Connection, run: str, number: int, result: StepResult) -> None:
-    """Write what is known of a step."""
     connection.execute(
         "INSERT INTO workflow_steps (run, number, state, data) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (run, number) DO UPDATE SET state = excluded.state, data = excluded.data",

@@ -50,7 +50,6 @@ class FolderWatch:
         return lambda: self._callbacks.remove(callback) if callback in self._callbacks else None
 
     def close(self) -> None:
-        """Watch no longer."""
         self._callbacks.clear()
         if self._timer is not None:
             self._timer.cancel()

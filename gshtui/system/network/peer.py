@@ -72,7 +72,6 @@ def peer_of(connected: socket.socket) -> Peer:
 
 
 def nonce() -> str:
-    """A fresh challenge."""
     import secrets  # most connections prove nothing
 
     return secrets.token_hex(16)

@@ -58,7 +58,6 @@ class RoutedTransport(httpx2.AsyncBaseTransport):
         return f"{why} ({route})" if route.proxy else why
 
     async def aclose(self) -> None:
-        """Close the connections."""
         made = list(self._made.values())
         self._made.clear()
         for transport in made:

@@ -283,7 +283,6 @@ def end_processes(processes: list[psutil.Process], *, force: bool = False) -> No
 
 
 def terminate(processes: Iterable[psutil.Process]) -> None:
-    """Ask them to end."""
     processes = list(processes)
     send_signal(processes, signal.SIGTERM)
     # A stopped process does not receive a signal until it continues.

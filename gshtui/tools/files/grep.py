@@ -150,7 +150,6 @@ class Matches:
         return "\n\n".join(blocks)
 
     def data(self) -> dict[str, Any]:
-        """Return the matching lines as plain data."""
         found = [
             {"path": self._shown(name), "line": number, "text": text}
             for name, rows in sorted(self._files.items())

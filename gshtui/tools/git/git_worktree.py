@@ -131,7 +131,6 @@ class RemoveWorktree(_ForTree, Returns[RemovedWorktree]):
 
 
 def _list_outcome(_invocation: Invocation, found: WorktreeList) -> Outcome:
-    """List all worktrees, one per line."""
     trees = found.trees
     data = [
         {
@@ -196,14 +195,12 @@ def _changes_outcome(_invocation: Invocation, changes: WorktreeChanges) -> Outco
 
 
 def _merge_outcome(_invocation: Invocation, done: MergeResult) -> Outcome:
-    """Describe a completed merge."""
     data = {"branch": done.branch, "base": done.base, "path": done.into, "commits": done.commits, "commit": done.commit}
     text = f"Merged {count(done.commits, 'commit')} of {done.branch} into {done.base}, now at {done.commit[:8]}."
     return Outcome(data=data, text=text)
 
 
 def _patch_outcome(_invocation: Invocation, patch: WrittenPatch) -> Outcome:
-    """Describe a patch that was written."""
     tree, size = patch.tree, patch.size
     shown = one_line(literal(str(patch.file)), limit=4096)
     text = f"Wrote {size:,} bytes to {shown}. `git apply {shown}` applies it."

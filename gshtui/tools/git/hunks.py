@@ -52,7 +52,6 @@ class Hunk:
 
     @property
     def shown(self) -> str:
-        """The file for people."""
         return one_line(literal(self.file.path), limit=1000)
 
     @property
