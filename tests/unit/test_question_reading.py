@@ -286,6 +286,23 @@ def test_a_plan_is_approved_once_where_each_edit_is_asked_about(
     assert [(one.key, one.label) for one in question.choices if one.means == "once"] == [("1", label)]
 
 
+def test_choices_that_a_key_ticks_end_with_one_that_is_enter() -> None:
+    lines = ["  ? AskUserQuestion Ask user 2 questions ←", "", "     Colour ✓ ▸ Toppings ✓  Submit", ""]
+    lines += [
+        "   Which toppings do you want?",
+        "",
+        "   ❯ [ ] 1. Cheese",
+        "            Much of it",
+        "     [✓] 2. Olives",
+    ]
+    lines += ["            Black ones", "     [ ] 3. Type something...", ""]
+    lines += ["   ↑/↓: Navigate | ←/→: Switch tabs | Space: Toggle | Enter: Confirm | Esc: Cancel"]
+    read = read_screen(LOADED.get("qwen"), lines).read
+    assert read is not None and (read.tick, read.digits, read.selected) == ("Space", ("1", "2", "3", ""), 0)
+    labels = ["1 [ ] Cheese Much of it", "2 [✓] Olives Black ones", "3 [ ] Type something...", "4 Confirm"]
+    assert [f"{one.key} {one.label}" for one in read.question.choices] == labels
+
+
 TERN = ["» ask", "", "  Delete notes.txt?", "", "    Delete it", "  ▶ Keep it", "", "  ↑↓ move · enter select"]
 
 

@@ -219,6 +219,10 @@ def _next_key(read: ReadQuestion, place: int, *, again: bool) -> tuple[str, int]
     `again`: the digit has been pressed already.
     """
     digit = read.digits[place] if read.digits else ""
+    if read.tick and digit:
+        return (read.tick, -1) if read.selected == place else (digit, place)
+    if read.tick:
+        return "Enter", -1
     if digit and not (again and read.selected == place):
         return digit, -1
     if read.selected == place:

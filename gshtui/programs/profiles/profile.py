@@ -147,6 +147,8 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """Patterns of labels by what they mean (once, more, deny, words, mode, or nothing), before our own words."""
     typed: Pattern = ""
     """Pattern of the labels of choices that want words, which are typed behind them."""
+    tick: str = ""
+    """The key that ticks the choice under the cursor where choices have boxes, which Enter ends. Empty: digits tick."""
     cut: Pattern = ""
     """Pattern of a line which says that a part of the question is out of sight."""
     mark: Pattern = ""

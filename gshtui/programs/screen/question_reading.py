@@ -45,6 +45,8 @@ class ReadQuestion:
     """The program's own digit of each choice; empty: the arrows move to it, and Enter chooses."""
     rows: tuple[ShownRow, ...] = ()
     """What the screen shows of it."""
+    tick: str = ""
+    """The key that ticks the choice under the cursor; the last choice is Enter, and a digit only moves the cursor."""
     letters: tuple[str, ...] = ()
     """What is typed for each choice in place of its digit, and then entered."""
     typed: str = ""
@@ -192,9 +194,13 @@ def _numbered(
         digits.append(str(number) if number else "")
     if not all(labels):
         return None
-    return _found(rules, whole, text, rows[0], labels, marked[0], shown, digits=digits)
+    tick = rules.tick if any(_STATE.match(label) for label in labels) else ""
+    more = (_CONFIRM,) if tick else ()
+    labels, digits = [*labels, *more], [*digits, *("" for _ in more)]
+    return _found(rules, whole, text, rows[0], labels, marked[0], shown, digits=digits, tick=tick)
 
 
+_CONFIRM = "Confirm"
 _MARKS = "❯›▸▶→>●◉"
 _MARKED = re.compile(rf"^( *)([{_MARKS}]) (?! )(\S.*)$")
 _OTHERS = "○◯"
@@ -506,6 +512,7 @@ def _found(
     *,
     buttons: bool = False,
     digits: Sequence[str] = (),
+    tick: str = "",
 ) -> ReadQuestion | None:
     """The question above its choices, which begin at this row.
 
@@ -531,7 +538,7 @@ def _found(
         beside=plain("\n".join(_indented(beside))).strip("\n"),
     )
     shown = [ShownRow(line, beside=rules.panel) for line in whole[start:row] if line.strip()]
-    return ReadQuestion(question, selected, buttons, tuple(digits), (*shown, *offered))
+    return ReadQuestion(question, selected, buttons, tuple(digits), (*shown, *offered), tick)
 
 
 _RULES = " ─╌┄┈▔━"
