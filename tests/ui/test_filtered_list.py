@@ -138,6 +138,13 @@ def test_rows_have_four_aligned_columns_at_every_width() -> None:
             assert len(starts) == 1, "descriptions start below each other"
 
 
+def test_a_description_has_the_room_of_a_state_and_a_key_that_its_row_lacks() -> None:
+    rows = [ListRow("one", "a description of forty letters, no more.", mark="")]
+    rows.append(ListRow("two", rows[0].detail, "not installed", "f8", mark=""))
+    free, taken = (str(line).rstrip() for line in list_lines(rows, 50))
+    assert free.endswith("no more.") and "…" in taken and taken.endswith("f8")
+
+
 @pytest.mark.parametrize("count", [9, 30])
 async def test_rows_end_where_the_list_does_however_its_scroll_bar_came(count: int) -> None:
     entries = [PickerChoice(str(n), f"model {n}", "what it is for", state="no key") for n in range(count)]

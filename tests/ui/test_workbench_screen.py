@@ -242,7 +242,7 @@ async def test_every_pane_says_what_will_appear_there() -> None:
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         text = " ".join(" ".join(lines(app)).split())
-        for words in ("No agents yet", "No shell commands yet", "Nothing has been sent yet", "No requests yet"):
+        for words in ("Agents appear here", "No shell commands yet", "Nothing has been sent yet", "No requests yet"):
             assert words in text
 
 

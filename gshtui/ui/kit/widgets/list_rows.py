@@ -121,7 +121,8 @@ class ListColumns(msgspec.Struct, frozen=True):
     def pieces(self, row: ListRow) -> list[tuple[str, Role]]:
         """A row from left to right: texts, and what each is; together at most `room` cells."""
         name = _name_pieces(fit(row.name, self.names), row.marked)
-        right = [TableColumn(self.states, right=True), TableColumn(self.keys, right=True)]
+        ends = (self.states, self.keys) if row.columns or row.state or row.key else (0, 0)
+        right = [TableColumn(width, right=True) for width in ends]
         columns = [TableColumn(self.names), *map(TableColumn, self.between[: len(row.columns)])]
         cells = [name, *(_cell(text, "detail") for text in row.columns)]
         if not row.columns:
