@@ -307,3 +307,23 @@ def test_each_rule_tells_where_it_fits_or_what_does_not() -> None:
     assert by_name["question"].failed == "input = false"
     assert by_name["working"].failed.startswith("footer: ")
     assert next(each for each in matches if each.fits).rule.status == read_screen(claude, lines).status
+
+
+def test_a_panel_beside_a_conversation_hides_no_end_of_a_turn() -> None:
+    lines = ["  ┃", "  ┃  do:long", "  ┃", "", f"     ▣  Code · fake · interrupted{'▼ Token Usage':>90}"]
+    lines += [f"{number:>120}" for number in range(9)]
+    lines += ["  ┃", "  ┃", "  ┃  Code  · fake Loop", f"  ╹{'▀' * 80}", f"{'tab agents  ctrl+p commands':>80}"]
+    assert read_screen(LOADED.get("kilo"), lines, cursor=(5, 15)).ended == lines[4]
+
+
+def test_a_row_that_is_there_at_each_rest_tells_of_the_turn_that_is_answered() -> None:
+    rule, row = "─" * 80, " Interactive · Manual Approval · / commands                fake"
+
+    def ended(*above: str) -> str:
+        lines = [*above, "", rule, "❯", rule, row]
+        return read_screen(LOADED.get("copilot"), lines, cursor=(2, len(lines) - 3)).ended
+
+    first, second = "❯ Good day    16:45", "❯ And now?    16:45"
+    assert ended(first, "", "● Hello.") not in ("", ended(first, "", "● Hello.", "", second, "", "● Hello."))
+    assert ended(first, "", "● Hello.", "", second) == "", "it may have yet to begin with it"
+    assert ended("A banner") == row

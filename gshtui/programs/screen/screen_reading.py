@@ -217,6 +217,8 @@ def _question_of(
     return read_question(profile, text, lines, asked, doing, dialog=dialog, cursor=cursor, width=width, beside=barred)
 
 
+_CHAT_COLUMNS = 60
+"""Columns in which each row of a conversation has text; what begins right of them stands in a panel beside it."""
 _BELOW, _AROUND, _ABOVE_INPUT = 3, 16, 6
 """Rows with text at the end of a screen without an input, around its input, and right above that, that are looked at
 for signs that it works, and for the end of its last turn."""
@@ -271,10 +273,12 @@ def _last_turn(profile: Profile, text: Sequence[str], typed: Sequence[str], plac
     # An input between two rules has no mark of its own, so any row would be taken for one that was entered.
     bare = profile.input.block or bool(profile.input.below)
     marked = not bare
-    rows = [number for number in range(place) if text[number]]
+    rows = [number for number in range(place) if text[number][:_CHAT_COLUMNS].strip()]
     for at, number in enumerate(reversed(rows)):
         row = text[number]
         if marked and _typed(profile, profile.input.line, row, typed[number] if number < len(typed) else ""):
+            if ended and ended in text[place + 1 :]:  # which says of each turn the same, if it has come to an answer
+                ended = f"{ended} {row}" if _above_input(profile, list(text), place)[number + 1 :] else ""
             return ended, row
         if not ended and at < _ABOVE_INPUT and any(search(mark, row) for mark in marks):
             ended = row
