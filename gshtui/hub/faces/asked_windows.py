@@ -231,7 +231,7 @@ class _Face:
                         given["ask"] = self._asker(number) if given.pop("asks") else None
                     method: Callable[..., Any] = getattr(window.door, name)
                     result = await method(**given)
-            if name != "start":
+            if self._commands:  # those that were told may have changed
                 self._tell_commands(window.door)
             self.send(id=number, value=to_plain(result))
         except ExpectedError as error:
