@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.agents.agent import Agent, ChooseModel
 from gshtui.agents.checkpoints import Checkpoints
@@ -22,8 +23,7 @@ from gshtui.python.python_blocks import SECTION
 from gshtui.settings.model import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSurroundings:
+class AgentSurroundings(msgspec.Struct, frozen=True):
     """What every agent works with."""
 
     bus: Bus
@@ -46,8 +46,7 @@ class AgentSurroundings:
     """Asked before and after what it does; `None`: there are none."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentCharacter:
+class AgentCharacter(msgspec.Struct, frozen=True):
     """The texts and limits of one agent."""
 
     name: str

@@ -11,9 +11,10 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from gshtui.settings import paths
 from gshtui.store.tables.checkpoint_table import CheckpointTable, Kind
@@ -34,14 +35,13 @@ _MANY = 20_000
 """New files of which a person is told that they are being kept."""
 
 
-@dataclass(slots=True, eq=False)
-class _Moment:
+class _Moment(msgspec.Struct, eq=False):
     """A checkpoint that is being taken. `originals`: files as they were, which have been changed in the meantime."""
 
     kind: Kind
     session: str
     prompt: str
-    originals: dict[str, KeptFile | None] = field(default_factory=dict[str, "KeptFile | None"])
+    originals: dict[str, KeptFile | None] = msgspec.field(default_factory=dict[str, "KeptFile | None"])
     late: bool = False
     """What it shows may have been changed in the meantime, nobody knows where."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -85,12 +84,11 @@ async def unlimited(_: ModelHandle) -> str:
     return ""
 
 
-@dataclass(slots=True)
-class TurnProgress:
+class TurnProgress(msgspec.Struct):
     """The progress of a turn."""
 
     text: str = ""
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = msgspec.field(default_factory=Usage)
     cost: float | None = 0.0
     stop: Stop = "end"
     error: str = ""

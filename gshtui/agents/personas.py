@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -93,12 +92,11 @@ BUILT_IN: dict[str, Persona] = {
 }
 
 
-@dataclass(slots=True)
-class Personas:
+class Personas(msgspec.Struct):
     """The personas by name, and the problems of bad persona files."""
 
-    found: dict[str, Persona] = field(default_factory=lambda: dict(BUILT_IN))
-    problems: list[str] = field(default_factory=list[str])
+    found: dict[str, Persona] = msgspec.field(default_factory=lambda: dict(BUILT_IN))
+    problems: list[str] = msgspec.field(default_factory=list[str])
     """One clear sentence each, with the file."""
 
     def get(self, name: str) -> Persona:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from gshtui.bus.agent_data import InboxPrompt
 from gshtui.bus.messages import Message
@@ -46,8 +47,7 @@ class Record(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ModelHandle:
+class ModelHandle(msgspec.Struct, frozen=True):
     """What an agent thinks with: a provider and one of its models. `label` is for people."""
 
     provider: Provider

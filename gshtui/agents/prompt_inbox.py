@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -36,8 +35,7 @@ INTENTS = (PromptSubmitted, PromptEditRequested, QueueReleaseRequested, Interrup
 """What `handle` handles."""
 
 
-@dataclass(slots=True, eq=False)
-class _Waiting:
+class _Waiting(msgspec.Struct, eq=False):
     """A prompt in the queue. `kept` is done once the record has it; its result says whether it does."""
 
     prompt: InboxPrompt

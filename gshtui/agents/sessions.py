@@ -7,9 +7,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui.agents.conversation import Conversation, MemoryRecord, StoreRecord
 from gshtui.agents.ports import Record
@@ -57,8 +58,7 @@ _FOLLOW_EVERY = 1.0
 """Seconds between two looks at a conversation that is written elsewhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedSession:
+class OpenedSession(msgspec.Struct, frozen=True):
     """An opened conversation. `conversation` is `None` if it is read-only."""
 
     info: SessionInfo

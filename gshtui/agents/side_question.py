@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.agents.loop import TurnLimit
 from gshtui.agents.ports import ModelHandle
@@ -21,8 +22,7 @@ SIDE = 0
 """The iteration of such a request in `UsageReported`: it is not of the conversation's own context."""
 
 
-@dataclass(frozen=True, slots=True)
-class SideAnswer:
+class SideAnswer(msgspec.Struct, frozen=True):
     """What a model answered. `is_cut`: the answer reached the most tokens that it may have."""
 
     text: str

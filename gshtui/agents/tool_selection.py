@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.messages import Message
 from gshtui.commands.registry import AnyCommand, Registry
@@ -15,8 +17,7 @@ EVERY = "*"
 """Stands for all tools in the setting that names tools to describe always."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSelection:
+class ToolSelection(msgspec.Struct, frozen=True):
     """The tools of one request."""
 
     specs: tuple[ToolSpec, ...] = ()

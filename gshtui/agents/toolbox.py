@@ -14,11 +14,11 @@ import json
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.agents.checkpoints import Checkpoints
 from gshtui.agents.hooks.agent_hooks import AgentHooks, HookVerdict
@@ -61,16 +61,14 @@ ReadMentions = Callable[[str, str], Awaitable[list[tuple[str, str]]]]
 """(a person's prompt, the agent) → what it names besides files: each name with its text. Raises nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkDirs:
+class WorkDirs(msgspec.Struct, frozen=True):
     """Where an agent works: its folder and the project's root."""
 
     cwd: Path
     project: Path
 
 
-@dataclass(slots=True)
-class _Stage:
+class _Stage(msgspec.Struct):
     """A command of a line that is run as a call: its validated parameters, and its whole outcome once it ran."""
 
     parameters: Any

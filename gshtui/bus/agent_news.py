@@ -6,7 +6,8 @@ Pure: a reducer that windows and the keeper share. How the person is called is u
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
@@ -17,8 +18,7 @@ EVENTS: tuple[type[Event], ...] = (AgentChanged, AgentEnded, AgentKilled, AgentR
 _LONGEST = 200
 
 
-@dataclass(frozen=True, slots=True)
-class AgentCall:
+class AgentCall(msgspec.Struct, frozen=True):
     """What to tell the person, in one line without controls."""
 
     text: str

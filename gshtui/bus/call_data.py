@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -20,8 +19,7 @@ CallRole = Literal["user", "assistant", "system"]
 """user: a person spoke. assistant: an agent. system: what happened in the call, such as a new topic."""
 
 
-@dataclass(frozen=True, slots=True)
-class Principal:
+class Principal(msgspec.Struct, frozen=True):
     """Who speaks."""
 
     id: str

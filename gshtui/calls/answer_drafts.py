@@ -13,7 +13,6 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -51,8 +50,7 @@ class DraftHead(msgspec.Struct, frozen=True):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class DraftPiece:
+class DraftPiece(msgspec.Struct, frozen=True):
     """What an agent said since the last piece. `anew`: it begins another message."""
 
     head: DraftHead
@@ -122,13 +120,14 @@ class DraftWriter:
                 opened[0].unlink()
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(msgspec.Struct):
     """How far one draft was read."""
 
     offset: int = 0
     head: DraftHead | None = None
-    decoder: codecs.IncrementalDecoder = field(default_factory=lambda: codecs.getincrementaldecoder("utf-8")("replace"))
+    decoder: codecs.IncrementalDecoder = msgspec.field(
+        default_factory=lambda: codecs.getincrementaldecoder("utf-8")("replace")
+    )
 
 
 class DraftReader:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
@@ -27,8 +26,7 @@ _LEFT_AFTER = 5.0
 """Seconds after which a message is put to its members by another process than the one that said it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recipient:
+class Recipient(msgspec.Struct, frozen=True):
     """An agent that can be put something to."""
 
     id: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.bus.call_data import CallInfo, CallMessage, CallWindow, Pin
 from gshtui.context.log.tokens import text_tokens
@@ -44,8 +45,7 @@ def unknown_words(message: CallMessage) -> str:
     return f"There is no {said} in the call {message.call}. `who` lists its members."
 
 
-@dataclass(frozen=True, slots=True)
-class CallExcerpt:
+class CallExcerpt(msgspec.Struct, frozen=True):
     """What is told of a conversation."""
 
     messages: tuple[CallMessage, ...]
@@ -68,8 +68,7 @@ def windowed(messages: Sequence[CallMessage], window: CallWindow) -> CallExcerpt
     return CallExcerpt(tuple(reversed(kept)), len(messages) - len(kept))
 
 
-@dataclass(frozen=True, slots=True)
-class Briefing:
+class Briefing(msgspec.Struct, frozen=True):
     """What goes with a message."""
 
     call: CallInfo

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui.bus.call_data import CallInfo, CallMessage
 from gshtui.commands.declaration import Parameters, Returns
 
 
-@dataclass(frozen=True, slots=True)
-class CallListing:
+class CallListing(msgspec.Struct, frozen=True):
     """The calls, and the one that the person is in."""
 
     calls: tuple[CallInfo, ...]
     here: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallPage:
+class CallPage(msgspec.Struct, frozen=True):
     """Some messages of a call, in order."""
 
     call: CallInfo
     messages: tuple[CallMessage, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RemovedCall:
+class RemovedCall(msgspec.Struct, frozen=True):
     """A call that is gone."""
 
     name: str

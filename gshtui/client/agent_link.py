@@ -7,7 +7,6 @@ import json
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -22,8 +21,7 @@ _LONGEST = 256 * 1024 * 1024
 """Bytes of a line from the hub."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkEnd:
+class LinkEnd(msgspec.Struct, frozen=True):
     """How a link ended.
 
     Attributes:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui.text.sanitise import literal, one_line
 
@@ -26,8 +27,7 @@ MOST = 400
 """Entries of one outline."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Grammar:
+class _Grammar(msgspec.Struct, frozen=True):
     """How a language's tree is read.
 
     Attributes:
@@ -99,8 +99,7 @@ _FUNCTIONS = frozenset(("arrow_function", "function_expression", "generator_func
 """Of script languages: a constant with such a value is an entry."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePart:
+class SourcePart(msgspec.Struct, frozen=True):
     """One part of a file.
 
     Attributes:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.code.code_outline import SourcePart, can_outline, outline
 from gshtui.code.language_server import LanguageServer
@@ -46,8 +46,7 @@ _LONGEST = 160
 _LONGEST_HOVER = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class CodePlace:
+class CodePlace(msgspec.Struct, frozen=True):
     """A place in a file.
 
     Attributes:
@@ -65,8 +64,7 @@ class CodePlace:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """The symbol that a question is about.
 
     Attributes:

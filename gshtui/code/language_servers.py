@@ -11,8 +11,10 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.code.language_server import LanguageServer, ServerState
 from gshtui.code.language_session import LanguageSession, ServerLaunch, read_source
@@ -39,8 +41,7 @@ _BASELINE = 0.5
 """Of the time that an edit may wait, the share that the problems before it get."""
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageServerRow:
+class LanguageServerRow(msgspec.Struct, frozen=True):
     """A language server that is installed, as people see it.
 
     Attributes:
@@ -58,8 +59,7 @@ class LanguageServerRow:
     memory_mb: int = 0
 
 
-@dataclass(slots=True)
-class ChangeWatch:
+class ChangeWatch(msgspec.Struct):
     """A change of a file while it is made: what was known before it.
 
     Attributes:
@@ -74,23 +74,22 @@ class ChangeWatch:
     existed: bool
     left: float
     until: float = 0.0
-    before: dict[LanguageServer, dict[Path, tuple[CodeProblem, ...]]] = field(
+    before: dict[LanguageServer, dict[Path, tuple[CodeProblem, ...]]] = msgspec.field(
         default_factory=dict[LanguageServer, dict[Path, tuple[CodeProblem, ...]]]
     )
 
 
-@dataclass(slots=True)
-class _Report:
+class _Report(msgspec.Struct):
     """What servers said of a change."""
 
-    new: list[CodeProblem] = field(default_factory=list[CodeProblem])
+    new: list[CodeProblem] = msgspec.field(default_factory=list[CodeProblem])
     left: int = 0
     """Problems that were there before."""
-    unknown: list[CodeProblem] = field(default_factory=list[CodeProblem])
+    unknown: list[CodeProblem] = msgspec.field(default_factory=list[CodeProblem])
     """Those of which nobody knows whether they are new."""
-    asked: list[str] = field(default_factory=list[str])
-    late: list[str] = field(default_factory=list[str])
-    lost: list[str] = field(default_factory=list[str])
+    asked: list[str] = msgspec.field(default_factory=list[str])
+    late: list[str] = msgspec.field(default_factory=list[str])
+    lost: list[str] = msgspec.field(default_factory=list[str])
     """Sentences about servers that cannot be used."""
 
 

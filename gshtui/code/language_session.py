@@ -13,7 +13,6 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +59,7 @@ _CLOSES_WITHIN = 0.5
 _SHUTDOWN_WITHIN = 1.0
 
 
-@dataclass(slots=True)
-class OpenFile:
+class OpenFile(msgspec.Struct):
     """A file that a server was shown.
 
     Attributes:
@@ -76,11 +74,10 @@ class OpenFile:
     published: int = 0
     settled: int = 0
     at: float = 0.0
-    lines: list[str] = field(default_factory=list[str])
+    lines: list[str] = msgspec.field(default_factory=list[str])
 
 
-@dataclass(frozen=True, slots=True)
-class ServerLaunch:
+class ServerLaunch(msgspec.Struct, frozen=True):
     """How a server is started.
 
     Attributes:

@@ -10,18 +10,18 @@ import os
 import stat
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import LanguageServerSettings
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageServerEntry:
+class LanguageServerEntry(msgspec.Struct, frozen=True):
     """One language server.
 
     Attributes:
@@ -45,9 +45,9 @@ class LanguageServerEntry:
     roots: tuple[str, ...] = ()
     job: str = ""
     runs_nothing: bool = False
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    env: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    options: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    settings: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     sandbox: bool = True
     memory_mb: int = 0
     is_own: bool = False

@@ -12,7 +12,6 @@ import contextlib
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 import msgspec
@@ -125,16 +124,14 @@ class FrameReader:
             self.fault = "it writes what is no message of the Language Server Protocol"
 
 
-@dataclass(frozen=True, slots=True)
-class OversizedMessage:
+class OversizedMessage(msgspec.Struct, frozen=True):
     """The beginning of a message that is too long, and its size in bytes."""
 
     head: bytes
     size: int
 
 
-@dataclass(slots=True)
-class ServerRequests:
+class ServerRequests(msgspec.Struct):
     """What a server is told and may tell.
 
     Attributes:
@@ -144,8 +141,8 @@ class ServerRequests:
         on_lost: called when nothing can be read from it any more.
     """
 
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    folder: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    settings: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    folder: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     on_notification: Callable[[str, Raw], None] = lambda _method, _params: None
     on_lost: Callable[[], None] = lambda: None
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from gshtui.code.lsp_types import Diagnostic, Encoding, characters, marked_text
 from gshtui.text.sanitise import literal, one_line
@@ -24,8 +25,7 @@ _LONGEST = 240
 """Characters of one problem."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodeProblem:
+class CodeProblem(msgspec.Struct, frozen=True):
     """One problem.
 
     Attributes:

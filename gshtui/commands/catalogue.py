@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.commands.declaration import UnknownCommand
 from gshtui.commands.registry import AnyCommand, Registry
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEntry:
+class CommandEntry(msgspec.Struct, frozen=True):
     """A command, as a list of commands shows it."""
 
     name: str

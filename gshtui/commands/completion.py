@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import Invocation, UsageError, typed_fields
 from gshtui.commands.language import piped_parameter, signature, signatures
@@ -20,8 +22,7 @@ _VARIABLE = re.compile(r"\$(?:\{([^\W\d]\w*)\.([\w.]*)|(\{?)((?:[^\W\d]\w*)?))$"
 """A variable at the end of a text: `${name.field`, or `$name` and `${name`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(msgspec.Struct, frozen=True):
     """Replace `line[start:end]` by `value`. `kind`: command, parameter, value or variable; `detail` explains it."""
 
     value: str

@@ -6,11 +6,11 @@ One pair of parameters and result for each word of `config`; the handlers are in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+import msgspec
+from pydantic import Field, InstanceOf
 
 from gshtui.commands.declaration import Mark, Parameters, Returns
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
@@ -29,8 +29,7 @@ trust the folder, and only to make things stricter), a GSH_TABLE__KEY variable, 
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ShownSettings:
+class ShownSettings(msgspec.Struct, frozen=True):
     """The settings as they are now."""
 
     loaded: Loaded
@@ -38,22 +37,19 @@ class ShownSettings:
     """The setting or table that is shown; empty: all."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigPlaces:
+class ConfigPlaces(msgspec.Struct, frozen=True):
     """The paths of the files and folders, by their purpose."""
 
     paths: dict[str, Path]
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsSchema:
+class SettingsSchema(msgspec.Struct, frozen=True):
     """The JSON schema of the configuration."""
 
     schema: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedSetting:
+class ChangedSetting(msgspec.Struct, frozen=True):
     """A value that was set in the user's file."""
 
     key: str
@@ -62,8 +58,7 @@ class ChangedSetting:
     file: Path
 
 
-@dataclass(frozen=True, slots=True)
-class ResetValue:
+class ResetValue(msgspec.Struct, frozen=True):
     """A value that was removed from the user's file, or was not in it."""
 
     key: str
@@ -71,15 +66,13 @@ class ResetValue:
     file: Path
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigFile:
+class ConfigFile(msgspec.Struct, frozen=True):
     """The user's file, which exists now."""
 
     file: Path
 
 
-@dataclass(frozen=True, slots=True)
-class SeenProject:
+class SeenProject(msgspec.Struct, frozen=True):
     """The files of a project as a person saw them before trusting it."""
 
     config: bytes | None
@@ -88,8 +81,7 @@ class SeenProject:
     """The hash of each of its files, by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectTrust:
+class ProjectTrust(msgspec.Struct, frozen=True):
     """Whether a project is trusted, after a person decided."""
 
     project: Path
@@ -113,8 +105,7 @@ class ShowSettings(Parameters, Returns[ShownSettings]):
     key: str = _KEY
 
 
-@dataclass(frozen=True, slots=True)
-class SettingValue:
+class SettingValue(msgspec.Struct, frozen=True):
     """The value of one setting, or the values of one table."""
 
     value: object
@@ -194,7 +185,7 @@ class TrustProject(Parameters, Returns[ProjectTrust]):
         needs_answer="only a person can trust a folder, and nobody is there to ask; or add --yes.",
     )
     revoke: bool = Field(default=False, description="Withdraw the trust.")
-    seen: Annotated[SeenProject | None, Mark.CODE_ONLY] = None
+    seen: Annotated[InstanceOf[SeenProject] | None, Mark.CODE_ONLY] = None
     """The files as the person saw them, which is how they are trusted; `None`: as they are now."""
 
 

@@ -11,10 +11,11 @@ import asyncio
 import enum
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core.core_schema import CoreSchema, str_schema
@@ -169,8 +170,7 @@ class Unconfirmed(CommandError):
     """The command does this only after a person agrees to its cost: ask, then run what the question contains."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """On whose behalf a command runs."""
 
     name: str = "person"
@@ -183,8 +183,7 @@ def _silent(_: str) -> None:
     """The default for output as it arrives: nobody watches."""
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(msgspec.Struct, frozen=True):
     """What a handler knows about the run it is part of."""
 
     caller: Caller
@@ -203,18 +202,18 @@ class Invocation:
     """Id of the tool call, when an agent runs it."""
     output: Callable[[str], None] = _silent
     """Receives output as it arrives, already sanitised."""
-    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     sandboxed: bool = False
     """It was allowed because it runs in the sandbox, so it must."""
     hosts: tuple[str, ...] = ()
     """Hosts that a person lets the conversation's commands in the sandbox reach, because of this run."""
     leaves: bool = False
     """The caller leaves with the answer: what is sent is on its way by then, as far as it can be."""
-    variables: Variables = field(default_factory=Variables)
+    variables: Variables = msgspec.field(default_factory=Variables)
     """The variables of the conversation or face, for the command language."""
     run_stage: RunStage | None = None
     """Runs a command of a line as a call of its own, past the same questions; `None`: nothing asks here."""
-    given: Mapping[str, str] = field(default_factory=dict[str, str])
+    given: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """While a line is completed: its parameters so far, by name."""
     output_bytes: int | None = None
     """Most bytes of an answer to the caller; 0: no limit, `None`: the settings decide."""
@@ -229,8 +228,7 @@ class Invocation:
         return setting if self.output_bytes is None else self.output_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """The question to a person before a command acts, made from its own dry run."""
 
     agreed: Returns[object]
@@ -253,15 +251,13 @@ class Question:
     """What to run after a no; `None`: nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class AttachView:
+class AttachView(msgspec.Struct, frozen=True):
     """A window gives its whole screen to the terminal of this agent."""
 
     agent: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToastView:
+class ToastView(msgspec.Struct, frozen=True):
     """A window shows this for a moment instead of the outcome's text."""
 
     text: str
@@ -271,8 +267,7 @@ class ToastView:
     """Text for the input, if the command was typed there."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramView:
+class ProgramView(msgspec.Struct, frozen=True):
     """A face runs this shell line where the person can type: in a window's shared shell, or on its own terminal."""
 
     command: str
@@ -280,8 +275,7 @@ class ProgramView:
     """It draws on the whole screen, so it is nothing without a terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class TalkView:
+class TalkView(msgspec.Struct, frozen=True):
     """A face lets the person talk with this agent: a window in its tab, a terminal line by line."""
 
     agent: str
@@ -292,8 +286,7 @@ class TalkView:
 View = AttachView | ProgramView | TalkView | ToastView
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxUse:
+class SandboxUse(msgspec.Struct, frozen=True):
     """What became of a run in the sandbox.
 
     Attributes:
@@ -305,8 +298,7 @@ class SandboxUse:
     hosts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(msgspec.Struct, frozen=True):
     """A picture that a command has drawn, checked: see `text/png_picture.py`."""
 
     title: str
@@ -320,8 +312,7 @@ class Drawing:
     """A small copy: three bytes a pixel, row by row; empty: there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """The outcome of a command.
 
     `data` is for scripts (plain JSON data), `text` for people and models. `full` is exactly what was printed, if `text`
@@ -392,8 +383,7 @@ def _lean(data: object) -> object:
             return data
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedPart:
+class JudgedPart(msgspec.Struct, frozen=True):
     """One simple command of a shell line."""
 
     text: str
@@ -402,8 +392,7 @@ class JudgedPart:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleScope:
+class RuleScope(msgspec.Struct, frozen=True):
     """What the rule names that `always` would save, besides the tool: see `guard/rules/rule_book.py`."""
 
     program: str = ""
@@ -413,8 +402,7 @@ class RuleScope:
     """Used where the program or the paths would not cover this very call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assessment:
+class Assessment(msgspec.Struct, frozen=True):
     """What one particular run would do, determined without doing it; the guard decides from this.
 
     `inside`: everything that it touches is inside the project. `key` identifies this exact run, for `allow this exact
@@ -467,8 +455,7 @@ Complete = Callable[[Invocation, str, str], Awaitable[list[str]]]
 """(invocation, parameter, typed so far) → values that fit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Where(Generic[Row, A]):
+class Where(msgspec.Struct, Generic[Row, A], frozen=True):
     """A pane of the window that offers an action: in a row's menu, and on a key while the row is selected."""
 
     key: str
@@ -477,8 +464,7 @@ class Where(Generic[Row, A]):
     """The parameters for a row of the pane; `None`: it does not apply to that row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Action(Generic[A, R]):
+class Action(msgspec.Struct, Generic[A, R], frozen=True):
     """One thing that a command does, with parameters and a result of its own. Code calls it by its parameters' type.
 
     A command of one word has one; a family such as `agent` has one for each word, and a line becomes one of them.
@@ -514,8 +500,7 @@ class Action(Generic[A, R]):
 AnyAction = Action[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Command(Generic[P]):
+class Command(msgspec.Struct, Generic[P], frozen=True):
     """One named operation. Declared in a package's `commands.py`, registered by the hub."""
 
     name: str
@@ -534,9 +519,9 @@ class Command(Generic[P]):
     details: str = ""
     """More of it, for the reference and `find_tool`: no request of a model has it."""
     aliases: tuple[str, ...] = ()
-    elsewhere: Mapping[str, str] = field(default_factory=dict[str, str])
+    elsewhere: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """First words of a line that are another command's: `agent spawn …` is `spawn …`."""
-    instead: Mapping[str, str] = field(default_factory=dict[str, str])
+    instead: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """Parameters that make a line or call another command's: `write to=NAME message=…` is `say to=NAME message=…`."""
     family: str = ""
     """Heading in help and palette; empty: the name itself."""
@@ -559,7 +544,7 @@ class Command(Generic[P]):
     """In a family, a line's parameters as those of one of `actions`. Raises `UsageError`."""
     opens: str = ""
     """The list that the bare name opens in a window: `models`, `sessions` …"""
-    words: Mapping[str, Command[Any]] = field(default_factory=dict[str, "Command[Any]"])
+    words: Mapping[str, Command[Any]] = msgspec.field(default_factory=dict[str, "Command[Any]"])
     """In a group such as `agent`, the command of each second word, and of its synonyms: see `commands/group.py`."""
     bare: str = ""
     """The command of a group that its name alone means, where it is not the one that any other line means."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import (
     CommandError,
@@ -69,8 +71,7 @@ def asking(registry: Registry, ask: Ask, run: RunStage) -> RunStage:
     return run_stage
 
 
-@dataclass(frozen=True, slots=True)
-class _Evaluation:
+class _Evaluation(msgspec.Struct, frozen=True):
     registry: Registry
     script: Script
     invocation: Invocation

@@ -12,9 +12,10 @@ import shlex
 import types
 import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 from annotated_types import Le
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -58,8 +59,7 @@ Results = Mapping[SourceSpan, LineValue]
 """The results of the lines inside values, by where those are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(msgspec.Struct, frozen=True):
     """A line bound to its command: what to run and with which validated parameters."""
 
     command: AnyCommand
@@ -77,7 +77,9 @@ def signature(command: AnyCommand) -> Signature:
     if not command.words:
         return found
     words = {word: one.name for word, one in command.words.items()}
-    return replace(found, words=words, names=found.names | {ACTION}, former={**found.former, ACTION: ACTION})
+    return msgspec.structs.replace(
+        found, words=words, names=found.names | {ACTION}, former={**found.former, ACTION: ACTION}
+    )
 
 
 @functools.lru_cache(maxsize=1024)
@@ -389,8 +391,7 @@ def canonical(registry: Registry, script: Script) -> Script:
     return Script(tuple(pipelines), script.source)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
+class _Scope(msgspec.Struct, frozen=True):
     source: str
     variables: Variables
     results: Results
@@ -420,7 +421,7 @@ def _variable(node: VariableNode, variables: Variables) -> LineValue:
             hint = f"{hint} Variables of the process are not visible here; single quotes keep a `$` as it is."
         raise _MisplacedError(f"There is no variable {node.name!r}.", node.span, hint=hint)
     try:
-        return replace(selected(variables[node.name], node.path), origin="computed")
+        return msgspec.structs.replace(selected(variables[node.name], node.path), origin="computed")
     except VariableError as error:
         raise _MisplacedError(f"${node.name}: {error.message}", node.span, hint=error.hint) from None
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from gshtui.commands.command_errors import command_error

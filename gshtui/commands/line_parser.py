@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from gshtui.commands.declaration import UsageError
 from gshtui.commands.line_syntax import (
@@ -69,8 +70,7 @@ _OPERATORS = {
 """Operators of other shells, and what does it here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """What the parser knows of a command."""
 
     positions: tuple[str, ...] = ()
@@ -79,13 +79,13 @@ class Signature:
     """The last position, if it takes the rest of the text as it stands."""
     tail: str = ""
     """The last position, if it takes several words as one text."""
-    former: Mapping[str, str] = field(default_factory=dict[str, str])
+    former: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """Earlier names of parameters, which `names` has too, each with the present one."""
     switches: frozenset[str] = frozenset()
     """The names of those that are on or off."""
     several: frozenset[str] = frozenset()
     """The names of lists, which can be given item by item."""
-    words: Mapping[str, str] = field(default_factory=dict[str, str])
+    words: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """The second words of a group, each with the name of the command that it is."""
     no_options: frozenset[str] = frozenset()
     """The names that only `name=value` gives: `--name` is an option of what the verbatim text is for."""
@@ -101,8 +101,7 @@ ACTION = "action"
 """The name by which a line gave the word of a group before it stood behind the group's: `agent action=ls`."""
 
 
-@dataclass(slots=True)
-class OpenStage:
+class OpenStage(msgspec.Struct):
     """A command that was being read when the text ended, for completion."""
 
     start: int
@@ -112,7 +111,7 @@ class OpenStage:
     """Something follows the name."""
     piped: bool = False
     """It stands behind a `|`."""
-    given: list[Argument] = field(default_factory=list[Argument])
+    given: list[Argument] = msgspec.field(default_factory=list[Argument])
     """Its arguments; the last one may be at the end of the text."""
     word: int = -1
     """Where the argument at the end of the text begins; -1: none has begun."""

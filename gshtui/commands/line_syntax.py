@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from gshtui.text.cells import head, width
 
 _SHOWN = 72
@@ -16,8 +18,7 @@ _BEFORE = 30
 """Cells that a picture keeps in front of the error where the line is longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSpan:
+class SourceSpan(msgspec.Struct, frozen=True):
     """A part of the source: offsets of its first character and behind its last."""
 
     start: int
@@ -135,8 +136,7 @@ def substitutions(node: Node) -> list[Substitution]:
             return []
 
 
-@dataclass(frozen=True, slots=True)
-class LinePosition:
+class LinePosition(msgspec.Struct, frozen=True):
     """Where in a line something is wrong.
 
     Attributes:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+import msgspec
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, JsonValue
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
@@ -28,8 +28,7 @@ _MOST_CHARACTERS = 10_000_000
 Origin = Literal["written", "computed", "readable"]
 
 
-@dataclass(frozen=True, slots=True)
-class LineValue:
+class LineValue(msgspec.Struct, frozen=True):
     """A value with its rendering. As a parameter's type, the command gets both.
 
     Attributes:

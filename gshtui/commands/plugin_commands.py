@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from typing import ClassVar, TypeVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.command_errors import command_error
@@ -32,16 +32,14 @@ T = TypeVar("T")
 _AT_NEXT_START = "from the next start on"
 
 
-@dataclass(frozen=True, slots=True)
-class PluginListing:
+class PluginListing(msgspec.Struct, frozen=True):
     """The installed plugins."""
 
     enabled: bool
     plugins: tuple[Plugin, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PluginChange:
+class PluginChange(msgspec.Struct, frozen=True):
     """What holds from the next start on."""
 
     said: str
@@ -207,7 +205,7 @@ async def _complete(invocation: Invocation, parameter: str, prefix: str) -> list
 
 
 def _render_list(_invocation: Invocation, found: PluginListing) -> Outcome:
-    data = {"enabled": found.enabled, "plugins": [asdict(one) for one in found.plugins]}
+    data = {"enabled": found.enabled, "plugins": [msgspec.to_builtins(one) for one in found.plugins]}
     if not found.plugins:
         return Outcome(data, "No installed package and no plugin of Claude Code brings anything for gsh-tui.")
     rows = [

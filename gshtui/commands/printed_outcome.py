@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import CommandError, Outcome, Unconfirmed, UsageError
 from gshtui.text.truncation import shorten

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gshtui.commands.declaration import (
     Access,
@@ -28,8 +29,7 @@ from gshtui.text.similar_names import similar_names
 AnyCommand = Command[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTool:
+class ListedTool(msgspec.Struct, frozen=True):
     """What a list of tools says of one. `always_offered`: each request describes it."""
 
     name: str
@@ -37,8 +37,7 @@ class ListedTool:
     always_offered: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Offer:
+class _Offer(msgspec.Struct, frozen=True, eq=False):
     """Commands that have not been created yet."""
 
     names: tuple[str, ...]

@@ -6,8 +6,9 @@ the parameters; `cli/form_projection.py` makes the form.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 Kind = Literal["", "agent", "session", "persona", "profile", "model", "provider", "folder", "file"]
 """What a text names, so that a shell can complete it; paths are also checked. Empty: any text."""
@@ -16,8 +17,7 @@ ALL_COMMANDS = frozenset({"store", "guard", "providers", "fleet"})
 """The parts of the hub that together provide all commands."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShellOption:
+class ShellOption(msgspec.Struct, frozen=True):
     """How one field appears in the shell, as metadata of its annotation. Empty values come from the field."""
 
     name: str = ""
@@ -51,8 +51,7 @@ class ShellOption:
     """A repeated option whose values may contain commas, which separate several values otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShellForm:
+class ShellForm(msgspec.Struct, frozen=True):
     """How a command is called in the shell."""
 
     places: tuple[str, ...] | None = None
@@ -97,8 +96,7 @@ class ShellForm:
         return self.rights or bool(self.needs_answer)
 
 
-@dataclass(frozen=True, slots=True)
-class ShellGroup:
+class ShellGroup(msgspec.Struct, frozen=True):
     """The group of a family such as `agent`, declared with the family's parameters."""
 
     summary: str

@@ -9,7 +9,9 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.bus import Bus
@@ -70,8 +72,7 @@ _OVERFLOWS = 4
 """Most retries in one turn after a provider rejects the request as too long."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextDraft:
+class ContextDraft(msgspec.Struct, frozen=True):
     """The loop's facts about the request that it is about to make."""
 
     provider: Provider
@@ -88,8 +89,7 @@ class ContextDraft:
         return f"{self.provider.name}/{self.model}"
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """A request that is ready to be sent, and the id under which it is stored."""
 
     assembly: Assembly
@@ -97,8 +97,7 @@ class Prepared:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestOutcome:
+class RequestOutcome(msgspec.Struct, frozen=True):
     """How a request ended; `sent` is the hash of what went out."""
 
     iteration: str

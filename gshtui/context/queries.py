@@ -9,10 +9,10 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Block, Iteration, Receipt
@@ -71,8 +71,7 @@ class LiveAgent(Protocol):
     async def draft(self) -> ContextDraft: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ContextSubject:
+class ContextSubject(msgspec.Struct, frozen=True):
     """See the module's text."""
 
     agent: str
@@ -95,8 +94,7 @@ Abilities = Callable[[str, str], Capabilities]
 """(provider, model) → the known facts about it, without network access."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextEnvironment:
+class ContextEnvironment(msgspec.Struct, frozen=True):
     """The service's other needs, besides bus and record."""
 
     find: Find
@@ -121,8 +119,7 @@ _CARRY = 200
 _TOGETHER = 50
 
 
-@dataclass(slots=True)
-class CurrentContext:
+class CurrentContext(msgspec.Struct):
     """An agent's next request as of now."""
 
     subject: ContextSubject

@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import Field
 
 from gshtui.commands.command_errors import command_error
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
     from gshtui.store.tables.grant_table import Grant
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedLine:
+class CheckedLine(msgspec.Struct, frozen=True):
     """What the policy thinks of a shell line."""
 
     judgement: Judgement
@@ -68,8 +68,7 @@ class CheckLine(Parameters, Returns[CheckedLine]):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RuleList:
+class RuleList(msgspec.Struct, frozen=True):
     """The rules in force, and what was always allowed here before there were rules."""
 
     book: RuleBook
@@ -87,8 +86,7 @@ class ListRules(Parameters, Returns[RuleList]):
     SHELL = ShellForm(parts=frozenset({"store"}))
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionList:
+class DecisionList(msgspec.Struct, frozen=True):
     """Calls and what was decided about them, oldest first."""
 
     decisions: tuple[LoggedDecision, ...]

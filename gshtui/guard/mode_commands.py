@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
+import msgspec
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow, GuardMode
@@ -39,16 +39,14 @@ from gshtui.text.similar_names import known_names
 Wanted = Literal["plan", "ask", "edit", "auto", "yolo", "next"]
 
 
-@dataclass(frozen=True, slots=True)
-class ModeList:
+class ModeList(msgspec.Struct, frozen=True):
     """The modes of the agents here, by name."""
 
     modes: dict[str, str]
     """Another vendor's program has words of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedMode:
+class ChangedMode(msgspec.Struct, frozen=True):
     """The agent's mode from its next call on."""
 
     agent: str
@@ -79,8 +77,7 @@ class ChangeMode(Parameters, Returns[ChangedMode]):
     """Only if it is in this mode; otherwise nothing changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModePort:
+class ModePort(msgspec.Struct, frozen=True):
     """What the command works on.
 
     Attributes:

@@ -12,9 +12,10 @@ import hashlib
 import re
 import struct
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from gshtui.bus.agent_data import RESERVED_NAMES
 from gshtui.settings import paths
@@ -38,8 +39,7 @@ _LARGEST = 256 * 1024
 """Bytes of the file that are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizedPerson:
+class AuthorizedPerson(msgspec.Struct, frozen=True):
     """Somebody with a key."""
 
     name: str
@@ -59,8 +59,7 @@ class AuthorizedPerson:
         return f"rights={self.rights} {self.key_type} {self.key} {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class PeopleFile:
+class PeopleFile(msgspec.Struct, frozen=True):
     """What stands in the file."""
 
     people: tuple[AuthorizedPerson, ...] = ()

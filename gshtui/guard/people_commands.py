@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import (
@@ -38,8 +38,7 @@ from gshtui.settings.paths import FolderError
 from gshtui.text import markdown_table
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedPerson:
+class ChangedPerson(msgspec.Struct, frozen=True):
     """Somebody who was let in or is let in no more."""
 
     name: str

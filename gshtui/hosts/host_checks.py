@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from gshtui import __version__
 from gshtui.hosts.host_errors import HostError
@@ -36,8 +37,7 @@ case "$(LC_ALL=C.UTF-8 locale charmap 2>/dev/null || locale charmap 2>/dev/null)
 """
 
 
-@dataclass(frozen=True, slots=True)
-class HostFinding:
+class HostFinding(msgspec.Struct, frozen=True):
     """One thing that was examined, and the result. `fix` is a command or a sentence."""
 
     name: str

@@ -18,9 +18,10 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui.hosts.host_errors import HostError, from_ssh
 from gshtui.hosts.remote_shell import MarkedOutput, new_mark, remote_line
@@ -46,8 +47,7 @@ MOST = 8_000_000
 """Bytes of output that a call keeps; one that prints more is ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostReply:
+class HostReply(msgspec.Struct, frozen=True):
     """What a script printed.
 
     `cut`: it printed more than is kept, and was ended. `noise`: what the login shell printed before it.
@@ -60,8 +60,7 @@ class HostReply:
     noise: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedCommand:
+class PreparedCommand(msgspec.Struct, frozen=True):
     """A program to start here that runs a script there, and what separates its output from the login shell's."""
 
     argv: tuple[str, ...]

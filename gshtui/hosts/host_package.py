@@ -16,7 +16,6 @@ import sys
 import sysconfig
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -127,8 +126,7 @@ raise SystemExit(main(sys.argv[1:]))
 """
 
 
-@dataclass(frozen=True, slots=True)
-class HostPackage:
+class HostPackage(msgspec.Struct, frozen=True):
     """What there is of ours on a machine, and what it could be installed with.
 
     Attributes:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui.bus.bus import Bus
 from gshtui.commands.registry import AnyCommand, Registry
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from gshtui.hosts.host_link import HostLinks
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(msgspec.Struct, frozen=True):
     """A module whose function `commands` makes commands."""
 
     module: str

@@ -9,9 +9,10 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import HubStarted, HubStopped, Noticed, PartFailed

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode, Respondent
@@ -22,8 +23,7 @@ KEEPER_PARTS = frozenset({"store", "fleet", "shell"})
 """What the keeper runs, which is there while no window is."""
 
 
-@dataclass(frozen=True, slots=True)
-class HubOptions:
+class HubOptions(msgspec.Struct, frozen=True):
     """What a face asks of its hub."""
 
     cwd: Path

@@ -7,10 +7,10 @@ import binascii
 import json
 import mimetypes
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import mcp_types
+import msgspec
 
 from gshtui.commands.declaration import Drawing, Outcome
 from gshtui.system.files import private_files
@@ -23,14 +23,13 @@ _MOST_FILES = 20
 """Pictures and files of one answer that are kept."""
 
 
-@dataclass(slots=True)
-class _Parts:
+class _Parts(msgspec.Struct):
     """What an answer is put together from."""
 
     folder: Path
-    lines: list[str] = field(default_factory=list[str])
-    drawings: list[Drawing] = field(default_factory=list[Drawing])
-    files: list[str] = field(default_factory=list[str])
+    lines: list[str] = msgspec.field(default_factory=list[str])
+    drawings: list[Drawing] = msgspec.field(default_factory=list[Drawing])
+    files: list[str] = msgspec.field(default_factory=list[str])
 
     def keep(self, kind: str, media_type: str, data: str) -> None:
         """Keep a picture, a sound or a file, and say where."""

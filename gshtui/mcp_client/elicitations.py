@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+import msgspec
 
 from gshtui.mcp_client.server_definition import McpError
 from gshtui.mcp_client.server_requests import Elicitation
@@ -17,11 +18,10 @@ _YES = frozenset({"true", "yes", "y", "1", "on"})
 _NO = frozenset({"false", "no", "n", "0", "off"})
 
 
-@dataclass(slots=True)
-class Elicitations:
+class Elicitations(msgspec.Struct):
     """Those that wait, at most one a server."""
 
-    _open: dict[str, tuple[Elicitation, asyncio.Future[Mapping[str, Any]]]] = field(
+    _open: dict[str, tuple[Elicitation, asyncio.Future[Mapping[str, Any]]]] = msgspec.field(
         default_factory=dict[str, "tuple[Elicitation, asyncio.Future[Mapping[str, Any]]]"]
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import Mark, Parameters, Returns
@@ -42,8 +43,7 @@ PROGRAMS: tuple[str, ...] = get_args(Source)[1:]
 """Whose files are read, the first first."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerRow:
+class ServerRow(msgspec.Struct, frozen=True):
     """One server, as a list shows it."""
 
     definition: ServerDefinition
@@ -79,8 +79,7 @@ class ServerRow:
         return self.why or self.state
 
 
-@dataclass(frozen=True, slots=True)
-class ServerList:
+class ServerList(msgspec.Struct, frozen=True):
     """The configured servers."""
 
     rows: tuple[ServerRow, ...]
@@ -88,8 +87,7 @@ class ServerList:
     """The project's files whose servers do not count until somebody trusts them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerDetails:
+class ServerDetails(msgspec.Struct, frozen=True):
     """All about one server."""
 
     row: ServerRow
@@ -97,8 +95,7 @@ class ServerDetails:
     """The file that it is from."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedServer:
+class ChangedServer(msgspec.Struct, frozen=True):
     """A server that was added, changed or removed."""
 
     name: str
@@ -123,8 +120,7 @@ class FoundServer:
     """What the file has for the variables that stand for keys in the values; never written down."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedServers:
+class ImportedServers(msgspec.Struct, frozen=True):
     """What was imported."""
 
     added: tuple[FoundServer, ...]
@@ -132,8 +128,7 @@ class ImportedServers:
     """Why others were not, a sentence each."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerCheck:
+class ServerCheck(msgspec.Struct, frozen=True):
     """What one server's check found."""
 
     name: str
@@ -141,15 +136,13 @@ class ServerCheck:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerChecks:
+class ServerChecks(msgspec.Struct, frozen=True):
     """What the checks found."""
 
     checks: tuple[ServerCheck, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAnswer:
+class ServerAnswer(msgspec.Struct, frozen=True):
     """What became of an answer, or of something else that was done with a server."""
 
     name: str
@@ -217,8 +210,7 @@ class AddServer(Parameters, Returns[ChangedServer]):
     outside: bool = Field(default=False, description="Run it outside the sandbox.")
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryServer:
+class RegistryServer(msgspec.Struct, frozen=True):
     """A server of the registry."""
 
     name: str
@@ -228,8 +220,7 @@ class RegistryServer:
     """How it comes, in a few words: npm, pypi, address …"""
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryList:
+class RegistryList(msgspec.Struct, frozen=True):
     """What a search in the registry found."""
 
     word: str
@@ -325,8 +316,7 @@ class AcceptServer(Parameters, Returns[ServerAnswer]):
     """What the person has seen; it is accepted only while it is the same. Empty: as it is now."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedResource:
+class NamedResource(msgspec.Struct, frozen=True):
     """A resource that a person can name in a prompt as `@SERVER:URI`."""
 
     server: str
@@ -335,8 +325,7 @@ class NamedResource:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceList:
+class ResourceList(msgspec.Struct, frozen=True):
     """Resources, or the servers that have some."""
 
     resources: tuple[NamedResource, ...]

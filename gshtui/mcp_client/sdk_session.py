@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 import httpx2
 import mcp_types
+import msgspec
 from mcp.client.client import Client
 from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
@@ -51,8 +51,7 @@ class HandshakeNeeded(McpError):
     """The server asks something in a manner that only the handshake of earlier versions of MCP makes possible."""
 
 
-@dataclass(slots=True)
-class SessionEvents:
+class SessionEvents(msgspec.Struct):
     """What happens to a session, for its owner.
 
     Attributes:
@@ -67,11 +66,11 @@ class SessionEvents:
 
     on_tools_changed: Callable[[], None]
     caller: Callable[[], ToolCaller]
-    lost: asyncio.Event = field(default_factory=asyncio.Event)
-    questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])
+    lost: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    questions: set[asyncio.Future[Any]] = msgspec.field(default_factory=set[asyncio.Future[Any]])
     process: ServerProcess | None = None
     waits: Callable[[float], None] = _no_time
-    left_out: dict[str, None] = field(default_factory=dict[str, None])
+    left_out: dict[str, None] = msgspec.field(default_factory=dict[str, None])
 
     def note_left_out(self, item: str) -> None:
         """One item of a result was left out."""

@@ -11,7 +11,6 @@ import contextlib
 import time
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +43,7 @@ GROUP = "mcp "
 """What the names of the servers' groups in a registry begin with."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerQuestion:
+class ServerQuestion(msgspec.Struct, frozen=True):
     """A question about a server: whether it may run, or whether what its tools are now may be offered.
 
     Attributes:
@@ -63,13 +61,12 @@ Ask = Callable[[str, ServerQuestion], Awaitable[bool]]
 Permits = Callable[[AnyCommand], bool]
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(msgspec.Struct):
     """One server."""
 
     definition: ServerDefinition
     connection: ServerConnection
-    pins: ServerPins = field(default_factory=ServerPins)
+    pins: ServerPins = msgspec.field(default_factory=ServerPins)
     version: int = 0
     """Grows with each change of the tools that are offered."""
     asking: asyncio.Task[None] | None = None

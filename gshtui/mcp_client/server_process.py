@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.sandbox import ProjectSandbox

@@ -6,13 +6,13 @@ Free of the SDK, so that it can be imported before a server is used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class ToolCaller:
+
+class ToolCaller(msgspec.Struct, frozen=True):
     """The agent for whose call a server works."""
 
     agent: str = ""
@@ -20,8 +20,7 @@ class ToolCaller:
     call: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SamplingRequest:
+class SamplingRequest(msgspec.Struct, frozen=True):
     """A server wants a model's answer."""
 
     prompt: str
@@ -31,8 +30,7 @@ class SamplingRequest:
     """Most tokens of the answer; 0: as many as the model gives."""
 
 
-@dataclass(frozen=True, slots=True)
-class SamplingAnswer:
+class SamplingAnswer(msgspec.Struct, frozen=True):
     """What the model answered. `is_cut`: the answer reached the most tokens that it may have."""
 
     text: str
@@ -40,8 +38,7 @@ class SamplingAnswer:
     is_cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Elicitation:
+class Elicitation(msgspec.Struct, frozen=True):
     """A server wants to know something from the person.
 
     Attributes:
@@ -51,7 +48,7 @@ class Elicitation:
     """
 
     message: str
-    fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    fields: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     required: tuple[str, ...] = ()
     url: str = ""
 

@@ -13,10 +13,10 @@ import logging
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import anyio
 import mcp_types
+import msgspec
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
@@ -40,8 +40,7 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL)
 logging.getLogger("client").setLevel(logging.CRITICAL)
 
 
-@dataclass(slots=True)
-class StdioState:
+class StdioState(msgspec.Struct):
     """What became of a connection.
 
     Attributes:
@@ -149,8 +148,7 @@ class LineSplitter:
         return b"".join(self._parts)
 
 
-@dataclass(frozen=True, slots=True)
-class OversizedLine:
+class OversizedLine(msgspec.Struct, frozen=True):
     """The ends of a line that is too long, and its size in bytes."""
 
     head: bytes

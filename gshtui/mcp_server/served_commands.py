@@ -11,9 +11,9 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
 from pydantic import ValidationError
 
 from gshtui.commands import execution
@@ -43,8 +43,7 @@ from gshtui.text.truncation import is_too_long, shorten
 _NAME = re.compile(r"[^a-z0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class ServedCommand:
+class ServedCommand(msgspec.Struct, frozen=True):
     """One command as other programs see it.
 
     Attributes:

@@ -13,8 +13,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.media.attachment import MOST_BYTES
 from gshtui.media.media_kind import HEAD, PICTURES, media_type
@@ -35,8 +36,7 @@ class NoClipboardError(ExpectedError):
     """No program here reads the clipboard."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClipboardProgram:
+class ClipboardProgram(msgspec.Struct, frozen=True):
     """How a program prints the clipboard. `types`: prints what there is, a type a line; empty: it knows PNG alone."""
 
     types: tuple[str, ...]

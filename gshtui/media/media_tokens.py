@@ -12,7 +12,8 @@ The provider's own count corrects it after the first answer, as it does every es
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.bus.messages import Audio, Document, Image, Medium
 
@@ -22,8 +23,7 @@ _PICTURE = 1_500
 """Of a picture whose size or whose provider's rule is unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class MediaRule:
+class MediaRule(msgspec.Struct, frozen=True):
     """How a model takes pictures, documents and sounds. `api` is the provider's name in the catalog."""
 
     api: str = ""

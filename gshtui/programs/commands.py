@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
@@ -46,8 +45,7 @@ _STATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ListedProfile:
+class ListedProfile(msgspec.Struct, frozen=True):
     """A program that can be an agent."""
 
     profile: Profile
@@ -56,16 +54,14 @@ class ListedProfile:
     """Where the profile was read from."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileList:
+class ProfileList(msgspec.Struct, frozen=True):
     """The profiles by name, and a sentence about each bad profile file."""
 
     profiles: list[ListedProfile]
     problems: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownProfile:
+class ShownProfile(msgspec.Struct, frozen=True):
     """A profile, and where it was read from: a file, or `nowhere`."""
 
     profile: Profile

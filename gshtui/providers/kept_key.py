@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.bus.messages import Message, Text
 from gshtui.providers.candidates import ModelSettings, candidates
@@ -27,8 +28,7 @@ _ANSWERS_WITHIN = 30.0
 _QUESTION, _TOKENS = "Answer with the word: yes", 16
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPlace:
+class KeyPlace(msgspec.Struct, frozen=True):
     """Where a provider's key belongs."""
 
     provider: str

@@ -10,15 +10,15 @@ from __future__ import annotations
 import functools
 import importlib
 import threading
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 _WITHIN = 20.0
 """Seconds in which a person can unlock the keyring for a provider's key."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyringEntry:
+class KeyringEntry(msgspec.Struct, frozen=True):
     """What the keyring has of a name.
 
     `trouble`: absent: the package is not installed; failed: it raised an error; silent: it did not answer in time.

@@ -11,10 +11,10 @@ import asyncio
 import errno
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+import msgspec
 from pydantic import Field
 
 from gshtui.bus.agent_data import EffortChoice
@@ -57,8 +57,7 @@ Switch = Callable[[str, str, str, EffortChoice | None], None]
 """(agent, provider, model, effort): publishes the intent."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelInUse:
+class ModelInUse(msgspec.Struct, frozen=True):
     """What the agent in front thinks with."""
 
     provider: str
@@ -69,8 +68,7 @@ class ModelInUse:
     """How hard it is told to think; empty: its provider decides."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedModel:
+class ListedModel(msgspec.Struct, frozen=True):
     """A model that can be chosen."""
 
     provider: str
@@ -100,24 +98,21 @@ class ListedModel:
         return data | {"usable": self.usable, "in_use": self.in_use}
 
 
-@dataclass(frozen=True, slots=True)
-class ModelList:
+class ModelList(msgspec.Struct, frozen=True):
     """The models, and one sentence for each problem of the catalog."""
 
     models: list[ListedModel]
     problems: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownModel:
+class ShownModel(msgspec.Struct, frozen=True):
     """The current model and its catalog entry. Both are `None` if no model is in use yet."""
 
     present: ModelInUse | None = None
     entry: Model | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChange:
+class ModelChange(msgspec.Struct, frozen=True):
     """What answers from now on."""
 
     provider: str
@@ -127,8 +122,7 @@ class ModelChange:
     """Only this was changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class EffortChange:
+class EffortChange(msgspec.Struct, frozen=True):
     """How hard the model thinks, from now on or as before."""
 
     model: str
@@ -205,8 +199,7 @@ class ChangeEffort(Parameters, Returns[EffortChange]):
     level: EffortWord = Field(default="", description=f"{_LEVELS} Empty: show it.")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelPort:
+class ModelPort(msgspec.Struct, frozen=True):
     """What the commands work on.
 
     Attributes:

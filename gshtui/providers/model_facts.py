@@ -8,7 +8,6 @@ unasked.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -104,8 +103,7 @@ class _Kept(msgspec.Struct, frozen=True):
     providers: dict[str, _Provider]
 
 
-@dataclass(frozen=True, slots=True)
-class FactsUpdate:
+class FactsUpdate(msgspec.Struct, frozen=True):
     """What an update has brought."""
 
     models: int
@@ -115,13 +113,12 @@ class FactsUpdate:
     """Models of named providers that were not known before, as `provider/model`."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFacts:
+class KnownFacts(msgspec.Struct, frozen=True):
     """The facts of one file."""
 
-    places: Places = field(default_factory=dict[tuple[str, str], ModelFacts])
+    places: Places = msgspec.field(default_factory=dict[tuple[str, str], ModelFacts])
     """Of the providers that have a name here."""
-    servers: dict[str, dict[str, msgspec.Raw]] = field(default_factory=dict[str, dict[str, msgspec.Raw]])
+    servers: dict[str, dict[str, msgspec.Raw]] = msgspec.field(default_factory=dict[str, dict[str, msgspec.Raw]])
     """Of other servers, by their address: thousands, so each is read when it is asked for."""
     day: str = ""
 

@@ -8,8 +8,9 @@ adapter retries only before the first byte of the answer, announces that with `R
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+import msgspec
 
 from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.messages import Message, Stop, Usage
@@ -63,8 +64,7 @@ class ProviderError(ExpectedError):
         self.started = started
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(msgspec.Struct, frozen=True):
     """A model's capabilities and costs. Windows in tokens, prices in US dollars per million tokens, `None`: unknown."""
 
     window: int = 100_000
@@ -100,8 +100,7 @@ class Capabilities:
         ) / 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(msgspec.Struct, frozen=True):
     """A tool as described to a model. `schema` is the JSON schema of an object."""
 
     name: str
@@ -109,8 +108,7 @@ class ToolSpec:
     schema: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One model request, independent of any API. Messages are already valid: every call has its result."""
 
     model: str
@@ -125,22 +123,19 @@ class Request:
     """Reasoning effort, where the model has such a thing; empty: the provider's default."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextPart:
+class TextPart(msgspec.Struct, frozen=True):
     """A piece of the answer's text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkingPart:
+class ThinkingPart(msgspec.Struct, frozen=True):
     """A piece of the model's reasoning."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallPart:
+class CallPart(msgspec.Struct, frozen=True):
     """A tool call starts (`name` is set) or continues (`arguments` is more of its JSON text). For display only."""
 
     index: int
@@ -148,8 +143,7 @@ class CallPart:
     arguments: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Retrying:
+class Retrying(msgspec.Struct, frozen=True):
     """The request failed before the first byte and is sent again after `wait` seconds; `attempt` counts from 1."""
 
     attempt: int
@@ -157,8 +151,7 @@ class Retrying:
     error: ProviderError
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(msgspec.Struct, frozen=True):
     """The whole answer; always the last delta of a stream that did not raise.
 
     `message.blocks` hold everything in order. A call whose arguments did not arrive as a JSON object has `broken` set.
@@ -166,7 +159,7 @@ class Completed:
 
     message: Message
     stop: Stop
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = msgspec.field(default_factory=Usage)
     sent: str = ""
     """Hash of the request's bytes, see `sent.py`; empty where nothing was sent."""
 

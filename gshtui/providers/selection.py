@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import cast
+
+import msgspec
 
 from gshtui.providers.adapters.ollama import Ollama
 from gshtui.providers.candidates import (
@@ -32,8 +33,7 @@ from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderOffer:
+class ProviderOffer(msgspec.Struct, frozen=True):
     """What an entry point `gshtui.providers` gives: the models of a provider, and how to make it."""
 
     make: Callable[[Mapping[str, str]], Provider]
@@ -70,8 +70,7 @@ PROBE = 0.3
 OFFLINE = "offline"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
+class ModelChoice(msgspec.Struct, frozen=True):
     """A provider and one of its models."""
 
     provider: Provider
@@ -106,13 +105,12 @@ async def choose_model(
     return await chooser.choose(provider.strip(), model.strip())
 
 
-@dataclass(slots=True)
-class _Chooser:
+class _Chooser(msgspec.Struct):
     found: dict[str, ProviderCandidate]
     preferred: str
     catalog: Catalog
     environ: Mapping[str, str]
-    installed: dict[str, list[str] | None] = field(default_factory=dict[str, "list[str] | None"])
+    installed: dict[str, list[str] | None] = msgspec.field(default_factory=dict[str, "list[str] | None"])
     """Base URL of a server → its models, or `None` if it does not answer; asked once per choice."""
 
     async def choose(self, provider: str, model: str) -> ModelChoice:
@@ -330,8 +328,7 @@ def _among(name: str, installed: list[str]) -> str:
     return next((model for model in installed if model.split(":", 1)[0] == name), "")
 
 
-@dataclass(frozen=True, slots=True)
-class Usable:
+class Usable(msgspec.Struct, frozen=True):
     """A provider that can be used now, for lists."""
 
     name: str

@@ -19,11 +19,11 @@ import json
 import os
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.python.protocol import (
     HEAD,
@@ -83,8 +83,7 @@ class InterpreterError(ExpectedError):
     """There is no interpreter, or it cannot do this now."""
 
 
-@dataclass(frozen=True, slots=True)
-class InterpreterLimits:
+class InterpreterLimits(msgspec.Struct, frozen=True):
     """What one interpreter may take, with everything that it starts."""
 
     memory: int = 8 << 30
@@ -94,8 +93,7 @@ class InterpreterLimits:
     """Bytes of one file that it writes."""
 
 
-@dataclass(frozen=True, slots=True)
-class InterpreterOptions:
+class InterpreterOptions(msgspec.Struct, frozen=True):
     """How an interpreter is started.
 
     Args:
@@ -111,8 +109,8 @@ class InterpreterOptions:
     folder: Path
     sandbox: ProjectSandbox | None = None
     shown: tuple[Path, ...] = ()
-    environ: Mapping[str, str] = field(default_factory=dict[str, str])
-    limits: InterpreterLimits = field(default_factory=InterpreterLimits)
+    environ: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    limits: InterpreterLimits = msgspec.field(default_factory=InterpreterLimits)
     keeps: bool = False
 
 
@@ -120,8 +118,7 @@ BlockState = Literal["done", "timeout", "interrupted", "ended"]
 """done: it ran to its end or to an error. ended: it took the interpreter with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockEnd:
+class BlockEnd(msgspec.Struct, frozen=True):
     """How a block ended."""
 
     state: BlockState

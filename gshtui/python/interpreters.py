@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -46,11 +45,10 @@ MOST = 3
 """Blocks that may fail in a row before something else must be looked at."""
 
 
-@dataclass(slots=True)
-class RetryRule:
+class RetryRule(msgspec.Struct):
     """What failed of one agent in one conversation since something last went well."""
 
-    _failed: dict[str, str] = field(default_factory=dict[str, str])
+    _failed: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """Block → the error that it ended with."""
 
     def objection(self, code: str) -> str:
@@ -100,20 +98,19 @@ AskOwnersModel = Callable[[InterpreterOwner, str], Awaitable[str]]
 """(owner, prompt) → the answer of the owner's model. Raises an `ExpectedError`."""
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(msgspec.Struct):
     """One owner's interpreter, and what is remembered of it."""
 
-    rule: RetryRule = field(default_factory=RetryRule)
-    starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    rule: RetryRule = msgspec.field(default_factory=RetryRule)
+    starting: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     interpreter: Interpreter | None = None
-    news: list[str] = field(default_factory=list[str])
+    news: list[str] = msgspec.field(default_factory=list[str])
     """What the next block's result says first, such as which variables went."""
     outdated: bool = False
     """It has been said that the sandbox would be another one by now."""
-    gone: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
+    gone: list[tuple[str, list[str]]] = msgspec.field(default_factory=list[tuple[str, list[str]]])
     """Why interpreters ended, and the variables that they had."""
-    unkept: set[Unkept] = field(default_factory=set[Unkept])
+    unkept: set[Unkept] = msgspec.field(default_factory=set[Unkept])
     """What has been said not to be kept."""
 
 

@@ -16,8 +16,9 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.python.interpreter import InterpreterError
@@ -27,8 +28,7 @@ from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import Sanitiser
 
 
-@dataclass(frozen=True, slots=True)
-class PythonChoice:
+class PythonChoice(msgspec.Struct, frozen=True):
     """A Python and where it comes from.
 
     Args:
@@ -84,8 +84,7 @@ _LAST = 20
 """Lines of a failed command's output that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstallPlan:
+class InstallPlan(msgspec.Struct, frozen=True):
     """What will be run, in order.
 
     Args:

@@ -6,8 +6,9 @@ Never raises: unreadable facts are left out.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 
 def project_name(cwd: Path) -> str:
@@ -36,8 +37,7 @@ def _shown(text: str) -> str:
 _MOST = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(msgspec.Struct, frozen=True):
     """A project's root and what is known of its git state."""
 
     root: Path

@@ -14,8 +14,9 @@ import stat
 import subprocess
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.system.caller_environment import caller_environ
 from gshtui.text.sanitise import visible
@@ -63,8 +64,7 @@ _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}=")
 _BOOLEANS = frozenset({"", "true", "false", "yes", "no", "on", "off", "0", "1"})
 
 
-@dataclass(frozen=True, slots=True)
-class GitProgram:
+class GitProgram(msgspec.Struct, frozen=True):
     """One thing that git would run there.
 
     Attributes:
@@ -112,8 +112,7 @@ def git_programs(root: Path) -> list[GitProgram]:
     return [*keys, *_hooks(root, hooks)]
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredFiles:
+class ConfiguredFiles(msgspec.Struct, frozen=True):
     """What git's configuration of a folder says of files.
 
     Attributes:

@@ -14,10 +14,12 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.settings import paths
 from gshtui.system.expected_error import ExpectedError
@@ -48,8 +50,7 @@ class PluginError(ExpectedError):
     """The approvals cannot be read or written, or there is no such plugin."""
 
 
-@dataclass(frozen=True, slots=True)
-class PluginPart:
+class PluginPart(msgspec.Struct, frozen=True):
     """One entry point, or one file."""
 
     kind: PartKind
@@ -58,8 +59,7 @@ class PluginPart:
     """The object, `package.module:attribute`, or the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(msgspec.Struct, frozen=True):
     """An installed package, or a plugin of Claude Code, that brings something."""
 
     name: str
@@ -75,8 +75,7 @@ class Plugin:
     """It is in the form of Claude Code: files, no package."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedContribution:
+class LoadedContribution(msgspec.Struct, frozen=True):
     """What an approved plugin brings: the object, or why it could not be imported."""
 
     plugin: Plugin
@@ -85,14 +84,13 @@ class LoadedContribution:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Approvals:
+class Approvals(msgspec.Struct, frozen=True):
     """The file."""
 
     enabled: bool = True
-    approved: dict[str, str] = field(default_factory=dict[str, str])
+    approved: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """Fingerprints by name."""
-    shown: dict[str, str] = field(default_factory=dict[str, str])
+    shown: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """Fingerprints, by name, of those that were announced."""
 
 

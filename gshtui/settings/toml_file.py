@@ -8,17 +8,17 @@ import os
 import re
 import stat
 import tomllib
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from gshtui.system.files.open_descriptor import open_reader
 
 Layer = Literal["default", "user", "project", "environment", "flag"]
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Where a value came from. `where`: the file, variable or flag; `line` counts from 1, 0: unknown."""
 
     layer: Layer
@@ -30,8 +30,7 @@ class Origin:
         return f"{self.layer} ({place})" if place else self.layer
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """A mistake in the configuration, and what was done about it."""
 
     text: str
@@ -123,8 +122,7 @@ MAX_BYTES = 1024 * 1024
 _PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class TomlFile:
+class TomlFile(msgspec.Struct, frozen=True):
     """The content of a file. `exists` is also true if it could not be read; `data` is then empty and `problems` says
     why.
     """
@@ -133,8 +131,8 @@ class TomlFile:
     layer: Layer
     exists: bool = False
     raw: bytes = b""
-    data: dict[str, Any] = field(default_factory=dict[str, Any])
-    lines: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
+    data: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    lines: dict[tuple[str, ...], int] = msgspec.field(default_factory=dict[tuple[str, ...], int])
     problems: tuple[Problem, ...] = ()
 
     def origin(self, *path: str) -> Origin:

@@ -7,9 +7,9 @@ repeats a value that is or may be a secret.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel, ValidationError
 
 from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, SERVERS, TABLES, nearest, nearest_table, shown, spelled
@@ -39,12 +39,11 @@ _GONE: dict[Path, str] = {
 _NOT_REPEATED = frozenset({"api_key_env", "base_url", "env", "headers", "url"})
 
 
-@dataclass(slots=True)
-class Checked:
+class Checked(msgspec.Struct):
     """The valid part of a layer, and the problems of the rest."""
 
-    values: dict[str, dict[str, Any]] = field(default_factory=dict[str, "dict[str, Any]"])
-    problems: list[Problem] = field(default_factory=list[Problem])
+    values: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict[str, "dict[str, Any]"])
+    problems: list[Problem] = msgspec.field(default_factory=list[Problem])
 
     def refuse(self, origin_of: OriginOf, path: Path, text: str, hint: str = "") -> None:
         """Skip a value and say why."""

@@ -7,7 +7,7 @@ Used by the listener, which rejects and counts everything else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from gshtui.bus.event import Event
 from gshtui.bus.events import (
@@ -36,8 +36,7 @@ ACP = "acp"
 SSH = "ssh"
 
 
-@dataclass(frozen=True, slots=True)
-class VisitorKind:
+class VisitorKind(msgspec.Struct, frozen=True):
     """One kind of connection."""
 
     name: str

@@ -13,9 +13,10 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.bus.events.shell_events import FileChange, FilesChanged
 from gshtui.shell.git_rules import FILES, IgnoreRules, ignored, rules_above, rules_in
@@ -78,15 +79,14 @@ _KNOWN = 20_000
 """Files whose names are kept, so that one replaced by another of its name counts as modified."""
 
 
-@dataclass(slots=True)
-class WatchedFolders:
+class WatchedFolders(msgspec.Struct):
     """The folders of one look, with the rules that hold in each."""
 
     root: str
     """Real path of the project."""
-    rules: dict[str, tuple[IgnoreRules, ...]] = field(default_factory=dict[str, tuple[IgnoreRules, ...]])
+    rules: dict[str, tuple[IgnoreRules, ...]] = msgspec.field(default_factory=dict[str, tuple[IgnoreRules, ...]])
     """Path of a folder → rules, the outermost first."""
-    files: set[int] = field(default_factory=set[int])
+    files: set[int] = msgspec.field(default_factory=set[int])
     """Hashes of the paths of files that are there: most programs save by renaming a new file over the old one."""
     cut: bool = False
     """There are more folders than are watched."""

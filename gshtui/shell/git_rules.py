@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.text.glob_pattern import compile_ignore_rule
 
@@ -18,8 +19,7 @@ FILES = (".gitignore", ".ignore")
 _LARGEST_RULES = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreRules:
+class IgnoreRules(msgspec.Struct, frozen=True):
     """Ignore rules and the folder that they are relative to."""
 
     base: str

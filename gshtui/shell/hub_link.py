@@ -12,9 +12,10 @@ import random
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
@@ -158,8 +159,7 @@ class LinkError(Exception):
     """This hub is of no use; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkIdentity:
+class LinkIdentity(msgspec.Struct, frozen=True):
     """Who calls: kind of the hello, the agent that it speaks for, and the secret that it shares with the hub."""
 
     kind: str

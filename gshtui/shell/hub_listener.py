@@ -11,10 +11,11 @@ import resource
 import socket
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
+
+import msgspec
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
@@ -304,8 +305,7 @@ class NoHost:
         """Nothing was kept."""
 
 
-@dataclass(slots=True)
-class ConnectionCounts:
+class ConnectionCounts(msgspec.Struct):
     """What happened at the socket since it was opened."""
 
     connections: int = 0

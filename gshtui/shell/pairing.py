@@ -9,7 +9,6 @@ import fnmatch
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -82,20 +81,18 @@ class PairedLine(msgspec.Struct, frozen=True):
     """Which process said it, where it is known."""
 
 
-@dataclass(slots=True)
-class PairingResult:
+class PairingResult(msgspec.Struct):
     """The result of some lines, in order."""
 
-    records: list[ShellRecord] = field(default_factory=list[ShellRecord])
-    notes: list[tuple[ShellNote, int]] = field(default_factory=list[tuple[ShellNote, int]])
-    shells: dict[str, ShellInfo] = field(default_factory=dict[str, ShellInfo])
+    records: list[ShellRecord] = msgspec.field(default_factory=list[ShellRecord])
+    notes: list[tuple[ShellNote, int]] = msgspec.field(default_factory=list[tuple[ShellNote, int]])
+    shells: dict[str, ShellInfo] = msgspec.field(default_factory=dict[str, ShellInfo])
     """Those of which something new is known."""
-    ended: set[str] = field(default_factory=set[str])
+    ended: set[str] = msgspec.field(default_factory=set[str])
     """Those that are gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairingRules:
+class PairingRules(msgspec.Struct, frozen=True):
     """Pairs the halves of commands into records."""
 
     redact: Callable[[str], str] = str

@@ -12,8 +12,9 @@ import fcntl
 import os
 import stat
 from collections.abc import Generator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
@@ -27,11 +28,10 @@ AT_ONCE = 4 * 1024 * 1024
 _BEGIN = b'{"v":'
 
 
-@dataclass(slots=True)
-class SpoolPiece:
+class SpoolPiece(msgspec.Struct):
     """Some lines of a file."""
 
-    events: list[tuple[Event, int]] = field(default_factory=list[tuple[Event, int]])
+    events: list[tuple[Event, int]] = msgspec.field(default_factory=list[tuple[Event, int]])
     """Each with its number in the shell's life."""
     bad: int = 0
     """The number of invalid lines."""

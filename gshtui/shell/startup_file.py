@@ -11,8 +11,9 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.settings import paths
 from gshtui.shell import plugin
@@ -22,8 +23,7 @@ class StartupError(Exception):
     """The file cannot be changed; the text is one sentence with what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartupChange:
+class StartupChange(msgspec.Struct, frozen=True):
     """A change made to a file."""
 
     file: Path

@@ -13,11 +13,11 @@ import os
 import posixpath
 import stat
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import asyncssh
+import msgspec
 from asyncssh import SFTPAttrs, SFTPFailure, SFTPName, SFTPNoSuchFile, SFTPPermissionDenied
 
 from gshtui.commands.declaration import Caller, CommandError, Invocation
@@ -34,8 +34,7 @@ GUEST_MOUNTS = frozenset({"calls"})
 """The mounts whose files know what a guest may read."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadableFiles:
+class ReadableFiles(msgspec.Struct, frozen=True):
     """The files of a hub, as one person reads them."""
 
     paths: FilePaths

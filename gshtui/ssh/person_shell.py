@@ -15,11 +15,12 @@ import re
 import time
 from collections import deque
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, LiteralString
 
 import asyncssh
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.call_data import CallMessage, Principal
 from gshtui.bus.event import Event
@@ -84,8 +85,7 @@ def caller_of(person: AuthorizedPerson) -> Caller:
     return Caller(person.name, is_guest=person.rights == "talk")
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(msgspec.Struct, frozen=True):
     """Who came, and what the house has for them."""
 
     hub: Hub

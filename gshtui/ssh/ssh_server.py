@@ -11,10 +11,10 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import asyncssh
+import msgspec
 
 from gshtui.guard.people import AuthorizedPerson, PeopleFile, read_people
 from gshtui.system.expected_error import ExpectedError
@@ -53,8 +53,7 @@ class DoorError(ExpectedError):
     """The server cannot listen; one sentence and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class DoorOptions:
+class DoorOptions(msgspec.Struct, frozen=True):
     """Where it listens, and who may enter."""
 
     host: str

@@ -5,7 +5,7 @@ What was shown in this way is not shown again once it is said.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from gshtui.calls.answer_drafts import DraftPiece
 from gshtui.ssh.person_terminal import PersonTerminal
@@ -15,12 +15,11 @@ _LONGEST = 200_000
 """Characters of an answer that are compared with what is said in the end."""
 
 
-@dataclass(slots=True)
-class _Answer:
+class _Answer(msgspec.Struct):
     name: str
     said: str = ""
     """The text of its newest message."""
-    sanitiser: Sanitiser = field(default_factory=Sanitiser)
+    sanitiser: Sanitiser = msgspec.field(default_factory=Sanitiser)
     began: bool = False
     """Its name is before it."""
 

@@ -15,9 +15,10 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
+
+import msgspec
 
 from gshtui import __version__
 from gshtui.system.expected_error import ExpectedError
@@ -32,8 +33,7 @@ _KNOWN = 1_000
 _WHY = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """A recorded fault."""
 
     part: str

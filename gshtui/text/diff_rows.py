@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+import msgspec
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
 _NO_FILE = "/dev/null"
@@ -21,8 +22,7 @@ _ALIKE = 0.35
 _CHANGED = ("added", "removed")
 
 
-@dataclass(frozen=True, slots=True)
-class DiffRow:
+class DiffRow(msgspec.Struct, frozen=True):
     """One line of a diff. `number`: of the line in the new file, or of a removed one in the old; 0: none."""
 
     kind: Literal["file", "hunk", "same", "added", "removed", "note"]

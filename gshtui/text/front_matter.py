@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
+
+import msgspec
 
 if TYPE_CHECKING:
     from yaml import MarkedYAMLError
@@ -33,12 +34,11 @@ class FrontMatterError(ValueError):
     """There is none, or it is invalid. One sentence without its full stop, with the line."""
 
 
-@dataclass(slots=True)
-class FrontMatter:
+class FrontMatter(msgspec.Struct):
     """The keys with their values, and the body. `line`: the line of each key."""
 
-    fields: dict[str, str | list[str]] = field(default_factory=dict[str, "str | list[str]"])
-    line: dict[str, int] = field(default_factory=dict[str, int])
+    fields: dict[str, str | list[str]] = msgspec.field(default_factory=dict[str, "str | list[str]"])
+    line: dict[str, int] = msgspec.field(default_factory=dict[str, int])
     body: str = ""
 
     def text(self, key: str) -> str:

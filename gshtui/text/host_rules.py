@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+import msgspec
 
 WEB_PORTS = (80, 443)
 """What a rule without a port covers."""
@@ -22,8 +23,7 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkTarget:
+class NetworkTarget(msgspec.Struct, frozen=True):
     """What a program wants to reach: a name in lower case or an address, and a port."""
 
     name: str
@@ -34,8 +34,7 @@ class NetworkTarget:
         return f"{shown}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class HostRule:
+class HostRule(msgspec.Struct, frozen=True):
     """Hosts that may be reached: one by name, all below a name, or a network of addresses.
 
     Attributes:
@@ -150,8 +149,7 @@ def is_public(address: Address) -> bool:
 _TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"), IPv6Network("::/96"))
 
 
-@dataclass(frozen=True)
-class HostRules:
+class HostRules(msgspec.Struct, frozen=True):
     """Which hosts may be reached. A name that leads to an address of a private network needs a rule for that, too."""
 
     rules: tuple[HostRule, ...] = ()

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 if TYPE_CHECKING:
     import regex
@@ -96,12 +97,11 @@ def compile_linear(pattern: str) -> Linear:
         raise LinearError(str(error) or type(error).__name__) from error
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(msgspec.Struct):
     """One that is open. `closing`: how many groups of flags end with it or with its alternative."""
 
     multiline: bool
-    flags: list[str] = field(default_factory=list[str])
+    flags: list[str] = msgspec.field(default_factory=list[str])
     size: int = 0
     last: int = 0
     """The size of the last item, which a count would repeat."""

@@ -8,7 +8,8 @@ animation. So a terminal can be given it.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+
+import msgspec
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MOST_BYTES = 1_500_000
@@ -27,8 +28,7 @@ class PictureError(ValueError):
     """It cannot be shown; the text says why, as the end of a sentence that begins with `the picture`."""
 
 
-@dataclass(frozen=True, slots=True)
-class PngPicture:
+class PngPicture(msgspec.Struct, frozen=True):
     """A still picture."""
 
     width: int

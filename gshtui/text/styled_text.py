@@ -5,7 +5,8 @@ Pure; independent of Textual and Rich. Hidden text (SGR 8) is shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.text.sanitise import RISKY, SEQUENCE, struck, visible_parts, what_stays
 
@@ -13,8 +14,7 @@ Colour = int | tuple[int, int, int] | None
 """A number of the terminal's palette (0 to 255), red green and blue (0 to 255), or the default."""
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(msgspec.Struct, frozen=True):
     """How a span looks."""
 
     foreground: Colour = None
@@ -27,8 +27,7 @@ class Style:
     strike: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StyledSpan:
+class StyledSpan(msgspec.Struct, frozen=True):
     """Plain text of one style. Newlines are in the text."""
 
     text: str

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 ESCAPE_WAITS = 0.05
 """Seconds after which an escape alone is the escape key. What follows it later may still be the rest of a sequence."""
@@ -66,8 +67,7 @@ _BEGUN_TAIL = re.compile(r"\[(?:[<=>?]?[\d;:]*|[<=>?]?[\d;:]+[ -/]+|\[)|\]\d{0,5
 """How the rest of a sequence may begin."""
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalToken:
+class TerminalToken(msgspec.Struct, frozen=True):
     """One thing that was sent."""
 
     kind: Literal["text", "sequence", "alt", "escape", "paste", "pasted", "answer"]

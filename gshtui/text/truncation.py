@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain, islice
+
+import msgspec
 
 _BLOCK = 1 << 20
 _ERRORS = 40
@@ -28,8 +29,7 @@ _ERROR_LINE = re.compile(
 _NOT_AN_ERROR = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(msgspec.Struct, frozen=True):
     """Where a text has already lost bytes: its marker is between `start` and `end`, and stands for `lost` bytes."""
 
     start: int

@@ -8,9 +8,11 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.text.sanitise import literal, one_line
 
@@ -156,8 +158,7 @@ def _header(old_at: int, old_lines: int, new_at: int, new_lines: int) -> str:
 _HEAD = "diff --git "
 
 
-@dataclass(slots=True)
-class FilePatch:
+class FilePatch(msgspec.Struct):
     """One file's part of a diff. `lines`: the text of its hunks, each beginning with a line `@@ … @@`."""
 
     path: str
@@ -168,7 +169,7 @@ class FilePatch:
     added: int = 0
     removed: int = 0
     binary: bool = False
-    lines: list[str] = field(default_factory=list[str])
+    lines: list[str] = msgspec.field(default_factory=list[str])
     index: str = ""
     """The contents before and after, as git names them."""
     mode: str = ""

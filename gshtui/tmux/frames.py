@@ -14,7 +14,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.text.cells import width
 from gshtui.tmux.panes import PaneInfo, refreshed, unknown
@@ -100,8 +102,7 @@ _BOXES = str.maketrans("`afgijklmnopqrstuvwxyz{|}~", "◆▒°±␉┘┐┌└�
 _COLOURS = {"38": "fg", "48": "bg", "58": "ul"}
 
 
-@dataclass(frozen=True, slots=True)
-class SgrStyle:
+class SgrStyle(msgspec.Struct, frozen=True):
     """The active style: attributes in order of appearance, and three colours as SGR parameters."""
 
     attributes: tuple[str, ...] = ()
@@ -122,13 +123,14 @@ Read = tuple[str, SgrStyle, bool]
 """A self-contained row, and what is active after it: style, line drawing."""
 
 
-@dataclass(slots=True)
-class CompleteRows:
+class CompleteRows(msgspec.Struct):
     """Turns one pane's captures into rows. Rows of the last one are not read again, wherever they scrolled to."""
 
-    _plain: dict[str, Read] = field(default_factory=dict[str, Read])
+    _plain: dict[str, Read] = msgspec.field(default_factory=dict[str, Read])
     """A cache, by text, of lines that start without any style, as most do."""
-    _styled: dict[tuple[str, SgrStyle, bool], Read] = field(default_factory=dict[tuple[str, SgrStyle, bool], Read])
+    _styled: dict[tuple[str, SgrStyle, bool], Read] = msgspec.field(
+        default_factory=dict[tuple[str, SgrStyle, bool], Read]
+    )
 
     def complete(self, raw: Sequence[str]) -> tuple[str, ...]:
         """The capture's rows, each self-contained."""
@@ -215,8 +217,7 @@ def _more(codes: list[str], at: int) -> int:
     return {"5": 2, "2": 4}.get(kind, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """What a pane shows at one moment.
 
     `lines` contain text and SGR sequences, each line self-contained; `changed` are the numbers of the lines that differ
@@ -236,8 +237,7 @@ class Frame:
 OnFrame = Callable[[Frame], None]
 
 
-@dataclass(slots=True, eq=False)
-class View:
+class View(msgspec.Struct, eq=False):
     """One tab's view of a pane: its size, and whether it is visible."""
 
     on_frame: OnFrame
@@ -250,12 +250,11 @@ class View:
     """Has had no frame since it is visible, and is owed a whole one."""
 
 
-@dataclass(slots=True)
-class MirroredPane:
+class MirroredPane(msgspec.Struct):
     """A pane that is mirrored."""
 
     pane: str
-    views: list[View] = field(default_factory=list[View])
+    views: list[View] = msgspec.field(default_factory=list[View])
     info: PaneInfo | None = None
     dirty: bool = True
     burst: int = 0
@@ -266,14 +265,14 @@ class MirroredPane:
     """A key was sent: the first output that follows is its echo."""
     echo_until: float = 0.0
     """When what is written has nothing to do with the last key any more, in the loop's time."""
-    written: WrittenText = field(default_factory=WrittenText)
+    written: WrittenText = msgspec.field(default_factory=WrittenText)
     asked: int = 0
     """How much output had been heard when the capture under way was asked for."""
     changed_at: float = 0.0
     applied: tuple[int, int] = (0, 0)
     """The size that was last asked for."""
     frame: Frame | None = None
-    rows: CompleteRows = field(default_factory=CompleteRows)
+    rows: CompleteRows = msgspec.field(default_factory=CompleteRows)
     unlisten: Callable[[], None] = lambda: None
 
     @property

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from gshtui.tmux.one_shot import Reply, TmuxQuestion
 from gshtui.tmux.panes import PaneInfo, parse
@@ -38,8 +39,7 @@ class MarkerServer(Protocol):
     ) -> list[str]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+class Marker(msgspec.Struct, frozen=True):
     """A moment of a pane."""
 
     info: PaneInfo

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 from gshtui.tmux import frames
@@ -48,8 +49,7 @@ class MirrorServer(Protocol):
     ) -> list[str]: ...
 
 
-@dataclass(slots=True)
-class Watch:
+class Watch(msgspec.Struct):
     """A tab's hold on a mirrored pane."""
 
     _mirror: Mirror

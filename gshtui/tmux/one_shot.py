@@ -10,8 +10,9 @@ import asyncio
 import secrets
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.hosts.host_link import HostLink
 from gshtui.system.processes.time_limit import time_limit
@@ -27,8 +28,7 @@ REMOTE_DEADLINE = 15.0
 """The same on another machine, which may have to be connected to first."""
 
 
-@dataclass(frozen=True, slots=True)
-class TmuxQuestion:
+class TmuxQuestion(msgspec.Struct, frozen=True):
     """A command line, and the pane (by `PaneInfo.target`) that is described with its answer, in the same moment."""
 
     line: str
@@ -45,8 +45,7 @@ class TmuxQuestion:
         return f"display-message -p -t {quoted(self.about)} {quoted(seal + self.format)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """One command's answer. `error` is empty if it succeeded; `about` has the question's format."""
 
     lines: tuple[str, ...] = ()

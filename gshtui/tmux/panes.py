@@ -6,7 +6,8 @@ they come last or have it removed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 HIDDEN = "gsh-hub-"
 """Prefix of the sessions through which a hub listens; never shown as anybody's."""
@@ -51,8 +52,7 @@ BRIEF = "|".join(f"#{{{name}}}" for name in _BRIEF)
 """What may be different at every frame; a third of the cost."""
 
 
-@dataclass(frozen=True, slots=True)
-class PaneInfo:
+class PaneInfo(msgspec.Struct, frozen=True):
     """A pane as tmux describes it. Text is untrusted: programs choose titles.
 
     `attached` counts people (and their programs) attached to its session, without us. `activity` is in seconds since

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@:./=+,-]+\Z")
 # A tilde is a home folder to tmux, in quotes too.
@@ -41,8 +42,7 @@ def resizing(target: str, width: int, height: int) -> str:
     return command("if-shell", "-F", "-t", target, "#{session_attached}", "", resize)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownRow:
+class ShownRow(msgspec.Struct, frozen=True):
     """A row of a screen, by what is known of it.
 
     Args:

@@ -7,8 +7,9 @@ output after the marker counts. Called by terminal tools and CLI sessions.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+import msgspec
 
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.linear_regex import Linear, LinearError, compile_linear
@@ -37,8 +38,7 @@ class ReadinessServer(markers.MarkerServer, Protocol):
     def watcher(self) -> Watcher: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(msgspec.Struct, frozen=True):
     """Why the wait ended, and the output since the marker (without one, the screen)."""
 
     reason: Reason

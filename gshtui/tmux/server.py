@@ -12,9 +12,10 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gshtui.hosts.host_link import HostLink
 from gshtui.tmux import tmux_program as program

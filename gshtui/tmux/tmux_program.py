@@ -10,8 +10,9 @@ import re
 import shlex
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.hosts.remote_shell import path_line
 from gshtui.settings.settings_tables import HostSettings
@@ -29,8 +30,7 @@ _SERVER_KEEPS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Abilities:
+class Abilities(msgspec.Struct, frozen=True):
     """What a version can do beyond 3.0."""
 
     control: bool

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Literal, Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.tmux.panes import PaneInfo, unknown
@@ -37,8 +39,7 @@ _HINTS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PaneChange:
+class PaneChange(msgspec.Struct, frozen=True):
     """A change of a pane. `info` is its current state; for a pane that is gone, its last state, as dead."""
 
     pane: str

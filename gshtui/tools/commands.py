@@ -6,9 +6,10 @@ Registers nothing by itself; the hub calls `commands` and registers what it retu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import Access, Assess, Command, Does, Effect, Handler, P
 from gshtui.commands.registry import AnyCommand

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+import msgspec
 
 from gshtui.commands.declaration import Caller
 from gshtui.system.expected_error import ExpectedError
@@ -29,8 +30,7 @@ class FileError(ExpectedError):
         self.kind: FileErrorKind = kind
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(msgspec.Struct, frozen=True):
     """One entry of a folder."""
 
     name: str
@@ -43,7 +43,7 @@ class Node:
     """Where a link leads: a virtual path."""
     type: str = ""
     """What it stands for: `call`, `agent`, `memory`; empty: a file or folder."""
-    about: dict[str, Any] = field(default_factory=dict[str, Any])
+    about: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """Further facts for a list, such as how many members a call has."""
 
     @property

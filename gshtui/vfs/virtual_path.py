@@ -6,7 +6,8 @@ A path is virtual if it is absolute and its first step is a mount; every other p
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.plain_name import NameRefused, plain_name
@@ -28,8 +29,7 @@ class PathRefused(ExpectedError):
     """It is no path that can be used; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class VirtualPath:
+class VirtualPath(msgspec.Struct, frozen=True):
     """Steps from the root `/`."""
 
     steps: tuple[str, ...] = ()

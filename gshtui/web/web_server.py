@@ -21,11 +21,11 @@ import json
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any, Literal, cast
 
+import msgspec
 from aiohttp import WSMsgType, web
 
 from gshtui.system.expected_error import ExpectedError
@@ -93,8 +93,7 @@ class WebServerError(ExpectedError):
     """The server cannot listen; one sentence and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class WebAddress:
+class WebAddress(msgspec.Struct, frozen=True):
     """Where the window is: the first who opens a link can use it."""
 
     url: str

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from gshtui.bus.workflow_data import StepState
 
 
-@dataclass(frozen=True, slots=True)
-class AgentRequest:
+class AgentRequest(msgspec.Struct, frozen=True):
     """One prompt for one agent.
 
     Args:
@@ -34,8 +34,7 @@ class AgentRequest:
     output: Callable[[str], None] = lambda _: None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentAnswer:
+class AgentAnswer(msgspec.Struct, frozen=True):
     """What came of it. `error` is one sentence where there is no answer."""
 
     text: str = ""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from gshtui.bus.workflow_data import RunState, StepResult, WorkflowRunRow, WorkflowSource
 from gshtui.system.expected_error import ExpectedError
@@ -27,16 +28,14 @@ class WorkflowError(ExpectedError):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(msgspec.Struct, frozen=True):
     """A text to be rendered, and the line of its file in which it begins."""
 
     text: str
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """One parameter; without a value and a default it is empty."""
 
     name: str
@@ -47,8 +46,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(msgspec.Struct, frozen=True):
     """How often a failed step is tried again, and after how long."""
 
     max: int = 2
@@ -57,41 +55,37 @@ class Retry:
     jitter_ms: int = 250
 
 
-@dataclass(frozen=True, slots=True)
-class ShellAction:
+class ShellAction(msgspec.Struct, frozen=True):
     """Runs a script in a shell."""
 
     command: Template
     shell: Literal["bash", "sh", "zsh"] = "bash"
     cwd: Template | None = None
-    env: Mapping[str, Template] = field(default_factory=dict[str, Template])
+    env: Mapping[str, Template] = msgspec.field(default_factory=dict[str, Template])
     stdin: Template | None = None
     terminal: bool = False
     """It is given the person's terminal where there is one; what it prints there is not captured."""
 
 
-@dataclass(frozen=True, slots=True)
-class PythonAction:
+class PythonAction(msgspec.Struct, frozen=True):
     """Runs Python code, or a module as a program."""
 
     code: str = ""
     module: str = ""
-    env: Mapping[str, Template] = field(default_factory=dict[str, Template])
+    env: Mapping[str, Template] = msgspec.field(default_factory=dict[str, Template])
     stdin: Template | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolAction:
+class ToolAction(msgspec.Struct, frozen=True):
     """Calls a tool; without a server, one of our own."""
 
     name: str
     server: str = ""
-    args: Mapping[str, object] = field(default_factory=dict[str, object])
+    args: Mapping[str, object] = msgspec.field(default_factory=dict[str, object])
     """Texts in it, at any depth, are `Template`s."""
 
 
-@dataclass(frozen=True, slots=True)
-class LlmAction:
+class LlmAction(msgspec.Struct, frozen=True):
     """Asks a model: an agent of this process, or one in a terminal of its own."""
 
     user: Template
@@ -111,8 +105,7 @@ class LlmAction:
 Action = ShellAction | PythonAction | ToolAction | LlmAction
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowStep:
+class WorkflowStep(msgspec.Struct, frozen=True):
     """One step of a workflow."""
 
     number: int
@@ -140,8 +133,7 @@ class WorkflowStep:
         return type(self.action).__name__.removesuffix("Action").lower()
 
 
-@dataclass(frozen=True, slots=True)
-class Workflow:
+class Workflow(msgspec.Struct, frozen=True):
     """One workflow, checked: every reference in it leads somewhere."""
 
     name: str
@@ -167,8 +159,7 @@ def templates_in(value: object) -> Iterator[Template]:
             yield from templates_in(each)  # pyright: ignore[reportUnknownArgumentType]
 
 
-@dataclass(frozen=True, slots=True)
-class RunEnd:
+class RunEnd(msgspec.Struct, frozen=True):
     """How a run ended. `step`: the one that decided it."""
 
     run: str
@@ -176,7 +167,7 @@ class RunEnd:
     exit_code: int
     error: str = ""
     step: WorkflowStep | None = None
-    results: Mapping[int, StepResult] = field(default_factory=dict[int, StepResult])
+    results: Mapping[int, StepResult] = msgspec.field(default_factory=dict[int, StepResult])
 
 
 def unknown_steps(row: WorkflowRunRow, steps: Mapping[int, StepResult]) -> list[str]:

@@ -11,9 +11,11 @@ import json
 import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.workflow_data import StepResult, StepState
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation
@@ -53,8 +55,7 @@ LendTerminal = Callable[["Start"], Awaitable[int]]
 """Runs a program on the person's own terminal; its exit code. Cancelling it ends the program."""
 
 
-@dataclass(slots=True)
-class StepSandbox:
+class StepSandbox(msgspec.Struct):
     """The sandbox of a run's steps. Whether there is one is found out once; it itself is made anew for each step."""
 
     sandboxes: Sandboxes | None
@@ -82,8 +83,7 @@ class StepSandbox:
                 self.sandboxes.grant_host(self.run, host)
 
 
-@dataclass(frozen=True, slots=True)
-class StepPlace:
+class StepPlace(msgspec.Struct, frozen=True):
     """Where the steps of a run work, and who judges them."""
 
     gate: Gate
@@ -111,8 +111,7 @@ class StepPlace:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class StepCall:
+class StepCall(msgspec.Struct, frozen=True):
     """One attempt of a step.
 
     Args:
@@ -131,8 +130,7 @@ class StepCall:
     cancelled: asyncio.Event
 
 
-@dataclass(frozen=True, slots=True)
-class _Program:
+class _Program(msgspec.Struct, frozen=True):
     """What is to run, as the guard judges it."""
 
     start: Start

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
 from liquid import Environment, Mode
 from liquid.ast import Node
 from liquid.builtin.content import ContentNode
@@ -48,8 +48,7 @@ class TemplateError(ValueError):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True):
     """A variable that a template uses: `step['diff'].stdout` is ("step", "diff", "stdout")."""
 
     parts: tuple[object, ...]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
 from pydantic import ValidationError
 
 from gshtui.agents.toolbox import Toolbox
@@ -28,8 +28,7 @@ _STATES: Mapping[ResultStatus, tuple[StepState, int]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StepTools:
+class StepTools(msgspec.Struct, frozen=True):
     """The tools that steps can call."""
 
     registry: Registry

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui.bus.workflow_data import StepResult, WorkflowRunRow
@@ -34,8 +34,7 @@ class ListWorkflows(Parameters, Returns[WorkflowLibrary]):
     SHELL = ShellForm(parts=PARTS)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownWorkflow:
+class ShownWorkflow(msgspec.Struct, frozen=True):
     """A workflow, or one run of it."""
 
     workflow: Workflow | None = None
@@ -63,8 +62,7 @@ class RunWorkflow(Parameters, Returns[RunEnd]):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowRuns:
+class WorkflowRuns(msgspec.Struct, frozen=True):
     """Runs, newest first."""
 
     rows: tuple[WorkflowRunRow, ...]

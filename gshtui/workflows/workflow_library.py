@@ -8,8 +8,9 @@ own. A bad file is reported, with its line, and never stops the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from gshtui.bus.workflow_data import WorkflowSource
 from gshtui.settings import paths, trust
@@ -25,12 +26,11 @@ MOST_FILES = 100
 _BUILT_IN = Path(__file__).parent / "builtin"
 
 
-@dataclass(slots=True)
-class WorkflowLibrary:
+class WorkflowLibrary(msgspec.Struct):
     """The workflows by name, and one sentence for each file that cannot be used."""
 
-    found: dict[str, Workflow] = field(default_factory=dict[str, Workflow])
-    problems: list[str] = field(default_factory=list[str])
+    found: dict[str, Workflow] = msgspec.field(default_factory=dict[str, Workflow])
+    problems: list[str] = msgspec.field(default_factory=list[str])
 
     def get(self, name: str) -> Workflow:
         """Raises `WorkflowError`: there is none, or its file is not valid."""

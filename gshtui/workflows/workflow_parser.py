@@ -8,11 +8,11 @@ from __future__ import annotations
 import graphlib
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import yaml
+from msgspec.structs import replace
 
 from gshtui.bus.workflow_data import WorkflowSource
 from gshtui.text.sanitise import one_line
@@ -469,7 +469,7 @@ def _connected(
 
 def _check_references(reader: _Reader, workflow: Workflow, step: WorkflowStep) -> None:
     """Raise `WorkflowError` where a template is not valid or names what is not there when its step begins."""
-    used = [*templates_in({name: getattr(step.action, name) for name in type(step.action).__slots__})]
+    used = [*templates_in({name: getattr(step.action, name) for name in step.action.__struct_fields__})]
     checks = [(template, False) for template in used]
     checks += [(step.when, True)] if step.when is not None else []
     if step.timeout_seconds is not None:

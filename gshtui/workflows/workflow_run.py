@@ -13,12 +13,12 @@ import os
 import random
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.fleet_events import AgentRemoved
@@ -83,8 +83,7 @@ class RunRecord(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class RunParts:
+class RunParts(msgspec.Struct, frozen=True):
     """What a run works with."""
 
     bus: Bus
@@ -145,7 +144,7 @@ class WorkflowRun:
                 after_steps = any(used.parts[0] == "step" for used in templates.references(step.when, condition=True))
                 if after_steps or not templates.holds(step.when, values):
                     return  # it may be left out
-            for template in templates_in({name: getattr(step.action, name) for name in type(step.action).__slots__}):
+            for template in templates_in({name: getattr(step.action, name) for name in step.action.__struct_fields__}):
                 templates.check_known(template, values)
         except TemplateError as error:
             where = f"{self._workflow.file.name}, line {error.line or step.line}"

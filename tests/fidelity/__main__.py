@@ -8,8 +8,9 @@ import argparse
 import asyncio
 import os
 import sys
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gshtui.bus.messages import Message, Text
 from gshtui.context.assembly.limits import ContextSettings

@@ -4,10 +4,10 @@ The screens are as a mirror hands them out: rows that stand alone, in text and c
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from msgspec.structs import replace
 from textual.app import App
 
 from gshtui.bus.agent_data import AgentRow

@@ -4,9 +4,11 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from gshtui.bus.bus import Bus
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome

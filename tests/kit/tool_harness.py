@@ -2,11 +2,12 @@
 
 import asyncio
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
 from gshtui.system.ids import new_id

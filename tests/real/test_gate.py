@@ -1,12 +1,12 @@
 """The gate: what was always allowed is listed and taken back; only answers that were offered to a question count."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gshtui.agents.commands.approval_commands import KeepApproval
 from gshtui.bus.agent_data import AgentRow, SpawnRequest

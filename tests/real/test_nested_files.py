@@ -5,11 +5,11 @@ import os
 import shutil
 import subprocess
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import Outcome
 from gshtui.guard.policy import obeyed_files

@@ -5,10 +5,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.agents.personas import load_personas
 from gshtui.commands.declaration import Caller, Command, Invocation, Outcome, Parameters

@@ -2,12 +2,12 @@
 
 import base64
 import json
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.context.assembly.system_section import system_sections

@@ -6,11 +6,11 @@ import os
 import pickle
 import sys
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.python import interpreter, kept_state

@@ -271,7 +271,7 @@ async def test_where_no_sandbox_holds_or_it_is_off_readers_run_as_the_policy_all
 
 
 async def test_a_person_reads_as_they_are(harness: ToolHarness) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from gshtui.commands.declaration import Caller
 

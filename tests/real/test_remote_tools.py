@@ -7,13 +7,13 @@ import json
 import signal
 import sys
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import psutil
 import pytest
+from msgspec.structs import replace
 
 import gshtui
 from gshtui.bus.agent_data import AgentRow, SpawnRequest

@@ -2,11 +2,11 @@
 
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import Outcome
 from gshtui.guard.sandbox import root_files

@@ -9,12 +9,12 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import Caller, CommandError, Outcome
 from gshtui.guard.sandbox.escapes import attempts
@@ -76,8 +76,7 @@ async def in_sandbox(harness: ToolHarness, command: str, **more: Any) -> Outcome
     return await bash.handler(invocation, bash.parameters(command=command, **more))
 
 
-@dataclass(frozen=True, slots=True)
-class Weakened(ProjectSandbox):
+class Weakened(ProjectSandbox, frozen=True):
     """A sandbox without some of its options."""
 
     without: tuple[str, ...] = ()

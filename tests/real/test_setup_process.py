@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.bus import Bus

@@ -8,13 +8,13 @@ import re
 import signal
 import socket
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import asyncssh
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import Caller, NotAllowed, Outcome, UsageError
 from gshtui.commands.evaluation import run_line

@@ -3,11 +3,11 @@
 import os
 import shutil
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.calls.call_service import person_name

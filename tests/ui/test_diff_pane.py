@@ -1,8 +1,8 @@
 """A tab of changes and the dialog for a new agent, in the window."""
 
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from textual.widgets import OptionList
 
 from gshtui.bus.agent_data import AgentRow

@@ -1,8 +1,9 @@
 """Comments on lines of changes: written by keys, kept until they are sent, and sent as one message."""
 
 import threading
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.events.agent_events import PromptSubmitted

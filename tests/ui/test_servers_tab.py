@@ -1,9 +1,9 @@
 """The tab of MCP servers: what it says of each, what its keys do, and that it follows what changes."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from gshtui.bus.events.server_events import ToolServerChanged

@@ -5,10 +5,10 @@ import base64
 import random
 import zlib
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
+from msgspec.structs import replace
 from textual.geometry import Offset, Region
 from textual.selection import SELECT_ALL
 from textual.widgets import Static

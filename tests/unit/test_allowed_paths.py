@@ -1,9 +1,9 @@
 """The list of the only paths that an agent reaches: real ones by what they lead to, virtual ones by their steps."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.tools.files.file_paths import FilePaths

@@ -3,10 +3,10 @@
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.agents.hooks.hook_process import run_hook
 from gshtui.agents.hooks.hook_set import Hook, HookFiles, approve, read_hooks

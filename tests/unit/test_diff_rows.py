@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from textual.color import Color
 
 from gshtui.text.diff_rows import (

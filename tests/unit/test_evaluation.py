@@ -1,11 +1,11 @@
 """Lines of several commands: what flows from one to the next, what stops them, and who may run what."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import (
     Access,

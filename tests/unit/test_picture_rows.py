@@ -1,9 +1,9 @@
 """Pictures of prompts as rows: in the conversation and in the inspector, from their small copies."""
 
 import zlib
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from gshtui.bus.messages import Image, Message, Text

@@ -10,7 +10,6 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.messages import Usage

@@ -7,7 +7,6 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.messages import Usage

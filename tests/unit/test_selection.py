@@ -1,11 +1,11 @@
 """The choice of provider and model from settings and environment; the catalog; the `model` command."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.bus.messages import Usage
 from gshtui.commands.declaration import Caller, Invocation, ToastView, UsageError

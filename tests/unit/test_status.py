@@ -1,11 +1,11 @@
 """Which source of a status counts: events first, the screen to contradict, stillness last."""
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.profiles.profile import GENERIC, Profile

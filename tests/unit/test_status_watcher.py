@@ -3,11 +3,11 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.profiles import profile as profiles

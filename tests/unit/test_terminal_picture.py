@@ -1,7 +1,8 @@
 """Which line of a terminal is in which row of its tab, and which rows a frame changes."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gshtui.tmux.frames import Frame
 from gshtui.ui.terminal.terminal_picture import TerminalPicture

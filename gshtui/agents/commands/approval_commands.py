@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow
@@ -46,8 +46,7 @@ from gshtui.store.tables.grant_table import Grant
 from gshtui.text.sanitise import literal, one_line
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalList:
+class ApprovalList(msgspec.Struct, frozen=True):
     """What waits for an answer, and what runs without asking in a project.
 
     Attributes:
@@ -65,15 +64,13 @@ class ApprovalList:
     elsewhere: tuple[AgentRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RevokedApproval:
+class RevokedApproval(msgspec.Struct, frozen=True):
     """A rule or an old approval that counts no more."""
 
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeptApproval:
+class KeptApproval(msgspec.Struct, frozen=True):
     """An old approval that is a rule now."""
 
     rule: GuardRule

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import (
@@ -27,8 +27,7 @@ AskProvider = Callable[[str], Awaitable[str]]
 """The model of a provider that has answered. Raises `ExpectedError`, which says why none has."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedProvider:
+class CheckedProvider(msgspec.Struct, frozen=True):
     """A provider that has answered. `seconds`: until its answer was there."""
 
     name: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from gshtui.bus.messages import Message
 from gshtui.commands.declaration import CommandError
@@ -26,8 +27,7 @@ _MOST_RESULTS = 200
 """Messages with results of one message's calls that are looked for behind it."""
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierPrompt:
+class EarlierPrompt(msgspec.Struct, frozen=True):
     """A prompt to which one can go back. `number` counts from the newest, 1."""
 
     number: int
@@ -37,8 +37,7 @@ class EarlierPrompt:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class FilePlan:
+class FilePlan(msgspec.Struct, frozen=True):
     """What restoring files would do."""
 
     tree: str = ""
@@ -49,8 +48,7 @@ class FilePlan:
     """Paths among them that were changed while no turn ran: by the person, or by another program."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rewound:
+class Rewound(msgspec.Struct, frozen=True):
     """What a rewind, or its undoing, did."""
 
     session: SessionInfo
@@ -61,7 +59,7 @@ class Rewound:
     """Sentences about files that were left alone."""
     checkpoint: bool = True
     """Whether there was one to restore files from."""
-    files: bool = field(default=True)
+    files: bool = msgspec.field(default=True)
     """Whether restoring files was wanted."""
 
 

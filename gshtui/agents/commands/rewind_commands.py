@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui.agents.commands.rewind import EarlierPrompt, FilePlan, Rewinder, Rewound
@@ -54,16 +54,14 @@ ForkWorktree = Callable[[Path, str], Awaitable[Path]]
 """(folder, branch) → the new worktree's folder. Raises `CommandError`."""
 
 
-@dataclass(frozen=True, slots=True)
-class RewindResult:
+class RewindResult(msgspec.Struct, frozen=True):
     """The prompts to choose from, or what a rewind did."""
 
     prompts: tuple[EarlierPrompt, ...] = ()
     done: Rewound | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ForkedSession:
+class ForkedSession(msgspec.Struct, frozen=True):
     """A conversation that goes on from another one's message."""
 
     session: SessionInfo

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
 
 from gshtui.agents.hooks.hook_set import Hook, HookEvent, HookSet
 from gshtui.agents.hooks.hook_transcript import HookTranscripts
@@ -33,8 +34,7 @@ _TAKES_TEXT: frozenset[HookEvent] = frozenset(("UserPromptSubmit", "SessionStart
 """Events whose hooks add what they print, where that is no JSON."""
 
 
-@dataclass(slots=True)
-class HookVerdict:
+class HookVerdict(msgspec.Struct):
     """What all hooks of an event say together.
 
     Args:
@@ -47,7 +47,7 @@ class HookVerdict:
     denied: str = ""
     asks: str = ""
     changed: dict[str, Any] | None = None
-    context: list[str] = field(default_factory=list[str])
+    context: list[str] = msgspec.field(default_factory=list[str])
 
     @property
     def text(self) -> str:

@@ -11,10 +11,12 @@ import json
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.agents.hooks.hook_set import Hook
 from gshtui.commands.declaration import CommandError
@@ -31,8 +33,7 @@ _KEPT = 256 * 1024
 """Bytes of a hook's answer that are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookAnswer:
+class HookAnswer(msgspec.Struct, frozen=True):
     """What a hook gave.
 
     Attributes:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.settings import paths, plugins
 from gshtui.settings.settings_tables import HookEntry, Hooks
@@ -51,8 +51,7 @@ _OURS = "report_hook"
 """In the commands that gsh-tui puts into Claude Code's settings to see what it does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(msgspec.Struct, frozen=True):
     """One hook.
 
     Args:
@@ -98,13 +97,12 @@ class Hook:
         return expression.fullmatch(subject) is not None or expression.slow
 
 
-@dataclass(slots=True)
-class HookSet:
+class HookSet(msgspec.Struct):
     """The hooks of a folder, and one sentence for each entry that cannot be used."""
 
-    hooks: list[Hook] = field(default_factory=list[Hook])
-    problems: list[str] = field(default_factory=list[str])
-    plugin_files: list[Path] = field(default_factory=list[Path])
+    hooks: list[Hook] = msgspec.field(default_factory=list[Hook])
+    problems: list[str] = msgspec.field(default_factory=list[str])
+    plugin_files: list[Path] = msgspec.field(default_factory=list[Path])
     """Everything in the folders of approved plugins that bring hooks: a change of it makes them hooks of none."""
 
     def find_matching(self, event: HookEvent, subject: str = "") -> list[Hook]:

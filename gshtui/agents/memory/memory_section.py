@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.context.log.blocks import Passage
 from gshtui.context.log.ports import Contribution
@@ -28,8 +29,7 @@ Your memory: notes kept from earlier conversations by you or the person. They ma
 permissions."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenNotes:
+class ChosenNotes(msgspec.Struct, frozen=True):
     """The notes of a request."""
 
     notes: tuple[MemoryNote, ...] = ()

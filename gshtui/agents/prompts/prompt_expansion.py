@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from gshtui.agents.prompts.prompt_store import KeptPrompt, PromptError
 from gshtui.text.sanitise import one_line
@@ -42,8 +43,7 @@ UseTool = Callable[[str, dict[str, object]], Awaitable[PromptToolAnswer]]
 """(tool, arguments) → its answer; a call of the agent that gets the prompt."""
 
 
-@dataclass(frozen=True, slots=True)
-class GivenArguments:
+class GivenArguments(msgspec.Struct, frozen=True):
     """The arguments as they were typed: all of them, and by name."""
 
     text: str

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.settings import paths, plugins, trust
 from gshtui.settings.toml_file import read_bytes
@@ -54,8 +56,7 @@ class PromptError(ExpectedError):
         self.kind = kind
 
 
-@dataclass(frozen=True, slots=True)
-class KeptPrompt:
+class KeptPrompt(msgspec.Struct, frozen=True):
     """One prompt: its text with its places for arguments.
 
     Args:
@@ -93,16 +94,15 @@ class PromptSource(Protocol):
     async def text(self, prompt: KeptPrompt, arguments: Mapping[str, str]) -> str: ...
 
 
-@dataclass(slots=True)
-class PromptStore:
+class PromptStore(msgspec.Struct):
     """The prompts by name, and one sentence for each file that cannot be used.
 
     `of_agents`: those of an agent's own folder, by its name and theirs; for that agent, they come before the others.
     """
 
-    found: dict[str, KeptPrompt] = field(default_factory=dict[str, KeptPrompt])
-    of_agents: dict[tuple[str, str], KeptPrompt] = field(default_factory=dict[tuple[str, str], KeptPrompt])
-    problems: list[str] = field(default_factory=list[str])
+    found: dict[str, KeptPrompt] = msgspec.field(default_factory=dict[str, KeptPrompt])
+    of_agents: dict[tuple[str, str], KeptPrompt] = msgspec.field(default_factory=dict[tuple[str, str], KeptPrompt])
+    problems: list[str] = msgspec.field(default_factory=list[str])
 
     @property
     def prompts(self) -> list[KeptPrompt]:

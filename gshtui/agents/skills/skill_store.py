@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from gshtui.settings import paths, plugins, trust
 from gshtui.settings.definition_folder import definition_entries
@@ -42,8 +43,7 @@ class SkillError(ExpectedError):
     """A skill is not available. One sentence; `hint` says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(msgspec.Struct, frozen=True):
     """One skill, without its text."""
 
     name: str
@@ -55,12 +55,11 @@ class Skill:
     """That it is of."""
 
 
-@dataclass(slots=True)
-class SkillStore:
+class SkillStore(msgspec.Struct):
     """The skills by name, and one sentence for each bad skill folder."""
 
-    found: dict[str, Skill] = field(default_factory=dict[str, Skill])
-    problems: list[str] = field(default_factory=list[str])
+    found: dict[str, Skill] = msgspec.field(default_factory=dict[str, Skill])
+    problems: list[str] = msgspec.field(default_factory=list[str])
 
     def sorted(self) -> list[Skill]:
         """By name: a stable order keeps a provider's prompt cache."""

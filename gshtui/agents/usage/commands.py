@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
+import msgspec
 from pydantic import Field
 
 from gshtui.agents.usage import usage_report
@@ -27,8 +27,7 @@ from gshtui.text.verbatim import fenced
 Format = Literal["table", "csv", "json"]
 
 
-@dataclass(frozen=True, slots=True)
-class UsageReport:
+class UsageReport(msgspec.Struct, frozen=True):
     """What requests used, a sum for each line."""
 
     by: By

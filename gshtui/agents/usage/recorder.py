@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -24,15 +25,14 @@ KEPT_BACK = 10_000
 """Rows that wait at most while nothing can be written."""
 
 
-@dataclass(slots=True)
-class _Agent:
+class _Agent(msgspec.Struct):
     """What is known about an agent since its last request. Times are from the monotonic clock."""
 
     since: float | None = None
     estimate: int = 0
     provider: str = ""
     model: str = ""
-    asked: dict[str, float] = field(default_factory=dict[str, float])
+    asked: dict[str, float] = msgspec.field(default_factory=dict[str, float])
 
 
 class UsageRecorder:

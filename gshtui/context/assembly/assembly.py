@@ -7,7 +7,8 @@ conversation's last assembly. Called by the engine and the service.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.context_data import SECTIONS, Block, SectionName
@@ -21,8 +22,7 @@ from gshtui.media.media_tokens import ANY_MODEL, MediaRule
 from gshtui.providers.port import Request, ToolSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(msgspec.Struct, frozen=True):
     """The inputs of an assembly besides log and plan."""
 
     model: str
@@ -31,15 +31,14 @@ class Inputs:
     tools: tuple[ToolSpec, ...] = ()
     turn: str = ""
     max_output: int = 0
-    outputs: Mapping[str, str] = field(default_factory=dict[str, str])
+    outputs: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """Whole texts of shortened outputs that are restored, by key."""
     effort: EffortChoice = ""
     rule: MediaRule = ANY_MODEL
     """How the model takes pictures, documents and sounds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assembly:
+class Assembly(msgspec.Struct, frozen=True):
     """A request, its blocks in the order in which they are sent, and the sizes of its sections."""
 
     request: Request

@@ -11,8 +11,9 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from gshtui.context.log.blocks import Passage
 from gshtui.context.log.ports import Contribution
@@ -34,8 +35,7 @@ _MAX_NESTED = 12
 """Folders below the one at hand whose files agents get, as they come to work there."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionFile:
+class InstructionFile(msgspec.Struct, frozen=True):
     """One existing file."""
 
     path: Path
@@ -46,20 +46,18 @@ class InstructionFile:
     """The folder that links must stay in; `None`: anywhere, since it is the user's own."""
 
 
-@dataclass(slots=True)
-class InstructionFiles:
+class InstructionFiles(msgspec.Struct):
     """The files that exist for a folder."""
 
-    files: list[InstructionFile] = field(default_factory=list[InstructionFile])
+    files: list[InstructionFile] = msgspec.field(default_factory=list[InstructionFile])
     """The user's own first, then from the project's root down."""
-    root: Path = field(default_factory=Path)
+    root: Path = msgspec.field(default_factory=Path)
     state: trust.State = "untrusted"
-    ignored: list[InstructionFile] = field(default_factory=list[InstructionFile])
+    ignored: list[InstructionFile] = msgspec.field(default_factory=list[InstructionFile])
     """The project's files that are untrusted, or have changed since they were trusted."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFile:
+class ReadFile(msgspec.Struct, frozen=True):
     """A file's text, as far as it may be used; otherwise `problem` says why not."""
 
     file: InstructionFile

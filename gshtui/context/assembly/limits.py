@@ -6,7 +6,7 @@ the forecast.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from gshtui.bus.agent_data import EffortChoice
 from gshtui.context.log.overlays import Tuned
@@ -17,8 +17,7 @@ INSTRUCTION_TOKENS = 500
 """Room for the request of a summary itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextSettings:
+class ContextSettings(msgspec.Struct, frozen=True):
     """The keys of `[context]` that this room reads."""
 
     protect: int = 40_000
@@ -66,8 +65,7 @@ class ContextSettings:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The limits of one request, tokens by the provider's count."""
 
     window: int

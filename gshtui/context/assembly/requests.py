@@ -6,7 +6,8 @@ Immutable, so that the values stay consistent while a request is made or cut.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.bus.messages import Message
 from gshtui.context.assembly.assembly import Inputs
@@ -14,8 +15,7 @@ from gshtui.context.assembly.limits import ContextSettings, Limits
 from gshtui.providers.port import Capabilities, Provider
 
 
-@dataclass(frozen=True, slots=True)
-class CutRequest:
+class CutRequest(msgspec.Struct, frozen=True):
     """Who wants a cut, and why."""
 
     by: str = "person"
@@ -34,8 +34,7 @@ class CutRequest:
         return self.by in ("threshold", "overflow", "strategy")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestInputs:
+class RequestInputs(msgspec.Struct, frozen=True):
     """See the module's text."""
 
     agent: str

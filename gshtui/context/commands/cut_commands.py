@@ -5,9 +5,9 @@ The log stays unchanged; changes apply from the next request, also for an agent 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
+import msgspec
 from pydantic import Field
 
 from gshtui.bus.context_data import Block, CutKind, Receipt
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
 
 
-@dataclass(frozen=True, slots=True)
-class PinnedBlock:
+class PinnedBlock(msgspec.Struct, frozen=True):
     """A block that is pinned, or no longer pinned."""
 
     agent: str
@@ -53,16 +52,14 @@ class PinnedBlock:
     """The block as in the next request; `None`: a cut removed it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestoredBlock:
+class RestoredBlock(msgspec.Struct, frozen=True):
     """A block that is sent in full again."""
 
     agent: str
     block: str
 
 
-@dataclass(frozen=True, slots=True)
-class UndoneCut:
+class UndoneCut(msgspec.Struct, frozen=True):
     """A cut whose blocks are sent again."""
 
     agent: str
@@ -70,16 +67,14 @@ class UndoneCut:
     """The receipt as first written."""
 
 
-@dataclass(frozen=True, slots=True)
-class EditedSummary:
+class EditedSummary(msgspec.Struct, frozen=True):
     """A compaction with a rewritten summary."""
 
     agent: str
     cut: str
 
 
-@dataclass(frozen=True, slots=True)
-class ContextLimits:
+class ContextLimits(msgspec.Struct, frozen=True):
     """When and how an agent's context is cut."""
 
     agent: str

@@ -8,8 +8,9 @@ and a text by its hash.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
+
+import msgspec
 
 from gshtui.bus.context_data import Block, Difference, Iteration, Receipt
 from gshtui.commands.declaration import Parameters, Returns
@@ -28,8 +29,7 @@ class RequestName(NamedTuple):
     """Number or id; empty: the next one."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRequest:
+class FoundRequest(msgspec.Struct, frozen=True):
     """One request of an agent. `number` counts its requests from 1; 0 and an empty `id`: the next one."""
 
     agent: str
@@ -40,8 +40,7 @@ class FoundRequest:
         return f"{self.agent}:{self.number or 'next'}"
 
 
-@dataclass(frozen=True, slots=True)
-class ContextReport:
+class ContextReport(msgspec.Struct, frozen=True):
     """The contents of one request, and how much of them is shown."""
 
     view: ContextView
@@ -62,8 +61,7 @@ class ContextReport:
     as_json: bool
 
 
-@dataclass(frozen=True, slots=True)
-class BlockText:
+class BlockText(msgspec.Struct, frozen=True):
     """One block of a request with its exact text."""
 
     number: int
@@ -72,8 +70,7 @@ class BlockText:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ContextDifference:
+class ContextDifference(msgspec.Struct, frozen=True):
     """The differences between two requests."""
 
     first: FoundRequest
@@ -88,8 +85,7 @@ class ContextDifference:
     as_json: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(msgspec.Struct, frozen=True):
     """An agent's requests and cuts, oldest first, and when the next cut comes."""
 
     agent: str
@@ -102,22 +98,19 @@ class Timeline:
     """Most requests and cuts to list, the newest."""
 
 
-@dataclass(frozen=True, slots=True)
-class IterationList:
+class IterationList(msgspec.Struct, frozen=True):
     """An agent's requests, oldest first."""
 
     iterations: Sequence[Iteration]
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptList:
+class ReceiptList(msgspec.Struct, frozen=True):
     """An agent's cuts, oldest first."""
 
     receipts: Sequence[Receipt]
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIfReport:
+class WhatIfReport(msgspec.Struct, frozen=True):
     """The next request under other circumstances, compared with the current one."""
 
     agent: str
@@ -127,8 +120,7 @@ class WhatIfReport:
     """The other model, as the caller named it; empty: the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class CarryCosts:
+class CarryCosts(msgspec.Struct, frozen=True):
     """The things that were read once and are paid for with every request, most expensive first."""
 
     costs: Sequence[Carry]

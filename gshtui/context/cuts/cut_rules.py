@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.bus.context_data import Block
 from gshtui.bus.messages import Text, ToolCall, ToolResult
@@ -88,8 +89,7 @@ _WORDS_LEAST = 400
 """Fewest bytes to which the first words that exceed the budget are shortened."""
 
 
-@dataclass(frozen=True, slots=True)
-class CutSpan:
+class CutSpan(msgspec.Struct, frozen=True):
     """The entries that a cut covers: from `start` to before `end`."""
 
     start: int

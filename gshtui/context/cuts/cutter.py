@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind, Receipt, Task

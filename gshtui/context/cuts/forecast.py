@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Literal
+
+import msgspec
 
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Usage
@@ -21,8 +22,7 @@ CarryBy = Literal["source", "file", "tool", "section", "agent"]
 """How to group blocks: by source, file, tool, section, or author."""
 
 
-@dataclass(slots=True)
-class _CarrySum:
+class _CarrySum(msgspec.Struct):
     tokens: int = 0
     times: int = 0
     paid: int = 0
@@ -128,8 +128,7 @@ def _comparable(before: Iteration, now: Iteration) -> bool:
     return same and not now.cuts and now.tokens >= before.tokens
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIfTarget:
+class WhatIfTarget(msgspec.Struct, frozen=True):
     """The assumed model, and how it is used. `trigger`: tokens at which a compaction starts; 0: none."""
 
     model: str

@@ -9,7 +9,9 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Receipt
@@ -148,8 +150,7 @@ class NoSummary(Exception):
         self.usage = usage
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryRequest:
+class SummaryRequest(msgspec.Struct, frozen=True):
     """The summary that is wanted."""
 
     replaced: int
@@ -161,8 +162,7 @@ class SummaryRequest:
     seconds: float = 180.0
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSummary:
+class ModelSummary(msgspec.Struct, frozen=True):
     """A summary that passed the check."""
 
     text: str
@@ -299,19 +299,17 @@ def _without_pairs(messages: list[Message], tokens: int) -> tuple[list[Message],
     return kept, tokens
 
 
-@dataclass(frozen=True, slots=True)
-class DraftedSummary:
+class DraftedSummary(msgspec.Struct, frozen=True):
     """A summary or none; if none, the steps say why."""
 
     summary: str = ""
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = msgspec.field(default_factory=Usage)
     steps: tuple[str, ...] = ()
     cost: float | None = 0.0
     """US dollars; `None`: a price is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryWriter:
+class SummaryWriter(msgspec.Struct, frozen=True):
     """A model that writes summaries in place of the agents' own."""
 
     provider: Provider

@@ -5,7 +5,8 @@ A request that cannot fit is refused, with the list of what fills the window.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind, Receipt
@@ -81,8 +82,7 @@ PROGRESS = 3
 _DROPS = 8
 
 
-@dataclass(slots=True)
-class CutPace:
+class CutPace(msgspec.Struct):
     """What happened in the turn in progress."""
 
     turn: str = ""
@@ -93,7 +93,7 @@ class CutPace:
     """The request was cut because it may have been too long."""
     compacted_at: int | None = None
     """`answers` at the last automatic compaction."""
-    cuts: list[str] = field(default_factory=list[str])
+    cuts: list[str] = msgspec.field(default_factory=list[str])
     """Receipts since this list was last emptied."""
 
     @property

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -28,8 +27,7 @@ _sorted = msgspec.json.Encoder(order="deterministic")
 _as_given = msgspec.json.Encoder()
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(msgspec.Struct, frozen=True):
     """A text for the system, call or memory section, from a contributor."""
 
     section: SectionName

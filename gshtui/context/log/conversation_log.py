@@ -7,7 +7,8 @@ cost is proportional to what is new. Called by the assembly.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.bus.context_data import Block
 from gshtui.bus.messages import Audio, Document, Image, Message, ToolCall, ToolResult
@@ -16,8 +17,7 @@ from gshtui.context.log.call_pairing import LOST, distinct, without_doubles
 from gshtui.media.media_tokens import ANY_MODEL, MediaRule
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(msgspec.Struct, frozen=True):
     """One message that may be sent, with its blocks before any overlay."""
 
     message: Message

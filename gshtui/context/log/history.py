@@ -6,9 +6,9 @@ The summary, people's own words, pins, tasks and files are carried past a cut. P
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.context_data import Block, Change, Task
 from gshtui.bus.messages import Audio, Document, Image, Message, Text, Thinking, ToolCall, ToolResult
@@ -27,8 +27,7 @@ CLEARED_HEAD = "[Everything said before this point is left out; it stays in the 
 _MARKS = {"open": " ", "active": ">", "done": "x", "dropped": "-"}
 
 
-@dataclass(frozen=True, slots=True)
-class CarriedBlock:
+class CarriedBlock(msgspec.Struct, frozen=True):
     """One message as sent, with its blocks and their parts."""
 
     message: Message

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -169,29 +168,28 @@ def kind_of(overlay: Overlay) -> str:
 Base = Compacted | Cleared
 
 
-@dataclass(slots=True)
-class ContextPlan:
+class ContextPlan(msgspec.Struct):
     """The decisions that count now. Made by `fold_overlays`, and not changed afterwards."""
 
     base: Base | None = None
     """The cut after which the log is sent; earlier messages are carried or summarised."""
-    pruned: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    pruned: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict[str, tuple[str, int]])
     """Result's block → cut, and the tokens that the placeholder names."""
-    dropped: dict[str, str] = field(default_factory=dict[str, str])
+    dropped: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """Answer → the cut that removed its calls and their results."""
-    pinned: dict[str, None] = field(default_factory=dict[str, None])
-    restored: dict[str, None] = field(default_factory=dict[str, None])
+    pinned: dict[str, None] = msgspec.field(default_factory=dict[str, None])
+    restored: dict[str, None] = msgspec.field(default_factory=dict[str, None])
     """Blocks to send in full, as a person or an agent requested."""
-    spared: set[str] = field(default_factory=set[str])
+    spared: set[str] = msgspec.field(default_factory=set[str])
     """Blocks of undone cuts: never cut again automatically unless there is no other way."""
-    told: dict[str, list[SideNote]] = field(default_factory=dict[str, list[SideNote]])
+    told: dict[str, list[SideNote]] = msgspec.field(default_factory=dict[str, list[SideNote]])
     """Message → texts that accompany it."""
     tasks: tuple[Task, ...] = ()
-    tuned: Tuned = field(default_factory=lambda: Tuned(id="", at=0.0))
-    cuts: dict[str, Cut] = field(default_factory=dict[str, Cut])
+    tuned: Tuned = msgspec.field(default_factory=lambda: Tuned(id="", at=0.0))
+    cuts: dict[str, Cut] = msgspec.field(default_factory=dict[str, Cut])
     """Every cut there ever was, by id, in order."""
-    undone: dict[str, Undone] = field(default_factory=dict[str, Undone])
-    summaries: dict[str, str] = field(default_factory=dict[str, str])
+    undone: dict[str, Undone] = msgspec.field(default_factory=dict[str, Undone])
+    summaries: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """Cut → its edited summary."""
     held: bool = False
     """Whether the newest compaction was undone, so that the threshold alone does not start another one."""

@@ -7,7 +7,6 @@ the protocol.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
@@ -39,8 +38,7 @@ class ContextStore(Protocol):
     async def blocks(self, iteration_id: str) -> tuple[Block, ...]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class SideText:
+class SideText(msgspec.Struct, frozen=True):
     """A text that accompanies a person's message; it is sent again only if it has changed.
 
     Of several with one source, the last is sent.
@@ -54,8 +52,7 @@ class SideText:
     """Called once the text is stored with a message; until then, the source must keep offering it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(msgspec.Struct, frozen=True):
     """One source's contribution to the next turn."""
 
     passages: tuple[Passage, ...] = ()
@@ -68,10 +65,9 @@ raise, nor assume that its text is then sent.
 """
 
 
-@dataclass(slots=True)
-class _Kept:
-    overlays: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
-    iterations: dict[str, tuple[Iteration, tuple[Block, ...]]] = field(
+class _Kept(msgspec.Struct):
+    overlays: list[tuple[int, str]] = msgspec.field(default_factory=list[tuple[int, str]])
+    iterations: dict[str, tuple[Iteration, tuple[Block, ...]]] = msgspec.field(
         default_factory=dict[str, tuple[Iteration, tuple[Block, ...]]]
     )
 

@@ -6,7 +6,7 @@ assembly and the engine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from gshtui.bus.messages import Audio, Block, Document, Image, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.media.media_tokens import ANY_MODEL, MediaRule
@@ -38,8 +38,7 @@ def block_tokens(block: Block, rule: MediaRule = ANY_MODEL) -> int:
             return rule.tokens(block)
 
 
-@dataclass(slots=True)
-class Correction:
+class Correction(msgspec.Struct):
     """How an agent's estimates compare with what its provider counts for the same requests.
 
     Only the newest request decides: its content was counted exactly, and only later content is estimated.

@@ -6,10 +6,10 @@ Our own texts lose the sentences that point to a withheld tool; a person's text 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.messages import ToolResult
 from gshtui.commands.tool_search import FIND_TOOL

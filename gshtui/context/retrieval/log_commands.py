@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -39,16 +38,14 @@ _EVERY = 0.3
 """Seconds between two checks of the followed files."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRecords:
+class FoundRecords(msgspec.Struct, frozen=True):
     """Matching records, newest first."""
 
     records: list[Record]
     query: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRecords:
+class ReadRecords(msgspec.Struct, frozen=True):
     """Matching records, oldest first, in reading order."""
 
     records: list[Record]

@@ -11,7 +11,6 @@ import asyncio
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -55,18 +54,17 @@ MOST = 50
 """Results of one search."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPast:
+class FoundPast(msgspec.Struct, frozen=True):
     """The matches in one of the sources."""
 
     source: Source
     query: str
-    commands: list[ShellRecord] = field(default_factory=list[ShellRecord])
-    printed: dict[int, str] = field(default_factory=dict[int, str])
+    commands: list[ShellRecord] = msgspec.field(default_factory=list[ShellRecord])
+    printed: dict[int, str] = msgspec.field(default_factory=dict[int, str])
     """For those found by their output: a line of it, by the command's id."""
-    notes: list[ShellNote] = field(default_factory=list[ShellNote])
-    conversations: list[FoundConversation] = field(default_factory=list[FoundConversation])
-    records: list[log_reader.Record] = field(default_factory=list[log_reader.Record])
+    notes: list[ShellNote] = msgspec.field(default_factory=list[ShellNote])
+    conversations: list[FoundConversation] = msgspec.field(default_factory=list[FoundConversation])
+    records: list[log_reader.Record] = msgspec.field(default_factory=list[log_reader.Record])
     limit: int = 0
 
 

@@ -7,7 +7,6 @@ The plan is the list that `todo` writes and the record keeps, so no cut and no r
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -49,8 +48,7 @@ do it, check that it holds, mark it done, then go on to the next. If a step turn
 and say why. Stop and ask if the rest of the plan no longer fits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """An agent's plan."""
 
     agent: str

@@ -10,9 +10,11 @@ import asyncio
 import contextlib
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.agents.toolbox import assess
 from gshtui.commands.declaration import Caller, CommandError, Invocation
@@ -112,8 +114,7 @@ class AcpFiles:
             raise CommandError(verdict.reason or "It was not allowed.")
 
 
-@dataclass(slots=True)
-class _Terminal:
+class _Terminal(msgspec.Struct):
     """One command, its output so far and how it ended."""
 
     limit: int
@@ -121,7 +122,7 @@ class _Terminal:
     output: str = ""
     truncated: bool = False
     exit: dict[str, Any] | None = None
-    done: asyncio.Event = field(default_factory=asyncio.Event)
+    done: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def add(self, text: str) -> None:
         raw = (self.output + text).encode("utf-8", "replace")

@@ -11,9 +11,11 @@ import asyncio
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
@@ -44,8 +46,7 @@ _MOST = 9
 """Choices that have a digit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """One of the program's own answers."""
 
     id: str

@@ -7,7 +7,6 @@ gets exactly one result, also when the turn is interrupted or the program dies.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -40,8 +39,7 @@ _NOT_ENDED: dict[ResultStatus, str] = {
 }
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(msgspec.Struct):
     """One tool call of the program, as far as it is known."""
 
     id: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AT_WORK, AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.letter import Letter

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import Caller
@@ -20,8 +21,7 @@ Rows = Callable[[], Awaitable[list[AgentRow]]]
 """The agents of this folder, those of this process first. Raises `FileError`."""
 
 
-@dataclass(frozen=True, slots=True)
-class PersonHere:
+class PersonHere(msgspec.Struct, frozen=True):
     """Somebody who sits here or comes in from elsewhere."""
 
     name: str

@@ -9,9 +9,9 @@ import asyncio
 import shlex
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui import __version__
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from gshtui.store.record.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class HostState:
+class HostState(msgspec.Struct, frozen=True):
     """A host, and what is known of it without connecting to it."""
 
     name: str
@@ -58,15 +57,13 @@ class HostState:
     rules: str
 
 
-@dataclass(frozen=True, slots=True)
-class HostList:
+class HostList(msgspec.Struct, frozen=True):
     """The hosts of the configuration."""
 
     hosts: list[HostState]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownHost:
+class ShownHost(msgspec.Struct, frozen=True):
     """One host, and how a person gets there."""
 
     state: HostState
@@ -77,8 +74,7 @@ class ShownHost:
     settings: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ExaminedHost:
+class ExaminedHost(msgspec.Struct, frozen=True):
     """What was found wrong or right with a host."""
 
     name: str
@@ -90,8 +86,7 @@ class ExaminedHost:
         return not any(finding.status in ("missing", "problem") for finding in self.findings)
 
 
-@dataclass(frozen=True, slots=True)
-class BroughtPackage:
+class BroughtPackage(msgspec.Struct, frozen=True):
     """Our package on a host, after it was brought there or removed."""
 
     name: str
@@ -283,7 +278,7 @@ def _connection(state: HostState) -> str:
 
 
 def _render_list(_: Invocation, listed: HostList) -> Outcome:
-    data = [asdict(state) for state in listed.hosts]
+    data = [msgspec.to_builtins(state) for state in listed.hosts]
     if not listed.hosts:
         return Outcome(data, "No other machines yet. `[hosts.NAME]` in the configuration names one.")
     head = ("host", "destination", "connection", "agents", "ssh tool")
@@ -295,7 +290,7 @@ def _render_list(_: Invocation, listed: HostList) -> Outcome:
 
 
 def _render_host(_: Invocation, shown: ShownHost) -> Outcome:
-    data = asdict(shown.state) | {"ssh": shown.ssh, "tmux": shown.tmux, "settings": shown.settings}
+    data = msgspec.to_builtins(shown.state) | {"ssh": shown.ssh, "tmux": shown.tmux, "settings": shown.settings}
     facts = {
         "host": shown.state.name,
         "connection": _connection(shown.state),
@@ -308,7 +303,11 @@ def _render_host(_: Invocation, shown: ShownHost) -> Outcome:
 
 
 def _render_findings(_: Invocation, examined: ExaminedHost) -> Outcome:
-    data = {"host": examined.name, "ok": examined.usable, "findings": [asdict(one) for one in examined.findings]}
+    data = {
+        "host": examined.name,
+        "ok": examined.usable,
+        "findings": [msgspec.to_builtins(one) for one in examined.findings],
+    }
     head = ("", "result", "", "what to do")
     rows = ((one.name, one.status, one.detail, one.fix) for one in examined.findings)
     return _shown(data, markdown_table.table(head, rows), is_error=not examined.usable)
@@ -321,7 +320,7 @@ def _render_package(_: Invocation, brought: BroughtPackage) -> Outcome:
         hint = f" `agent spawn --host {brought.name}` starts one of our own agents there."
     else:
         said, hint = f"removed from {brought.name}" if brought.changed else f"not on {brought.name}", ""
-    return Outcome(asdict(brought), f"{there} is {said}.{hint}")
+    return Outcome(msgspec.to_builtins(brought), f"{there} is {said}.{hint}")
 
 
 def _shown(data: object, table: str, *, is_error: bool = False) -> Outcome:

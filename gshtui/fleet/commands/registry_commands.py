@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import (
@@ -32,16 +32,14 @@ if TYPE_CHECKING:
     from gshtui.programs.acp.agent_registry import AgentPlan, RegistryAgent, RegistryError
 
 
-@dataclass(frozen=True, slots=True)
-class FoundAgents:
+class FoundAgents(msgspec.Struct, frozen=True):
     """What a search in the registry found."""
 
     word: str
     agents: tuple[RegistryAgent, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledAgent:
+class InstalledAgent(msgspec.Struct, frozen=True):
     """An agent of the registry that is there now, or no more."""
 
     name: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -63,8 +62,7 @@ class WhoParameters(Parameters):
     call: str = Field("", description="Who is in this call; empty: the one you are in.")
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSources:
+class AgentSources(msgspec.Struct, frozen=True):
     """The sources of what is said about agents."""
 
     rows: Callable[[], list[AgentRow]]

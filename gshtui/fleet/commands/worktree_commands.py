@@ -7,10 +7,11 @@ the hub with the fleet's commands.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandboxes import Sandboxes
 
 
-@dataclass(frozen=True, slots=True)
-class TearDown:
+class TearDown(msgspec.Struct, frozen=True):
     """The command that a worktree is torn down with, and how consent to it is asked for."""
 
     argv: tuple[str, ...]

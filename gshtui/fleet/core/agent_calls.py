@@ -5,9 +5,9 @@ One pair of parameters and result for each word of `agent`; the handlers are in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 
+import msgspec
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow, AnswerSource, OpenQuestion, ProgramOption, QuestionChoice
@@ -73,8 +73,7 @@ class ListedAgent(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class AgentList:
+class AgentList(msgspec.Struct, frozen=True):
     """All agents: this hub's, other windows', then those in terminals with children below their parents."""
 
     agents: list[AgentState]
@@ -87,8 +86,7 @@ class AgentList:
         return [agent.row for agent in self.agents if not agent.is_local]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentReport:
+class AgentReport(msgspec.Struct, frozen=True):
     """An agent and its report or, if it has none, its terminal's content; or only its last answer."""
 
     agent: AgentState
@@ -100,8 +98,7 @@ class AgentReport:
     """What became of the set-up command of its worktree; `None`: there was none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(msgspec.Struct, frozen=True):
     """How to see an agent full-screen."""
 
     row: AgentRow
@@ -109,8 +106,7 @@ class Attachment:
     """The tmux command."""
 
 
-@dataclass(frozen=True, slots=True)
-class SentMessage:
+class SentMessage(msgspec.Struct, frozen=True):
     """A message on its way."""
 
     row: AgentRow
@@ -130,8 +126,7 @@ class SentMessage:
     """The pieces before this one were the whole answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitedStatus:
+class AwaitedStatus(msgspec.Struct, frozen=True):
     """An agent after waiting for its status."""
 
     row: AgentRow
@@ -140,16 +135,14 @@ class AwaitedStatus:
     """Seconds after which the wait timed out; `None`: the agent is idle or has ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnsavedWork:
+class UnsavedWork(msgspec.Struct, frozen=True):
     """What killing an agent would lose, one sentence per item."""
 
     row: AgentRow
     losses: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class AnsweredQuestion:
+class AnsweredQuestion(msgspec.Struct, frozen=True):
     """An agent's question: as it is, or with the answer that was given to it."""
 
     row: AgentRow
@@ -160,17 +153,15 @@ class AnsweredQuestion:
     """What it asks after that."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryReport:
+class RecoveryReport(msgspec.Struct, frozen=True):
     """What became of lost agents or, of a dry run, what would."""
 
-    done: RecoveredAgents = field(default_factory=RecoveredAgents)
+    done: RecoveredAgents = msgspec.field(default_factory=RecoveredAgents)
     plans: list[RecoveryPlan] | None = None
     """`None`: it was no dry run."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedStatus:
+class ExplainedStatus(msgspec.Struct, frozen=True):
     """An agent's status, and what every source of it says."""
 
     row: AgentRow
@@ -281,8 +272,7 @@ programs over ACP are answered there.
     )
 
 
-@dataclass(frozen=True, slots=True)
-class AgentOptions:
+class AgentOptions(msgspec.Struct, frozen=True):
     """What an agent's program lets a person choose, as it is now."""
 
     row: AgentRow

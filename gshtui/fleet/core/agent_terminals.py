@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from gshtui.bus.agent_data import ENDED_STATUSES, REMOTE, AgentRow, remote_socket
 from gshtui.hosts.host_link import HostLinks
@@ -23,8 +24,7 @@ from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
 
-@dataclass(frozen=True, slots=True)
-class PaneProbe:
+class PaneProbe(msgspec.Struct, frozen=True):
     """A row's pane. `there`: the server has the pane; `known`: the server answered."""
 
     known: bool

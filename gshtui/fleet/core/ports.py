@@ -6,9 +6,10 @@ Contains no behaviour. The hub supplies the adapters that make command lines and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
+
+import msgspec
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, SpawnRequest
 from gshtui.system.expected_error import ExpectedError
@@ -28,8 +29,7 @@ class FleetError(ExpectedError):
         self.kind: Kind = kind
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchTerms:
+class LaunchTerms(msgspec.Struct, frozen=True):
     """On what terms this hub's agents work; what they start is held to the same."""
 
     respondent: Respondent = "person"
@@ -50,8 +50,7 @@ class LaunchTerms:
     """Gives the sandboxes in which that command runs; asked only when there is one to run."""
 
 
-@dataclass(frozen=True, slots=True)
-class FleetOptions:
+class FleetOptions(msgspec.Struct, frozen=True):
     """Where a fleet lives: the window's folder, the tmux server for new agents, and how it behaves."""
 
     home: Path
@@ -75,12 +74,11 @@ class FleetOptions:
     """Seconds in which a kill can be undone."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentStart:
+class AgentStart(msgspec.Struct, frozen=True):
     """What to run for an agent. `prompt`: words still to be typed once it is ready; `blank`: it remembers nothing."""
 
     argv: tuple[str, ...]
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    env: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     prompt: str = ""
     blank: bool = False
     external_id: str = ""
@@ -98,16 +96,14 @@ class AgentStart:
     """Whose choice its mode is (`AgentRow.held_by`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class RevivedAgent:
+class RevivedAgent(msgspec.Struct, frozen=True):
     """An agent that runs again. `how`: what became of its conversation (`AgentStart.how`)."""
 
     row: AgentRow
     how: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FailedRecovery:
+class FailedRecovery(msgspec.Struct, frozen=True):
     """An agent that is still lost."""
 
     row: AgentRow
@@ -116,16 +112,14 @@ class FailedRecovery:
     tried: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveredAgents:
+class RecoveredAgents(msgspec.Struct, frozen=True):
     """The agents that run again, and those that do not."""
 
-    back: list[RevivedAgent] = field(default_factory=list[RevivedAgent])
-    lost: list[FailedRecovery] = field(default_factory=list[FailedRecovery])
+    back: list[RevivedAgent] = msgspec.field(default_factory=list[RevivedAgent])
+    lost: list[FailedRecovery] = msgspec.field(default_factory=list[FailedRecovery])
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryPlan:
+class RecoveryPlan(msgspec.Struct, frozen=True):
     """What recovering an agent would do. `how` and `conversation` are empty where it would refuse."""
 
     row: AgentRow
@@ -137,8 +131,7 @@ class RecoveryPlan:
     """Why it would refuse: a sentence, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnWorktree:
+class OwnWorktree(msgspec.Struct, frozen=True):
     """The git worktree of an agent that is being started."""
 
     path: Path
@@ -147,8 +140,7 @@ class OwnWorktree:
     """The branch, if it was made with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetupPlan:
+class SetupPlan(msgspec.Struct, frozen=True):
     """The set-up command of a worktree that is not made yet."""
 
     command: str

@@ -18,7 +18,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -191,8 +190,7 @@ class KeeperClaim:
         return descriptor
 
 
-@dataclass(frozen=True, slots=True)
-class KeeperStart:
+class KeeperStart(msgspec.Struct, frozen=True):
     """What came of a start."""
 
     started: bool

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import (
@@ -39,8 +39,7 @@ from gshtui.text.sanitise import one_line
 _NONE = "No hub runs."
 
 
-@dataclass(frozen=True, slots=True)
-class KeeperReport:
+class KeeperReport(msgspec.Struct, frozen=True):
     """Whether the hub runs, and what it costs."""
 
     running: bool
@@ -58,8 +57,7 @@ class KeeperReport:
     """It has started, and takes commands."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoppedKeeper:
+class StoppedKeeper(msgspec.Struct, frozen=True):
     """Whether there was a hub to stop."""
 
     was_running: bool
@@ -67,8 +65,7 @@ class StoppedKeeper:
     """How many agents in terminals of their own keep running without it."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledUnit:
+class InstalledUnit(msgspec.Struct, frozen=True):
     """The file that makes the system start the hub at login."""
 
     file: Path

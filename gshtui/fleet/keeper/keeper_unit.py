@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.settings import paths
 from gshtui.system.files import private_files
@@ -19,8 +20,7 @@ _WANTED = "default.target.wants"
 """Folder of links to the units that systemd starts at login."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeeperUnit:
+class KeeperUnit(msgspec.Struct, frozen=True):
     """The file, and the commands that make the system take notice of it."""
 
     file: Path

@@ -10,11 +10,11 @@ import asyncio
 import contextlib
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
 from gshtui.commands.declaration import CommandError

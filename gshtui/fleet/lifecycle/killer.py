@@ -11,7 +11,8 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.events.fleet_events import AgentKilled, AgentRestored
@@ -36,11 +37,10 @@ END_GRACE = 3.0
 """Seconds that a program has to end by itself."""
 
 
-@dataclass(slots=True)
-class _Wait:
+class _Wait(msgspec.Struct):
     """A killed agent's grace period."""
 
-    stirred: asyncio.Event = field(default_factory=asyncio.Event)
+    stirred: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     """It was called off, or the agent's program has ended."""
     called_off: bool = False
     task: asyncio.Task[None] | None = None

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -28,8 +26,7 @@ from gshtui.store.record.store import Store
 from gshtui.system.processes.process_identity import start_of
 
 
-@dataclass(slots=True)
-class _Counted:
+class _Counted(msgspec.Struct):
     """One agent's conversation."""
 
     conversation: str
@@ -38,7 +35,7 @@ class _Counted:
     """The requests that are on record."""
     before: Usage | None = None
     """What the conversation had used before it was this agent's, of a program that tells only sums."""
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    turn: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
 
 class ProgramUsage:
@@ -93,7 +90,7 @@ class ProgramUsage:
         recorded = sum((each.usage for each in sums), Usage())
         if counted.before is None:
             counted.before = _each(min, one.before, _each(_less, one.usage, recorded))
-        return dataclasses.replace(one, usage=_each(_less, one.usage, recorded + counted.before))
+        return msgspec.structs.replace(one, usage=_each(_less, one.usage, recorded + counted.before))
 
     async def _usage_row(self, row: AgentRow, one: RequestUsage) -> UsageRow:
         cost = one.cost

@@ -8,10 +8,10 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest, remote_socket
 from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnFailed

@@ -9,9 +9,9 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from typing import Annotated, Literal
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow

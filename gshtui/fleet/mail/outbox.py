@@ -7,8 +7,9 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, GuardMode
 from gshtui.bus.bus import Bus
@@ -109,8 +110,7 @@ Relation = str
 """What the recipient is to the sender: parent, child (at any depth), other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(msgspec.Struct, frozen=True):
     """A recipient. If it has no row, it lives in a window, and `session` is its conversation."""
 
     id: str

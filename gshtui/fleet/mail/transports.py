@@ -10,8 +10,9 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from gshtui.bus.agent_data import AT_WORK, ENDED_STATUSES, AgentRow
 from gshtui.bus.bus import Bus
@@ -59,8 +60,7 @@ class RecipientGone(Exception):
     """The agent will never read it."""
 
 
-@dataclass(slots=True)
-class Route:
+class Route(msgspec.Struct):
     """The current route to one recipient. `inbox`: it is a native agent, which takes prompts."""
 
     standing: RouteState
@@ -69,13 +69,12 @@ class Route:
     why: str = ""
 
 
-@dataclass(slots=True)
-class BusyAgents:
+class BusyAgents(msgspec.Struct):
     """Which agents are working, according to their own reports."""
 
-    working: set[str] = field(default_factory=set[str])
-    resting: set[str] = field(default_factory=set[str])
-    said: dict[str, tuple[str, bool]] = field(default_factory=dict[str, tuple[str, bool]])
+    working: set[str] = msgspec.field(default_factory=set[str])
+    resting: set[str] = msgspec.field(default_factory=set[str])
+    said: dict[str, tuple[str, bool]] = msgspec.field(default_factory=dict[str, tuple[str, bool]])
     """Agent → the status that it had last, and whether that is sure: the record has it a moment later."""
 
     def note(self, agent: str, *, works: bool) -> None:

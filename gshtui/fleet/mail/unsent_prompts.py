@@ -8,8 +8,9 @@ process does with a person's answer. Nothing is typed or pressed here but for th
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
@@ -37,8 +38,7 @@ _SURE = 3
 """Looks at an input without the text, and no sign that it was taken, after which it is taken for gone."""
 
 
-@dataclass(slots=True)
-class _Unsent:
+class _Unsent(msgspec.Struct):
     """One such prompt, and at how many looks in a row it was found nowhere."""
 
     agent: str

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 from pydantic import ConfigDict, Field
 
 from gshtui.agents.personas import Personas, load_personas
@@ -48,8 +48,7 @@ Good for a search through much of the project, tests to run and fix, or work in 
 has more permissions than you."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpawnAuthority:
+class SpawnAuthority(msgspec.Struct, frozen=True):
     """The asking agent: its depth (0 for the window's own), and US dollars that it may still spend; 0: no limit."""
 
     depth: int = 0

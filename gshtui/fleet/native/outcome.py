@@ -5,7 +5,7 @@ The exit statuses are those of the scripting interface. Called by `native_run`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from gshtui.bus.events.agent_events import Status, TurnFinished
 from gshtui.bus.events.hub_events import PartFailed
@@ -23,8 +23,7 @@ _SHORT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AgentOutcome:
+class AgentOutcome(msgspec.Struct, frozen=True):
     """How it ended: `why` is empty for finished work."""
 
     status: Status

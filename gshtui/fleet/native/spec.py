@@ -11,11 +11,11 @@ import re
 import secrets
 import stat
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.agents.personas import Persona
 from gshtui.bus.agent_data import AgentRow, GuardMode, Respondent, SpawnRequest

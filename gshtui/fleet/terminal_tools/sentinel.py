@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class SentinelMatch:
+class SentinelMatch(msgspec.Struct, frozen=True):
     """A command's end on the screen. `whole`: the start of the output is on it too."""
 
     code: int

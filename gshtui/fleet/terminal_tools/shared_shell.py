@@ -11,8 +11,9 @@ import hashlib
 import os
 import shutil
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.commands.declaration import CommandError
 from gshtui.programs.screen.foreground import Foreground, front, is_shell
@@ -108,8 +109,7 @@ _APART = 0.05
 _FALLBACK = Path("/bin/sh")
 
 
-@dataclass(frozen=True, slots=True)
-class ShellChoice:
+class ShellChoice(msgspec.Struct, frozen=True):
     """The shells that may be started, the preferred one first."""
 
     wished: Path

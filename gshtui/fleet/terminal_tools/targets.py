@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.command_errors import command_error
@@ -56,8 +57,7 @@ RowSource = Callable[[], Awaitable[Sequence[AgentRow]]]
 Typing = Literal["", "text", "keys"]
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalTarget:
+class TerminalTarget(msgspec.Struct, frozen=True):
     """A pane that the tools may use. `row` is its agent's; without one it is the shared shell."""
 
     server: TmuxServer

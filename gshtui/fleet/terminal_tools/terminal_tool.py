@@ -10,9 +10,9 @@ import asyncio
 import contextlib
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.command_errors import command_error
@@ -70,8 +70,7 @@ class TerminalParameters(ToolParameters):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ended:
+class _Ended(msgspec.Struct, frozen=True):
     """How the wait ended, and the screen's lines since the command was typed."""
 
     how: Literal["exit", "running", "stopped", "dead"]

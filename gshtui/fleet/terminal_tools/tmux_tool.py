@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import BeforeValidator, Field
 
 from gshtui.commands.command_errors import command_error
@@ -160,17 +161,22 @@ class TmuxParameters(ToolParameters):
     timeout: float = Field(default=120, gt=0, le=3_600, description="wait_ready: most seconds")
 
 
-@dataclass(slots=True)
-class Marks:
+class Marks(msgspec.Struct):
     """Where each agent's last send and last typing began, by agent and pane."""
 
-    texts: OrderedDict[tuple[object, ...], Sent] = field(default_factory=OrderedDict[tuple[object, ...], Sent])
+    texts: OrderedDict[tuple[object, ...], Sent] = msgspec.field(default_factory=OrderedDict[tuple[object, ...], Sent])
     """The last send, if it was submitted to an AI program."""
-    sends: OrderedDict[tuple[object, ...], Marker] = field(default_factory=OrderedDict[tuple[object, ...], Marker])
-    typings: OrderedDict[tuple[object, ...], Marker] = field(default_factory=OrderedDict[tuple[object, ...], Marker])
-    pending: OrderedDict[tuple[object, ...], str] = field(default_factory=OrderedDict[tuple[object, ...], str])
+    sends: OrderedDict[tuple[object, ...], Marker] = msgspec.field(
+        default_factory=OrderedDict[tuple[object, ...], Marker]
+    )
+    typings: OrderedDict[tuple[object, ...], Marker] = msgspec.field(
+        default_factory=OrderedDict[tuple[object, ...], Marker]
+    )
+    pending: OrderedDict[tuple[object, ...], str] = msgspec.field(default_factory=OrderedDict[tuple[object, ...], str])
     """The text typed without Enter."""
-    questions: OrderedDict[tuple[object, ...], str] = field(default_factory=OrderedDict[tuple[object, ...], str])
+    questions: OrderedDict[tuple[object, ...], str] = msgspec.field(
+        default_factory=OrderedDict[tuple[object, ...], str]
+    )
     """The question that was open at each agent's last look."""
 
     def record_shown(self, key: tuple[object, ...], question: str) -> None:

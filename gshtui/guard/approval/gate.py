@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import Respondent
 from gshtui.bus.bus import Bus
@@ -52,15 +54,14 @@ _REFUSALS = 3
 _ALLOWS = frozenset({"once", "session", "always"})
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """Whether the call may run. `reason` is for the model if it may not."""
 
     allowed: bool
     reason: str = ""
     sandboxed: bool = False
     """It may run in the sandbox only."""
-    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    values: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """What the person filled in, if the question asks for values."""
     by: str = ""
     """The rule, mode or policy that decided it; empty: it needed no decision, or a person's."""
@@ -69,8 +70,7 @@ class Verdict:
 _CEASED = "gsh-tui is closing, so nothing was started."
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """The call in question."""
 
     agent: str

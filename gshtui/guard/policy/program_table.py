@@ -12,7 +12,6 @@ import itertools
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -42,8 +41,7 @@ Use = Literal["read", "build", "change"]
 """read: needs no approval. build: runs the project's own code, which `--yes` allows. change: needs approval."""
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(msgspec.Struct, frozen=True):
     """What is permitted of one program or subcommand."""
 
     use: Use
@@ -73,15 +71,14 @@ class Program:
     """Why these arguments are not permitted after all, or empty."""
 
 
-@dataclass(slots=True)
-class ProgramReading:
+class ProgramReading(msgspec.Struct):
     """A command's words, read by the table."""
 
     program: Program
     name: str
     """Program and subcommand."""
-    flags: list[str] = field(default_factory=list[str])
-    operands: list[tuple[int, Kind]] = field(default_factory=list[tuple[int, Kind]])
+    flags: list[str] = msgspec.field(default_factory=list[str])
+    operands: list[tuple[int, Kind]] = msgspec.field(default_factory=list[tuple[int, Kind]])
     """(place among the words, kind) of operands and of values that are paths or revisions."""
     problem: tuple[str, str] = ("", "")
     """(rule, why) of the first thing that the table does not permit."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -28,8 +29,7 @@ _SIGNS = 1_200
 """Opening brackets and pipes, and all signs of the grammar: the parser's time grows with the square of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShellWord:
+class ShellWord(msgspec.Struct, frozen=True):
     """One word. `text`: without its quotes, but with everything that the shell would expand as written."""
 
     text: str
@@ -41,8 +41,7 @@ class ShellWord:
     """It begins with an unquoted `~`."""
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleCommand:
+class SimpleCommand(msgspec.Struct, frozen=True):
     """One simple command: a program and its arguments, as written in `source`."""
 
     words: tuple[ShellWord, ...]
@@ -53,25 +52,23 @@ class SimpleCommand:
         return [word.text for word in self.words]
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(msgspec.Struct, frozen=True):
     """Where output goes or input comes from: `>`, `>>`, `<`, `&>` …"""
 
     operator: str
     target: ShellWord
 
 
-@dataclass(slots=True)
-class ShellLine:
+class ShellLine(msgspec.Struct):
     """What a line contains."""
 
-    commands: list[SimpleCommand] = field(default_factory=list["SimpleCommand"])
-    redirects: list[Redirect] = field(default_factory=list["Redirect"])
-    assigned: list[str] = field(default_factory=list[str])
+    commands: list[SimpleCommand] = msgspec.field(default_factory=list["SimpleCommand"])
+    redirects: list[Redirect] = msgspec.field(default_factory=list["Redirect"])
+    assigned: list[str] = msgspec.field(default_factory=list[str])
     """Names of variables that are set."""
-    bodies: list[str] = field(default_factory=list[str])
+    bodies: list[str] = msgspec.field(default_factory=list[str])
     """Texts of here-documents."""
-    odd: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    odd: list[tuple[str, str]] = msgspec.field(default_factory=list[tuple[str, str]])
     """(rule, what) for everything that is not a plain command of literal words, in order of appearance."""
 
 
@@ -312,8 +309,7 @@ _PIECE = re.compile(
 _BRACKETED = re.compile(r"\[[ \t]+(-[A-Za-z])[ \t]+([^\s'\"\\\[\]]+)[ \t]+\]")
 
 
-@dataclass(frozen=True, slots=True)
-class PlainCommand:
+class PlainCommand(msgspec.Struct, frozen=True):
     """Literal commands, and what joins each to the one before (`""` for the first)."""
 
     commands: tuple[tuple[ShellWord, ...], ...]

@@ -15,9 +15,10 @@ import re
 import shlex
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from gshtui.commands.declaration import RuleScope
 from gshtui.guard.policy import git_configuration, git_push, program_table, refusal, sensitive_paths, shell_line
@@ -61,8 +62,7 @@ ENVIRONMENT = {
 """What a line that only reads is run with, so that git starts no program of the repository's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """One simple command and its verdict."""
 
     text: str
@@ -71,8 +71,7 @@ class Part:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """The verdict on a line."""
 
     verdict: Verdict

@@ -7,8 +7,9 @@ Reads only.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.store.log import log_reader
 from gshtui.store.log.log_records import Record
@@ -20,8 +21,7 @@ _APART = 86_400.0
 """Seconds between two decisions that cannot be about the same call."""
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionQuery:
+class DecisionQuery(msgspec.Struct, frozen=True):
     """Conditions on calls; empty fields match everything.
 
     Attributes:
@@ -36,8 +36,7 @@ class DecisionQuery:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedDecision:
+class LoggedDecision(msgspec.Struct, frozen=True):
     """One call. `at` in seconds since the epoch."""
 
     at: float
@@ -56,7 +55,7 @@ class LoggedDecision:
 
     @property
     def data(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in self.__struct_fields__}
 
 
 def read_decisions(folder: Path, wanted: DecisionQuery, limit: int) -> list[LoggedDecision]:

@@ -14,9 +14,11 @@ import re
 import shlex
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.guard.policy import git_push
 from gshtui.guard.rules import rule_paths
@@ -38,8 +40,7 @@ _NETWORK = frozenset(("push", "pull", "fetch", "clone", "ls-remote", "remote", "
 """Git's commands that talk to another repository, and run its programs if it is on this machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleMatter:
+class RuleMatter(msgspec.Struct, frozen=True):
     """What a rule is matched with: one call.
 
     Attributes:
@@ -66,8 +67,7 @@ class RuleMatter:
     project: Path = Path()
 
 
-@dataclass(frozen=True, slots=True)
-class GuardRule:
+class GuardRule(msgspec.Struct, frozen=True):
     """One rule. Empty criteria match everything.
 
     Attributes:
@@ -212,8 +212,7 @@ class GuardRule:
         return any(fnmatch.fnmatchcase(plain, pattern) for pattern in self.paths)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleMistake:
+class RuleMistake(msgspec.Struct, frozen=True):
     """What is wrong in a file of rules, and where."""
 
     file: Path
@@ -224,8 +223,7 @@ class RuleMistake:
         return f"{self.file}:{self.line}: {self.text} Until it is corrected, this file allows nothing."
 
 
-@dataclass(frozen=True, slots=True)
-class RuleBook:
+class RuleBook(msgspec.Struct, frozen=True):
     """The rules in force, and what was wrong with the files."""
 
     rules: tuple[GuardRule, ...] = ()

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.commands.declaration import Effect, RuleScope
@@ -24,8 +25,7 @@ class DraftError(Exception):
     """What is wrong with a rule that a person wrote, in one sentence, with its line."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedDraft:
+class CheckedDraft(msgspec.Struct, frozen=True):
     """A rule that may be saved, and its text."""
 
     rule: GuardRule

@@ -17,9 +17,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.guard.policy.obeyed_files import ANYWHERE, has_obeyed_pattern, is_obeyed_anywhere
 from gshtui.guard.policy.sensitive_paths import may_be_secret
@@ -60,8 +61,7 @@ _Folder = tuple[int, int, int]
 """Device, number and change time of a folder; the time is -1 while it may still change within the clock's step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(msgspec.Struct, frozen=True):
     """What was there before a command, for another process to know after it.
 
     Attributes:

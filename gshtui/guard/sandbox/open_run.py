@@ -18,9 +18,11 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.guard.sandbox.nested_files import NestedFiles, Remembered
 from gshtui.system.files import private_files
@@ -71,8 +73,7 @@ def _identity(path: str) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-@dataclass(frozen=True, slots=True)
-class RunNote:
+class RunNote(msgspec.Struct, frozen=True):
     """What the next start needs to know of a run that was cut off.
 
     Attributes:
@@ -90,8 +91,8 @@ class RunNote:
     absent: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
     nested: dict[str, Remembered]
-    around: Around = field(default_factory=dict[str, dict[str, tuple[int, int]]])
-    process: int = field(default_factory=os.getpid)
+    around: Around = msgspec.field(default_factory=dict[str, dict[str, tuple[int, int]]])
+    process: int = msgspec.field(default_factory=os.getpid)
 
 
 Note = Callable[[Path], None]
@@ -124,7 +125,7 @@ class OpenRun:
         self._descriptor = private_files.make_file(fresh)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-            _write(self._descriptor, _line(asdict(note)))
+            _write(self._descriptor, _line(msgspec.to_builtins(note)))
             os.fsync(self._descriptor)
             fresh.rename(self._path)
         except BaseException:
@@ -168,8 +169,7 @@ def _pause(lasted: float) -> float:
     return min(_LATEST, max(_SOONEST, lasted / _PART))
 
 
-@dataclass(frozen=True, slots=True)
-class CutOffRun:
+class CutOffRun(msgspec.Struct, frozen=True):
     """A run that nobody looked after to its end, and what became of what it left.
 
     Attributes:

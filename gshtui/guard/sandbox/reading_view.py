@@ -12,9 +12,10 @@ import pwd
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+
+import msgspec
 
 from gshtui.guard.policy import sensitive_paths
 from gshtui.system.caller_environment import caller_environ
@@ -35,8 +36,7 @@ _FILES, _LARGEST = 12, 65_536
 """Files of git's configuration that are read, and how much of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingView:
+class ReadingView(msgspec.Struct, frozen=True):
     """What is left out, and what is seen in it all the same.
 
     Attributes:

@@ -18,10 +18,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.guard.policy import sensitive_paths
 from gshtui.guard.policy.obeyed_files import ANYWHERE, AT_TOP
@@ -53,8 +55,7 @@ _MOST_SECRETS = 1_000
 _LIMITS, _NO_HOSTS = SandboxLimits(), HostRules()
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxedCommand:
+class SandboxedCommand(msgspec.Struct, frozen=True):
     """What to start. Close the descriptors after it has been started.
 
     Attributes:
@@ -66,8 +67,7 @@ class SandboxedCommand:
     descriptors: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ObeyedFiles:
+class ObeyedFiles(msgspec.Struct, frozen=True):
     """What of the files that other programs obey could still be put into a project before a command ran there.
 
     Attributes:
@@ -81,14 +81,13 @@ class ObeyedFiles:
 
     absent: frozenset[Path] = frozenset()
     links: tuple[tuple[Path, str], ...] = ()
-    around: Around = field(default_factory=dict[str, dict[str, tuple[int, int]]])
+    around: Around = msgspec.field(default_factory=dict[str, dict[str, tuple[int, int]]])
     began: int = 0
     run: int = 0
     opened: OpenRun | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectSandbox:
+class ProjectSandbox(msgspec.Struct, frozen=True):
     """What commands of one project may reach.
 
     Args:
@@ -123,7 +122,7 @@ class ProjectSandbox:
     shown: tuple[Path, ...] = ()
     view: ReadingView | None = None
     nested: tuple[NestedFiles, ...] = ()
-    runs: OverlappingRuns = field(default_factory=OverlappingRuns)
+    runs: OverlappingRuns = msgspec.field(default_factory=OverlappingRuns)
     read: tuple[NestedFiles, ...] = ()
     visible: tuple[str, ...] = ()
     named: tuple[Path, ...] = ()

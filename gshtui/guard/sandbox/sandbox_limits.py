@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import platform
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 _MEGABYTE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxLimits:
+class SandboxLimits(msgspec.Struct, frozen=True):
     """What one command, with everything that it starts, may use.
 
     Args:

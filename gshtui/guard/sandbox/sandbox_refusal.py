@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from gshtui.text.host_rules import host_rule
 from gshtui.text.sanitise import literal, one_line
@@ -29,8 +30,7 @@ _UNKNOWN_HOST = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxRefusal:
+class SandboxRefusal(msgspec.Struct, frozen=True):
     """One thing that was refused.
 
     Attributes:

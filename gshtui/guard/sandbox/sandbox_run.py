@@ -30,6 +30,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
+import msgspec
+
 from gshtui.guard.sandbox.host_proxy import PORT, HostProxy
 from gshtui.guard.sandbox.sandbox import PYTHON, ProjectSandbox
 from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal, refused_host, refused_limit, refused_network
@@ -88,8 +90,7 @@ stop every process of the machine from starting others, for which it may wait ma
 _OWN, _MOUNTS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
-@dataclass(frozen=True, slots=True)
-class ControlGroup:
+class ControlGroup(msgspec.Struct, frozen=True):
     """One that exists, with its limit. `folder`: where it is."""
 
     folder: Path

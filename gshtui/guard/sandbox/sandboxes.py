@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from gshtui.guard.sandbox.named_files import NamedFiles
 from gshtui.guard.sandbox.nested_files import NestedFiles
 from gshtui.guard.sandbox.open_run import clean_cut_off_runs
@@ -35,8 +37,7 @@ _PROFILE = ("escapes.py", "sandbox.py", "sandbox_limits.py", "self_test.py", "sy
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-@dataclass(frozen=True, slots=True)
-class SelfTestRecord:
+class SelfTestRecord(msgspec.Struct, frozen=True):
     """What is known of one bubblewrap. Blocks for a moment; a file that cannot be read or written is as good as none.
 
     Args:

@@ -8,9 +8,10 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.system import caller_environment
@@ -31,8 +32,7 @@ _CLOSES_WITHIN = 2.0
 """Seconds a server has to end once its input is closed."""
 
 
-@dataclass(slots=True)
-class ServerProcess:
+class ServerProcess(msgspec.Struct):
     """A server that was started.
 
     Attributes:

@@ -10,7 +10,8 @@ devices, which would stay behind in the project. Pure.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+import msgspec
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_OF, _RETURN, _AND = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
@@ -34,8 +35,7 @@ _TYPE, _DEVICES = 0o170000, (0o020000, 0o060000)
 _Code = list[tuple[int, int, int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Machine:
+class _Machine(msgspec.Struct, frozen=True):
     """Numbers of one architecture (asm/unistd.h, linux/audit.h)."""
 
     audit: int

@@ -9,9 +9,10 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported
@@ -39,17 +40,16 @@ STORE_ONLY = frozenset({"store"})
 """The part that a command on the record alone needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class HubNeeds:
+class HubNeeds(msgspec.Struct, frozen=True):
     """What a command needs from its hub, and what it shows while it works."""
 
     parts: frozenset[str]
     where: str = "gsh-tui run"
     """The name shown to another window that wants the same conversation."""
-    flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    flags: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """Settings for this run only."""
     respondent: Respondent = "nobody"
-    conversation: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    conversation: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """Options of the hub for the conversation that it opens; empty: none."""
     timeout: float = 0.0
     """Seconds after which the command is stopped; 0: never."""

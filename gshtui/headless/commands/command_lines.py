@@ -8,8 +8,10 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import Denied, HubNeeds, on_hub
@@ -50,8 +52,7 @@ class LinePerson(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class LineOptions:
+class LineOptions(msgspec.Struct, frozen=True):
     """The options of the call. `agent`: whose rights apply; empty: the person's."""
 
     line: str | None
@@ -60,8 +61,8 @@ class LineOptions:
     yes: bool = False
     json: bool = False
     timeout: float = 0.0
-    flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    conversation: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    flags: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    conversation: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """Options of the hub for the conversation that is open meanwhile; empty: none."""
     person: LinePerson | None = None
 

@@ -11,8 +11,9 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 from gshtui.headless import exits, streams
 from gshtui.headless.commands.command_hub import HubNeeds, load_settings, on_hub, on_settings
@@ -36,8 +37,7 @@ class CommandHost(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredCall:
+class DeclaredCall(msgspec.Struct, frozen=True):
     """A declared command and the values given on the command line."""
 
     parameters: type[Parameters]
@@ -51,7 +51,7 @@ class DeclaredCall:
     """Do not ask."""
     lines: bool = False
     """Answer each line of standard input."""
-    flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    flags: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """Settings for this run only."""
     silent: int = 0
     """Process of a keeper that does not answer; 0: there is none."""
@@ -78,8 +78,7 @@ class DeclaredCall:
         return given if isinstance(given, Returns) else bound_parameters(registry.get(self.name), given)
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredRun:
+class DeclaredRun(msgspec.Struct, frozen=True):
     """The outcome, and what to show in this terminal next."""
 
     outcome: Outcome

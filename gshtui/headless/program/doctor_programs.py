@@ -9,9 +9,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from gshtui.text.version_order import newest, oldest
 
@@ -25,8 +26,7 @@ Status = Literal["ok", "missing", "problem", "note"]
 _MARKS = {"ok": "ok", "missing": "missing", "problem": "problem", "note": "note"}
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """One thing that was examined, and the result. `fix` is a command or a sentence."""
 
     group: str
@@ -49,7 +49,7 @@ def as_data(findings: Sequence[Finding], install: str) -> dict[str, Any]:
     return {
         "ok": not any(finding.stops for finding in findings),
         "install": install,
-        "findings": [asdict(finding) for finding in findings],
+        "findings": [msgspec.to_builtins(finding) for finding in findings],
     }
 
 
@@ -132,8 +132,7 @@ _VERSION_WITHIN = 3.0
 GROUP = "Programs"
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """A program: what it is for, its minimum version, and whether it is required."""
 
     name: str

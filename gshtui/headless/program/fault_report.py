@@ -9,9 +9,10 @@ import asyncio
 import os
 import platform
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui import __version__
 from gshtui.headless import exits, streams
@@ -29,8 +30,7 @@ _PARTED = 100
 """Most lines about sources of a status that parted."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportOptions:
+class ReportOptions(msgspec.Struct, frozen=True):
     """What the person typed. `session`: whose messages are in it; empty: none's."""
 
     session: str

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+import msgspec
 
 from gshtui import __version__
 from gshtui.headless import exits, streams
@@ -18,8 +19,7 @@ from gshtui.system.json_types import is_object
 _NAME = "gsh-tui"
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(msgspec.Struct, frozen=True):
     """How it came here. `commands` are empty where nothing can be said but to do it again."""
 
     source: str

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from gshtui.headless import exits
 from gshtui.headless.runner import Stop, run_command
@@ -26,14 +28,13 @@ if TYPE_CHECKING:
     from gshtui.store.record.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class AcpOptions:
+class AcpOptions(msgspec.Struct, frozen=True):
     """The model and the mode of every session; empty values come from the settings."""
 
     provider: str = ""
     model: str = ""
     mode: GuardMode | None = None
-    flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    flags: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
 
 
 def serve_acp(options: AcpOptions) -> int:

@@ -15,10 +15,11 @@ import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.core.fleet_context import is_over
@@ -65,8 +66,7 @@ _ANEW = -1
 """In the place of an exit code: start anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeeperTerms:
+class KeeperTerms(msgspec.Struct, frozen=True):
     """How long a keeper stays."""
 
     idle: float = IDLE_FOR
@@ -143,8 +143,7 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str], selector: Watch
     return _ANEW if changed else exits.DONE
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(msgspec.Struct, frozen=True):
     """What is done for other processes."""
 
     place: _Socket

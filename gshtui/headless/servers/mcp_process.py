@@ -8,9 +8,10 @@ import os
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from gshtui.headless import exits, streams
 from gshtui.headless.runner import Stop, run_command
@@ -31,8 +32,7 @@ ServeLines = Callable[[io.RawIOBase, Callable[[str], None]], Awaitable[None]]
 """Serves one program, whose lines are read there and answered by the function, until it leaves."""
 
 
-@dataclass(frozen=True, slots=True)
-class McpServeOptions:
+class McpServeOptions(msgspec.Struct, frozen=True):
     """How to serve.
 
     Attributes:

@@ -11,8 +11,9 @@ import json
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import cast
+
+import msgspec
 
 from gshtui.client.hub_greeting import surroundings
 from gshtui.headless import exits, streams
@@ -29,8 +30,7 @@ _LONGEST = 1024 * 1024
 """Bytes of a line of the hub's."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
+class ServeOptions(msgspec.Struct, frozen=True):
     """Where to listen; empty values come from `[ssh]` in the configuration."""
 
     host: str = ""

@@ -20,13 +20,13 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui import __version__
 from gshtui.settings import paths
@@ -60,12 +60,11 @@ def socket_of(name: str) -> Path:
     return paths.runtime_dir() / f"tools-{name}.s"
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(msgspec.Struct):
     """A call in progress, or one whose answer has not been taken."""
 
     task: asyncio.Task[None] | None = None
-    unsent: deque[str] = field(default_factory=deque[str])
+    unsent: deque[str] = msgspec.field(default_factory=deque[str])
     size: int = 0
     answer: Answer | None = None
 

@@ -6,7 +6,8 @@ import contextlib
 import importlib.util
 import os
 import sys
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.headless import exits, streams
 from gshtui.headless.commands.command_hub import working_folder
@@ -14,8 +15,7 @@ from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain
 
 
-@dataclass(frozen=True, slots=True)
-class WebOptions:
+class WebOptions(msgspec.Struct, frozen=True):
     """Where to listen. `port`: 0 for any free one."""
 
     host: str = "127.0.0.1"

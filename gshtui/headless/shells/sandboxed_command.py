@@ -10,9 +10,11 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import working_folder
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
 _SIGNALLED = 128
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxedLine:
+class SandboxedLine(msgspec.Struct, frozen=True):
     """What to run.
 
     Args:
@@ -43,7 +44,7 @@ class SandboxedLine:
     hosts: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     json: bool = False
-    flags: Mapping[str, str] = field(default_factory=dict[str, str])
+    flags: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
 
 
 def run_sandboxed(line: SandboxedLine) -> int:

@@ -7,9 +7,10 @@ import datetime
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from gshtui.commands.declaration import UsageError
 from gshtui.commands.timespec import parse_time
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from gshtui.store.record.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
+class LogOptions(msgspec.Struct, frozen=True):
     """The options of the call."""
 
     query: str = ""
@@ -133,12 +133,11 @@ BATCH = 2_000
 PAGE = 2_000
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(msgspec.Struct):
     """What a file contains."""
 
-    records: list[ShellRecord] = field(default_factory=list["ShellRecord"])
-    notes: list[tuple[ShellNote, int]] = field(default_factory=list[tuple["ShellNote", int]])
+    records: list[ShellRecord] = msgspec.field(default_factory=list["ShellRecord"])
+    notes: list[tuple[ShellNote, int]] = msgspec.field(default_factory=list[tuple["ShellNote", int]])
     unread: int = 0
     """Lines that are not commands."""
 

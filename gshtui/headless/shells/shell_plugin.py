@@ -7,9 +7,10 @@ import os
 import shutil
 import stat
 import subprocess
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.headless import exits, streams
@@ -139,14 +140,13 @@ _MODULES = {
 """What works less well without each module."""
 
 
-@dataclass(slots=True)
-class ShellFacts:
+class ShellFacts(msgspec.Struct):
     """What was found. Each of `problems` is a sentence that says what to do."""
 
     plugin: str = ""
     zsh: str = ""
     bash: str = ""
-    installed: dict[str, str] = field(default_factory=dict[str, str])
+    installed: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """Shell → its start-up file, if that has the line."""
     this_shell: str = ""
     """Id of the current shell, if it reports."""
@@ -159,12 +159,12 @@ class ShellFacts:
     outputs_kept: bool = False
     """Whether what commands print in this shell can be kept."""
     paused: bool = False
-    ignore: list[str] = field(default_factory=list[str])
-    keys: dict[str, str] = field(default_factory=dict[str, str])
+    ignore: list[str] = msgspec.field(default_factory=list[str])
+    keys: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     spool: str = ""
     spool_files: int = 0
     spool_bytes: int = 0
-    problems: list[str] = field(default_factory=list[str])
+    problems: list[str] = msgspec.field(default_factory=list[str])
 
 
 def status(*, as_json: bool) -> int:
@@ -175,7 +175,7 @@ def status(*, as_json: bool) -> int:
     tell_plugins()
     facts = inspect_shells(loaded)
     if as_json:
-        streams.result_json(asdict(facts))
+        streams.result_json(msgspec.to_builtins(facts))
     else:
         streams.result(status_text(facts))
     return exits.DONE

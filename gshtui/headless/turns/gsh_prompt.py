@@ -8,9 +8,10 @@ import os
 import re
 import shlex
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui.headless import exits, streams
 from gshtui.headless.turns.prompt_turn import prompt
@@ -61,8 +62,7 @@ def _terminal() -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class AskOptions:
+class AskOptions(msgspec.Struct, frozen=True):
     """What the person typed."""
 
     text: str = ""

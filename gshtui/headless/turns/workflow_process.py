@@ -11,8 +11,9 @@ import contextlib
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.workflow_events import (
@@ -39,8 +40,7 @@ _WIND_DOWN = 30.0
 """Seconds that a run has to end after a signal."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowOptions:
+class WorkflowOptions(msgspec.Struct, frozen=True):
     """What to run, and how. `values`: of its parameters; `resume`: the run to go on with instead."""
 
     name: str
@@ -50,7 +50,7 @@ class WorkflowOptions:
     mode: GuardMode | None = None
     yes: bool = False
     json: bool = False
-    flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    flags: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     resume: str = ""
 
     @property

@@ -16,12 +16,12 @@ import json
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported
@@ -99,14 +99,13 @@ class Declined(Exception):
     """Nothing was done, and the other side has to do it; the text says why."""
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(msgspec.Struct):
     """A command of one connection, and the answers to its questions."""
 
     task: asyncio.Task[None]
     acts: bool = False
     """It does more than read."""
-    answers: asyncio.Queue[bool] = field(default_factory=asyncio.Queue[bool])
+    answers: asyncio.Queue[bool] = msgspec.field(default_factory=asyncio.Queue[bool])
 
 
 class AskedCommands(FaceHost):
@@ -296,8 +295,7 @@ class AskedCommands(FaceHost):
         return loaded
 
 
-@dataclass(frozen=True, slots=True)
-class _Declared:
+class _Declared(msgspec.Struct, frozen=True):
     """A command as it is called in the shell."""
 
     parameters: type[Parameters]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+
+import msgspec
 
 from gshtui.bus.bus import Bus
 from gshtui.hub.hub import Hub
@@ -30,15 +31,14 @@ class WorkspaceError(ExpectedError):
     """A folder cannot be opened."""
 
 
-@dataclass(slots=True)
-class _Workspace:
+class _Workspace(msgspec.Struct):
     """An open folder."""
 
     loaded: Loaded
     hub: Hub
     ready: asyncio.Task[None] | None = None
     users: int = 0
-    end: asyncio.TimerHandle | None = field(default=None)
+    end: asyncio.TimerHandle | None = msgspec.field(default=None)
 
     def serves(self, loaded: Loaded) -> bool:
         """Whether the folder, opened with these settings, is this one."""

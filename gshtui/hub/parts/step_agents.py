@@ -7,11 +7,11 @@ the settings. Without `tools: true` it has none.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from gshtui.agents.agent import Agent, LocalRoster
@@ -231,7 +231,7 @@ class HubAgents:
         if not verdict.allowed:
             return AgentAnswer(state="denied", exit_code=4, error=verdict.reason)
         # Its report is the step's result: without a conversation that wants it, no agent is woken by it.
-        row = await execution.call(hub.registry, wanted, dataclasses.replace(hub.invocation(Caller()), session=""))
+        row = await execution.call(hub.registry, wanted, msgspec.structs.replace(hub.invocation(Caller()), session=""))
         request.output(f"agent {row.id} works in {row.tmux_session or 'its terminal'}\n")
         ended = ("idle", "done", "failed", "lost")
         try:

@@ -10,7 +10,8 @@ import asyncio
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -32,8 +33,7 @@ _LEFT_OUT = (SessionOpened, SessionClosed, SessionChangeRequested)
 """The replay opens the conversation itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(msgspec.Struct, frozen=True):
     """A conversation's events, and the second at which each is played."""
 
     info: SessionInfo

@@ -17,9 +17,10 @@ import stat
 import sys
 import tarfile
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, cast
+
+import msgspec
 
 from gshtui.programs.acp.acp_commands import KNOWN
 from gshtui.programs.acp.kept_agents import FOLDER, KeptAgent, keep_agent
@@ -51,8 +52,7 @@ class RegistryError(ExpectedError):
     """The registry cannot be asked, or an agent of it cannot be installed."""
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryAgent:
+class RegistryAgent(msgspec.Struct, frozen=True):
     """An agent as the registry describes it."""
 
     name: str
@@ -65,8 +65,7 @@ class RegistryAgent:
     distribution: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentPlan:
+class AgentPlan(msgspec.Struct, frozen=True):
     """How an agent would be installed."""
 
     name: str

@@ -9,8 +9,9 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any, Generic, Self, TypeVar
+
+import msgspec
 
 from gshtui.programs.check.model_answers import ModelAnswer, Utterance
 from gshtui.programs.check.model_wire import ModelWire, WireFrame, dumps
@@ -20,8 +21,7 @@ _ENDS_WITHIN = 10.0
 W = TypeVar("W", bound=ModelWire)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(msgspec.Struct, frozen=True):
     """One request as it came."""
 
     method: str
@@ -32,8 +32,7 @@ class ModelRequest:
     raw: bytes = b""
 
 
-@dataclass(slots=True)
-class ModelServer(Generic[W]):
+class ModelServer(msgspec.Struct, Generic[W]):
     """A model on this machine. Use with `async with`; `url` is its base.
 
     Args:
@@ -46,22 +45,22 @@ class ModelServer(Generic[W]):
     """The answer for one request; `None`: it is a short one."""
     pace: float = 0.0
     chunk: int = 8
-    models: list[str] = field(default_factory=list[str])
+    models: list[str] = msgspec.field(default_factory=list[str])
     port: int = 0
     url: str = ""
-    requests: list[ModelRequest] = field(default_factory=list[ModelRequest])
+    requests: list[ModelRequest] = msgspec.field(default_factory=list[ModelRequest])
     finished: Callable[[ModelRequest, ModelAnswer], None] | None = None
     """Called when an answer has been sent whole."""
-    disconnected: asyncio.Event = field(default_factory=asyncio.Event)
+    disconnected: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     """A client went away before its answer was whole."""
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     """A request for an answer has come."""
-    sent: asyncio.Event = field(default_factory=asyncio.Event)
+    sent: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     """The first delta of an answer is on its way."""
-    unanswered: list[ModelRequest] = field(default_factory=list[ModelRequest])
+    unanswered: list[ModelRequest] = msgspec.field(default_factory=list[ModelRequest])
     """The requests for an answer that is not yet sent whole."""
     _server: asyncio.Server | None = None
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    _tasks: set[asyncio.Task[None]] = msgspec.field(default_factory=set[asyncio.Task[None]])
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port, limit=64_000_000)

@@ -6,14 +6,14 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from gshtui.programs.check.model_answers import ModelAnswer
 
 
-@dataclass(frozen=True, slots=True)
-class WireFrame:
+class WireFrame(msgspec.Struct, frozen=True):
     """Some bytes of the answer; `delta` says whether they count as one for pacing and faults."""
 
     data: bytes

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import msgspec
@@ -66,8 +65,7 @@ class CheckPiece(CheckResult, frozen=True):
     over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ScreenTrial:
+class ScreenTrial(msgspec.Struct, frozen=True):
     """What a profile reads from an agent's screen."""
 
     profile: Profile

@@ -14,7 +14,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, ClassVar, cast, get_args, get_type_hints
@@ -78,8 +77,7 @@ _PLACED = frozenset({"before", "after"})
 Lines = Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class UpdatedRules:
+class UpdatedRules(msgspec.Struct, frozen=True):
     """What came of an update."""
 
     version: str
@@ -343,8 +341,7 @@ def _usual(kind: type[msgspec.Struct], name: str) -> object:
 # -- before and after ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
+class _Trial(msgspec.Struct, frozen=True):
     """A program's check, or why there is none."""
 
     name: str

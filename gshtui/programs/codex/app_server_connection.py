@@ -11,9 +11,10 @@ import itertools
 import json
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from gshtui.system.json_types import is_object
 from gshtui.system.network.peer import peer_of
@@ -32,12 +33,11 @@ _OPEN_WITHIN, _ANSWER_WITHIN, _CLOSE_WITHIN = 5.0, 15.0, 1.0
 RequestId = int | str
 
 
-@dataclass(frozen=True, slots=True)
-class ServerMessage:
+class ServerMessage(msgspec.Struct, frozen=True):
     """What the server says by itself. `id`: it is a request that waits for an answer."""
 
     method: str
-    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    params: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     id: RequestId | None = None
     at: float = 0.0
     """When it was sent, in seconds since 1970; 0: it does not say."""

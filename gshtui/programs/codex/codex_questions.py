@@ -10,9 +10,10 @@ import hashlib
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.programs.codex.app_server_connection import RequestId, ServerMessage
@@ -33,15 +34,14 @@ _LINES, _DETAIL, _DIFF = 40, 16_000, 400_000
 _PREFIX = "codex-"
 
 
-@dataclass(frozen=True, slots=True)
-class CodexRequest:
+class CodexRequest(msgspec.Struct, frozen=True):
     """One open question. `answers`: digit → the result that it is answered with."""
 
     id: RequestId
     thread: str
     turn: str
     question: OpenQuestion
-    answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    answers: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict[str, Mapping[str, Any]])
 
 
 def is_codex_question(id: str) -> bool:

@@ -7,8 +7,9 @@ and those that make a title, or that nobody keeps, belong to nobody.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from gshtui.programs.codex.app_server_connection import RequestId, ServerMessage
 from gshtui.programs.codex.codex_questions import CHANGE, CodexRequest, command_line, request_of
@@ -22,8 +23,7 @@ _MOST_THREADS, _MOST_REQUESTS, _MOST_ITEMS, _MOST_SAID = 200, 50, 100, 1_000_000
 Activity = Literal["", "thinking", "tool", "waiting", "idle"]
 
 
-@dataclass(slots=True)
-class CodexThread:
+class CodexThread(msgspec.Struct):
     """One conversation. `joined`: its requests and its items come to us."""
 
     id: str
@@ -34,9 +34,9 @@ class CodexThread:
     """Since when it has been active, or at rest; seconds since 1970."""
     turn: str = ""
     """The turn under way, if it is known."""
-    running: dict[str, str] = field(default_factory=dict[str, str])
+    running: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """Commands and other calls under way: item → what it is about."""
-    changes: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict[str, list[Mapping[str, Any]]])
+    changes: dict[str, list[Mapping[str, Any]]] = msgspec.field(default_factory=dict[str, list[Mapping[str, Any]]])
     """Changes of files that were proposed: item → its changes."""
     said: str = ""
     """The last message of its turn."""

@@ -7,9 +7,10 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.report_hook import WAITS
@@ -88,12 +89,11 @@ export default function (pi) {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class HookSetup:
+class HookSetup(msgspec.Struct, frozen=True):
     """What a start gets so that its program reports."""
 
     arguments: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    environment: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     reports: bool = True
     """The program will report. It will not where that would displace something of the user's."""
 
@@ -185,8 +185,7 @@ class HooksError(Exception):
     """The hooks could not be put in or taken out; one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookChange:
+class HookChange(msgspec.Struct, frozen=True):
     """A change of one file. `None` means that the file does not exist."""
 
     file: Path
@@ -205,8 +204,7 @@ class HookChange:
         return "".join(difflib.unified_diff(old, new, source, target))
 
 
-@dataclass(frozen=True, slots=True)
-class HookPlan:
+class HookPlan(msgspec.Struct, frozen=True):
     """What an installation or a removal would do."""
 
     changes: tuple[HookChange, ...]

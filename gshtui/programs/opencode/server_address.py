@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.programs.opencode.server_launch import PASSWORD, PORT, USER
 
 _HOST = "127.0.0.1"
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAddress:
+class ServerAddress(msgspec.Struct, frozen=True):
     """A server, and how to log in to it."""
 
     host: str

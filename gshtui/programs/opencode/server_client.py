@@ -10,9 +10,10 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlencode
+
+import msgspec
 
 from gshtui.programs.opencode.server_address import ServerAddress
 from gshtui.programs.transcripts.program_transcript import mapping
@@ -42,8 +43,7 @@ class ServerError(Exception):
         self.kind: Trouble = kind
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
+class _Head(msgspec.Struct, frozen=True):
     """How an answer begins."""
 
     status: int

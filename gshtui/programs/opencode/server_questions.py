@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.programs.transcripts.program_transcript import mapping, sequence, words_of
@@ -37,20 +38,19 @@ _DOES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ServerRequest:
+class ServerRequest(msgspec.Struct, frozen=True):
     """One open request. `answers`: digit → the path below the API, and the body; no path: nothing is sent yet."""
 
     id: str
     session: str
     question: OpenQuestion
     at: float
-    answers: Mapping[str, tuple[str, Mapping[str, Any]]] = field(
+    answers: Mapping[str, tuple[str, Mapping[str, Any]]] = msgspec.field(
         default_factory=dict[str, tuple[str, Mapping[str, Any]]]
     )
     refusal: tuple[str, Mapping[str, Any]] = ("", {})
     """What gives it up."""
-    told: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    told: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """The questions of the model as the server told them."""
 
 

@@ -7,8 +7,9 @@ and ask counts as well. All of one server belong to one screen.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from gshtui.programs.opencode.server_questions import ServerRequest, permission_request, question_request
 from gshtui.programs.transcripts.program_transcript import mapping, seconds, sequence, words_of
@@ -20,25 +21,23 @@ _TAKEN_UP = 15.0
 Activity = Literal["thinking", "tool", "waiting", "idle"]
 
 
-@dataclass(slots=True)
-class _Session:
+class _Session(msgspec.Struct):
     """One conversation."""
 
     parent: str = ""
     works: bool = False
     doing: str = ""
-    running: dict[str, str] = field(default_factory=dict[str, str])
+    running: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """Calls under way: part → what it is about."""
     prompted: float = 0.0
     """When it got the prompt that it has yet to take up; 0: there is none."""
 
 
-@dataclass(slots=True)
-class ServerState:
+class ServerState(msgspec.Struct):
     """See the module. `since`: since when it does what it does, seconds since 1970."""
 
-    sessions: dict[str, _Session] = field(default_factory=dict[str, _Session])
-    requests: dict[str, ServerRequest] = field(default_factory=dict[str, ServerRequest])
+    sessions: dict[str, _Session] = msgspec.field(default_factory=dict[str, _Session])
+    requests: dict[str, ServerRequest] = msgspec.field(default_factory=dict[str, ServerRequest])
     """What waits for an answer, the oldest first."""
     conversation: str = ""
     """The one that was given a prompt last; empty: none was."""

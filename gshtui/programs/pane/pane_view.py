@@ -7,9 +7,7 @@ that the pane was started with. Called by the pane writer and the session.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -81,8 +79,7 @@ class SessionError(ExpectedError):
         self.asks = asks
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """A look at the terminal. `profile` is that of the program in front."""
 
     reading: ScreenReading
@@ -303,7 +300,7 @@ async def unless_loading(reading: ScreenReading, loading: ConversationLoading, l
     """What an input that looks idle means while its program has yet to read its conversation: it takes no text."""
     if not await asyncio.to_thread(loading.is_loading, lines):
         return reading
-    return dataclasses.replace(reading, status="starting", doing="reads its conversation", input=False)
+    return msgspec.structs.replace(reading, status="starting", doing="reads its conversation", input=False)
 
 
 def _generic(argv: Sequence[str]) -> Profile:
@@ -332,7 +329,7 @@ def _read(profile: Profile, info: PaneInfo, lines: tuple[str, ...], now: Foregro
     said = by_title(profile, info.title)
     if said and reading.status == "idle":  # an answer may be written above an input that looks idle
         asked = asked_of(plain_lines(lines)) if said == "waiting" else ""
-        reading = dataclasses.replace(reading, status=said, asked=asked)
+        reading = msgspec.structs.replace(reading, status=said, asked=asked)
     return reading
 
 

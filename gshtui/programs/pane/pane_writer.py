@@ -10,8 +10,9 @@ import contextlib
 import hashlib
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal, TypeVar
+
+import msgspec
 
 from gshtui.bus.agent_data import AT_WORK, OpenQuestion, ProgramMode
 from gshtui.programs.pane.choice_presser import ChoicePresser, Otherwise
@@ -52,8 +53,7 @@ Enter that came while it was painting everything anew."""
 _LOOK_AT = "Look at its terminal before you send it again."
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(msgspec.Struct, frozen=True):
     """An accepted text, with a marker of the moment before it, for reading the response."""
 
     marker: Marker
@@ -64,8 +64,7 @@ class Sent:
     """Seconds since 1970; a hook after it confirms that it was acted upon."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pressed:
+class Pressed(msgspec.Struct, frozen=True):
     """Keys that were pressed. `left`: those that were not, since another question had come."""
 
     keys: tuple[str, ...]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_type_hints
@@ -378,12 +377,11 @@ class ProfileError(Exception):
     """A profile cannot be used; one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedProfiles:
+class LoadedProfiles(msgspec.Struct, frozen=True):
     """The profiles by name, their origins, and the problems of those that could not be loaded."""
 
-    profiles: dict[str, Profile] = field(default_factory=dict[str, Profile])
-    origins: dict[str, Path] = field(default_factory=dict[str, Path])
+    profiles: dict[str, Profile] = msgspec.field(default_factory=dict[str, Profile])
+    origins: dict[str, Path] = msgspec.field(default_factory=dict[str, Path])
     problems: tuple[str, ...] = ()
 
     def get(self, name: str) -> Profile:

@@ -15,9 +15,10 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+
+import msgspec
 
 from gshtui import __version__
 from gshtui.programs.profiles.profile_overlay import Table, overlaid
@@ -45,8 +46,7 @@ class BundleError(Exception):
     """A bundle cannot be used; one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(msgspec.Struct, frozen=True):
     """A bundle that has been read. That it is signed, and what it may change, is checked elsewhere."""
 
     version: str

@@ -15,9 +15,10 @@ import re
 import sys
 import termios
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from gshtui.system.processes.process_tree import SHELLS
 from gshtui.tmux.panes import PaneInfo
@@ -40,8 +41,7 @@ _READING = {"x86_64": {"0"}, "aarch64": {"63"}}
 _ASLEEP = {"x86_64": {"34", "35", "61", "130", "230", "247"}, "aarch64": {"95", "101", "115", "133", "260"}}
 
 
-@dataclass(frozen=True, slots=True)
-class Foreground:
+class Foreground(msgspec.Struct, frozen=True):
     """The program that has the terminal.
 
     `program` is its name and `argv` its command line, if known. `own`: it is the program that the pane was started with

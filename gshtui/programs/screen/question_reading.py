@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
 from gshtui.programs.profiles.profile import Profile, QuestionRules
@@ -32,8 +32,7 @@ _ABOVE = 40
 _SGR = re.compile(r"\x1b\[([0-9;:]*)([@-~])")
 
 
-@dataclass(frozen=True, slots=True)
-class ReadQuestion:
+class ReadQuestion(msgspec.Struct, frozen=True):
     """A question with what is needed to answer it by keys."""
 
     question: OpenQuestion

@@ -5,12 +5,12 @@ Pure.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from gshtui.bus.agent_data import ProgramMode
 from gshtui.programs.profiles.profile import Profile, StatusRule
@@ -83,8 +83,7 @@ _ASKED = 16
 _VOLATILE = re.compile(r"\b\d+ ?(?:s|m|h|ms|sec|min)\b|[^\w]+")
 
 
-@dataclass(frozen=True, slots=True)
-class ScreenReading:
+class ScreenReading(msgspec.Struct, frozen=True):
     """What a screen says. `status` is empty when no rule fits."""
 
     status: str = ""
@@ -152,10 +151,10 @@ def read_screen(
     """
     text, place = _located(profile, lines, cursor)
     found = _by_rules(profile, lines, text, place, title, cursor, width)
-    found = dataclasses.replace(found, times=_times(profile, text))
+    found = msgspec.structs.replace(found, times=_times(profile, text))
     if place is None or not profile.modes.each or found.status == "starting":
         return found  # one that starts may show a mode before it has read its arguments
-    return dataclasses.replace(found, mode=_mode(profile, text, place))
+    return msgspec.structs.replace(found, mode=_mode(profile, text, place))
 
 
 def _by_rules(
@@ -179,7 +178,7 @@ def _by_rules(
         if rule.status == "idle":
             found = ScreenReading("idle", doing, draft, place is not None, rule=number, row=row)
             ended, echo = ("", "") if place is None else _last_turn(profile, text, undimmed(lines), place)
-            return dataclasses.replace(_unless_contradicted(found, profile, text, place), ended=ended, echo=echo)
+            return msgspec.structs.replace(_unless_contradicted(found, profile, text, place), ended=ended, echo=echo)
         if rule.status != "waiting":
             others = (each for each in profile.rules if each.beside)
             beside = rule.beside or any(match_rule(profile, each, text, place, title, cursor).fits for each in others)
@@ -198,7 +197,7 @@ def _by_rules(
     read = _question_of(profile, text, lines, asked, doing, cursor, width)
     if read.question.choices:
         return ScreenReading("waiting", one_line(read.question.subject, 120), draft, asked=asked, read=read)
-    return dataclasses.replace(found, doing=doing, asked=asked, read=read, contradicts="waiting", row=title)
+    return msgspec.structs.replace(found, doing=doing, asked=asked, read=read, contradicts="waiting", row=title)
 
 
 def _question_of(
@@ -246,11 +245,11 @@ def _unless_contradicted(
     footer = [line for line in text[place + 1 :] if line] if place is not None else rows[-_BELOW:]
     if row := next((line for line in footer if _stops(line)), ""):
         if search(_ANSWERABLE, row):
-            return dataclasses.replace(found, contradicts="waiting", doing=_UNREADABLE, row=row)
-        return dataclasses.replace(found, contradicts="thinking", row=row)
+            return msgspec.structs.replace(found, contradicts="waiting", doing=_UNREADABLE, row=row)
+        return msgspec.structs.replace(found, contradicts="thinking", row=row)
     if row := next(reversed(_times(profile, text)), ""):
         aside = place is not None and row in footer
-        return dataclasses.replace(found, contradicts="thinking", counts=row, aside=aside, row=found.row or row)
+        return msgspec.structs.replace(found, contradicts="thinking", counts=row, aside=aside, row=found.row or row)
     return found
 
 
@@ -511,8 +510,7 @@ def _end(profile: Profile, text: Sequence[str], place: int) -> int:
     return end
 
 
-@dataclass(frozen=True, slots=True)
-class RuleMatch:
+class RuleMatch(msgspec.Struct, frozen=True):
     """How a rule fits a screen."""
 
     rule: StatusRule

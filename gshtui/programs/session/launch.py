@@ -6,8 +6,10 @@ import asyncio
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.programs.codex import app_server_launch
 from gshtui.programs.hooks import hook_reports, hooks
@@ -25,15 +27,14 @@ _HELP_WITHIN = 8.0
 _PLACE = re.compile(r"\{(id|new|file|cwd)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """One start. `blank`: a conversation was expected, and it starts without; `why` says the reason.
 
     `how`: what a restart makes of the conversation, as words about the agent; empty where there is nothing to say.
     """
 
     argv: tuple[str, ...]
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    env: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """Added to the environment of the agent."""
     unset: tuple[str, ...] = ()
     """Names, or prefixes with `*`, to leave out of it."""
@@ -141,8 +142,7 @@ async def first_launch(
     return await _started(profile, words, arguments, conversation, agent, data, environ, folder, version)
 
 
-@dataclass(frozen=True, slots=True)
-class Resumption:
+class Resumption(msgspec.Struct, frozen=True):
     """What a restart makes of an agent's conversation."""
 
     how: str

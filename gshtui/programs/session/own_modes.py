@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from gshtui.bus.agent_data import GuardMode
 from gshtui.guard.modes import MODES
@@ -25,8 +26,7 @@ from gshtui.programs.transcripts.transcript_readers import home_of
 from gshtui.settings.git_info import find_project
 
 
-@dataclass(frozen=True, slots=True)
-class OwnMode:
+class OwnMode(msgspec.Struct, frozen=True):
     """What a program's own settings choose."""
 
     like: GuardMode
@@ -36,7 +36,7 @@ class OwnMode:
     keeps: bool = False
     """It stands for more than a mode that could be passed: nothing is passed in its place."""
     codex: Permissions | None = None
-    opencode: Mapping[str, object] = field(default_factory=dict[str, object])
+    opencode: Mapping[str, object] = msgspec.field(default_factory=dict[str, object])
     """Codex's and OpenCode's own permissions, which are held to one by one."""
 
 

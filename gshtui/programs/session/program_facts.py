@@ -5,11 +5,11 @@ A status watcher follows one (`status_watcher.py`); `gshtui.programs.status.stat
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.bus.agent_data import AgentRow, without_choices
 from gshtui.programs.profiles.profile import Profile, takes_code
@@ -47,8 +47,7 @@ _TIMES = (
 """The facts that are times."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class ProgramLook(msgspec.Struct, frozen=True):
     """One look at a program.
 
     Args:
@@ -148,12 +147,12 @@ class ProgramFacts:
     def _prompted(self, at: float) -> None:
         """It was given a prompt then."""
         prompted, written = max(self._facts.prompted, at), self._written()
-        self._facts = dataclasses.replace(self._facts, prompted=prompted, written=written, fresh=False)
+        self._facts = msgspec.structs.replace(self._facts, prompted=prompted, written=written, fresh=False)
 
     def _reported(self, event: HookEvent) -> bool:
         """It reports something of itself; whether that says what it does now."""
         if event.status == "ended":
-            self._hook = dataclasses.replace(event, status="")  # it is going; what it said before counts no more
+            self._hook = msgspec.structs.replace(event, status="")  # it is going; what it said before counts no more
         elif event.status not in ("", "said"):
             self._hook, self._overruled = event, False
             return True
@@ -166,7 +165,7 @@ class ProgramFacts:
     def _printed_at_rest(self) -> None:
         now = self._now()
         if self.known.rests and self.known.at < now - _STIRRED:
-            self._facts = dataclasses.replace(self._facts, doubted=now)
+            self._facts = msgspec.structs.replace(self._facts, doubted=now)
 
     def _was_typed_to(self, *, entered: bool) -> None:
         """Something is typed from here, and maybe entered; its screen shows that later, the later the busier it is."""
@@ -175,13 +174,15 @@ class ProgramFacts:
         waits = self.known.status == "waiting"
         if entered and (prompts or unseen or waits):
             now = self._now()
-            self._facts = dataclasses.replace(self._facts, pressed=now, answered=now if waits else self._facts.answered)
+            self._facts = msgspec.structs.replace(
+                self._facts, pressed=now, answered=now if waits else self._facts.answered
+            )
 
     def _handle_event(self, info: PaneInfo, gone: bool) -> None:
         now = self._now()
         ended = (info.dead or gone) and not (self._facts.dead or self._facts.gone)
         said = info.title != self._facts.title and self._speaks(info.title)
-        self._facts = dataclasses.replace(
+        self._facts = msgspec.structs.replace(
             self._facts,
             dead=info.dead,
             gone=gone,
@@ -198,7 +199,7 @@ class ProgramFacts:
 
     def _voice(self, title: str) -> tuple[bool, bool]:
         facts = StatusFacts(title=title)
-        known = decide(self._profile, (), dataclasses.replace(facts, ready=True), 0.0)
+        known = decide(self._profile, (), msgspec.structs.replace(facts, ready=True), 0.0)
         return known.source == "title", known.status == "waiting"
 
     def _now(self) -> float:
@@ -208,15 +209,15 @@ class ProgramFacts:
         jump = now - before - (awake - awake_before)
         facts = self._facts
         if jump > _SLEPT:  # nothing could move meanwhile; how long a status has lasted, the night counts
-            self._facts = dataclasses.replace(
+            self._facts = msgspec.structs.replace(
                 facts, moved=facts.moved + jump, grew=facts.grew + jump, titled=facts.titled + jump
             )
             self._news.shift(jump)
         elif jump < -_SET_BACK:
-            self._facts = dataclasses.replace(facts, **{name: min(getattr(facts, name), now) for name in _TIMES})
+            self._facts = msgspec.structs.replace(facts, **{name: min(getattr(facts, name), now) for name in _TIMES})
             self._news.shift(jump)
             if self._hook is not None:
-                self._hook = dataclasses.replace(self._hook, at=min(self._hook.at, now))
+                self._hook = msgspec.structs.replace(self._hook, at=min(self._hook.at, now))
         return now
 
     def _written(self) -> float:
@@ -241,7 +242,7 @@ class ProgramFacts:
         same = (_says(reading), _has_terminal(here)) == said_before
         return reading.status == "idle" and same and reading.draft in ("", facts.reading.draft)
 
-    def _saw(self, look: Look) -> None:
+    def _saw(self, look: ProgramLook) -> None:
         """Note what a look has shown."""
         lines, reading, here, now = look.lines, look.reading, look.front, look.seen
         facts = self._facts
@@ -266,7 +267,7 @@ class ProgramFacts:
             if (entered or reading.status in WORKING) and self._hook is not None and self._hook.status == "idle":
                 self._overruled = rests
                 if not rests:
-                    self._hook = dataclasses.replace(self._hook, status="")  # it is over, and it says so later
+                    self._hook = msgspec.structs.replace(self._hook, status="")  # it is over, and it says so later
         rests_on = self._rests_on(reading, here)
         # Its question, or a text that was entered, still stands there; or it works, which its source tells later.
         unread = reading.status == "waiting" and _asks(reading) == _asks(facts.reading)
@@ -283,7 +284,7 @@ class ProgramFacts:
         self._times = {row: min(self._times.get(row, self._stands_since(row, now)), now) for row in reading.times}
         counted = max(self._times.values(), default=0.0)
         self._lines = lines
-        self._facts = dataclasses.replace(
+        self._facts = msgspec.structs.replace(
             facts,
             reading=reading,
             moved=moved,
@@ -330,7 +331,7 @@ class ProgramFacts:
             return known
         # Where its version is unknown to the rules, its choices count only if it says itself that it waits.
         alone = self._facts.unseen and not any(each.status == "waiting" for each in self.evidences())
-        return dataclasses.replace(known, question=without_choices(read.question) if alone else read.question)
+        return msgspec.structs.replace(known, question=without_choices(read.question) if alone else read.question)
 
     def _remember(self, known: KnownStatus) -> None:
         """Note what this status says of its turns."""
@@ -340,18 +341,18 @@ class ProgramFacts:
             # What is seen may have begun before; it rests after that only by newer evidence.
             began = known.at if known.source in BY_ITSELF else known.at - self._profile.timing.veto
             if not (asks and facts.fresh and not facts.prompted):  # what it asks at its start belongs to no turn
-                self._facts = dataclasses.replace(facts, worked=max(facts.worked, began), fresh=False)
+                self._facts = msgspec.structs.replace(facts, worked=max(facts.worked, began), fresh=False)
         elif known.rests:
-            self._facts = dataclasses.replace(
+            self._facts = msgspec.structs.replace(
                 facts, rested=max(facts.rested, known.at, facts.prompted + 0.001, facts.worked + 0.001)
             )
         elif facts.prompted < facts.rested < facts.worked + _COMMAND and facts.reading.dialog:
             # Nobody has given it a text since it rested, and a dialog is open: the work was that of a command.
-            self._facts = dataclasses.replace(facts, worked=min(facts.worked, facts.rested - 0.001))
+            self._facts = msgspec.structs.replace(facts, worked=min(facts.worked, facts.rested - 0.001))
         seen = known.sure and known.source in ("screen", "title")
         if seen and hook is not None and hook.status not in ("", "idle"):
             # What is seen has contradicted it for long enough: it is over, and says nothing of what comes later.
-            self._hook = dataclasses.replace(hook, status="")
+            self._hook = msgspec.structs.replace(hook, status="")
 
 
 def _started(row: AgentRow) -> float:

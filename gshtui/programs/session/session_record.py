@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.programs.profiles.profile import RecordKind
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
@@ -37,8 +38,7 @@ WAITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(msgspec.Struct, frozen=True):
     status: str = ""
     at: float = 0.0
     waits_for: str = ""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
+
+import msgspec
 
 from gshtui.bus.agent_data import AgentRow, ProgramMode
 from gshtui.programs.hooks.hook_reports import HookFeed
@@ -16,7 +17,7 @@ from gshtui.programs.pane.pane_view import unless_loading
 from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.screen.foreground import front
 from gshtui.programs.screen.screen_reading import read_screen
-from gshtui.programs.session.program_facts import BY_ITSELF, Look, ProgramFacts
+from gshtui.programs.session.program_facts import BY_ITSELF, ProgramFacts, ProgramLook
 from gshtui.programs.status.disagreements import Disagreements
 from gshtui.programs.status.evidence import WORKING, LiveSource, Rank
 from gshtui.programs.status.look_pace import Pacer, uneven
@@ -154,7 +155,7 @@ class CliStatus(ProgramFacts):
     def know_version(self, *, unseen: bool) -> None:
         """Whether the rules about its screen were never seen to hold for its version."""
         if unseen != self._facts.unseen:
-            self._facts = dataclasses.replace(self._facts, unseen=unseen)
+            self._facts = msgspec.structs.replace(self._facts, unseen=unseen)
             self._at_once.set()
             self._stirred.set()
 
@@ -264,7 +265,7 @@ class CliStatus(ProgramFacts):
     def _doubt(self) -> None:
         """Its rest is not sure until the next look."""
         self._outputs += 1
-        self._facts = dataclasses.replace(self._facts, printed=True)
+        self._facts = msgspec.structs.replace(self._facts, printed=True)
         self._reconsider()
 
     def _is_steady(self) -> bool:
@@ -397,7 +398,7 @@ class CliStatus(ProgramFacts):
         except TmuxError as error:
             if error.kind in ("no_such_pane", "gone"):
                 now = self._now()
-                self._facts = dataclasses.replace(self._facts, gone=True, since=now)
+                self._facts = msgspec.structs.replace(self._facts, gone=True, since=now)
             return
         self._handle_event(info, False)
         place = (info.cursor_x, info.cursor_y)
@@ -412,7 +413,7 @@ class CliStatus(ProgramFacts):
         now = self._now()
         facts = self._facts
         if here is not None and here.reads is None and facts.front is not None and here.argv == facts.front.argv:
-            here = dataclasses.replace(here, reads=facts.front.reads)  # it runs just now, so it does not tell
+            here = msgspec.structs.replace(here, reads=facts.front.reads)  # it runs just now, so it does not tell
         self._moving = lines != self._lines or looked < info.activity + 1
         if lines != self._lines:
             self._moves.append(now)
@@ -420,7 +421,7 @@ class CliStatus(ProgramFacts):
             self._drafted = time.monotonic()
         if self._rests_on(reading, here) and not self._has_draft() and lines != self._lines:
             self._idles.append(time.monotonic())
-        self._saw(Look(looked, now, lines, reading, here, written, outputs))
+        self._saw(ProgramLook(looked, now, lines, reading, here, written, outputs))
 
     def _judge(self) -> None:
         now = self._now()
@@ -431,10 +432,10 @@ class CliStatus(ProgramFacts):
         else:
             self.idle.clear()
         if known.status in ("thinking", "tool") and not known.doing and before.status == known.status:
-            known = dataclasses.replace(known, doing=before.doing)
+            known = msgspec.structs.replace(known, doing=before.doing)
         if self._disagreed is not None:
             said, left = self._disagreements.news(known.evidences, now)
-            known = dataclasses.replace(known, again=min(known.again or left, left)) if left else known
+            known = msgspec.structs.replace(known, again=min(known.again or left, left)) if left else known
             for sentence in said:
                 self._disagreed(sentence)
         self.known = known

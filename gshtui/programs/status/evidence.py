@@ -9,8 +9,9 @@ from __future__ import annotations
 import abc
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.bus.agent_data import OpenQuestion, ProgramMode
 
@@ -39,8 +40,7 @@ class Rank(enum.IntEnum):
     """Its process, and what has its terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True):
     """What one source says now."""
 
     rank: Rank

@@ -7,9 +7,9 @@ and *waiting* beat *idle*, which needs positive evidence for this turn; without 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.profiles.profile import GENERIC, Profile
@@ -46,8 +46,7 @@ _COUNTS = 3.0
 """Seconds within which a row with a time that passes has to change."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookEvent:
+class HookEvent(msgspec.Struct, frozen=True):
     """What the program reported about itself. `status` is the profile's status for the event."""
 
     at: float
@@ -62,8 +61,7 @@ class HookEvent:
     """Its answer, if the event that ends a turn contains it."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatusFacts:
+class StatusFacts(msgspec.Struct, frozen=True):
     """What a pane shows from outside. Times are seconds since 1970."""
 
     dead: bool = False
@@ -121,8 +119,7 @@ class StatusFacts:
     """The rules about its screen were never seen to hold for its version: what they say is a guess."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownStatus:
+class KnownStatus(msgspec.Struct, frozen=True):
     """A status with its grounds."""
 
     status: str
@@ -168,10 +165,10 @@ def decide(profile: Profile, evidences: Sequence[Evidence], facts: StatusFacts, 
     if (ended := _ended(facts)) is not None:
         return ended
     if facts.front is not None and (known := _by_front(profile, facts, facts.front)) is not None:
-        return dataclasses.replace(known, evidences=(_front_evidence(known, facts.front, facts, now),))
+        return msgspec.structs.replace(known, evidences=(_front_evidence(known, facts.front, facts, now),))
     seen = _by_screen(profile, facts, now)
     if facts.unseen and seen is not None:
-        seen = dataclasses.replace(seen, sure=False)
+        seen = msgspec.structs.replace(seen, sure=False)
     moves = _by_movement(profile, facts, now)
     told = sorted((each for each in evidences if each.status), key=lambda each: -each.rank)
     every = (*told, *((_as_evidence(seen, Rank.SCREEN, facts, now),) if seen is not None else ()))
@@ -179,7 +176,7 @@ def decide(profile: Profile, evidences: Sequence[Evidence], facts: StatusFacts, 
     known = _weighed(profile, told, seen, moves, facts, now)
     if profile.ai and known.status in _READ_WITHIN:
         known = _pressed(known, facts, now) or _unsure(known, facts, now)
-    return dataclasses.replace(known, evidences=every)
+    return msgspec.structs.replace(known, evidences=every)
 
 
 def _pressed(known: KnownStatus, facts: StatusFacts, now: float) -> KnownStatus | None:
@@ -198,7 +195,7 @@ def _unsure(rest: KnownStatus, facts: StatusFacts, now: float) -> KnownStatus:
     why = TYPED if facts.reading.draft else PRINTED if facts.printed or left > 0 else ""
     if not why or rest.status != "idle" or not rest.sure:
         return rest
-    return dataclasses.replace(rest, sure=False, doing=why, again=max(0.0, left) or rest.again)
+    return msgspec.structs.replace(rest, sure=False, doing=why, again=max(0.0, left) or rest.again)
 
 
 def _as_evidence(known: KnownStatus, rank: Rank, facts: StatusFacts, now: float) -> Evidence:
@@ -279,7 +276,7 @@ def _best(told: Sequence[Evidence]) -> Evidence | None:
         if all(higher.at < each.at for higher in current if higher.rank > each.rank):
             current.append(each)
         elif _same(current[0].status, each.status) and each.doing and not current[0].doing:
-            current[0] = dataclasses.replace(current[0], doing=each.doing)
+            current[0] = msgspec.structs.replace(current[0], doing=each.doing)
     return max(current, key=lambda each: _WEIGHT.get(each.status, 0), default=None)
 
 
@@ -313,22 +310,22 @@ def _against_rest(
     # A question that came after that is none of which it told the end.
     newer = seen.at > told.at + (0.0 if seen.status == "waiting" and seen.source == "screen" else profile.timing.veto)
     if lasted >= profile.timing.veto or newer:
-        return dataclasses.replace(seen, sure=seen.sure and (told.rank <= Rank.HOOK or seen.status == "waiting"))
+        return msgspec.structs.replace(seen, sure=seen.sure and (told.rank <= Rank.HOOK or seen.status == "waiting"))
     # What is seen has to last, since a screen is painted later than a source tells.
     again = profile.timing.veto - lasted
     early = profile.hooks.early and told.rank is Rank.HOOK
     if seen.status in WORKING and (early or told.rank > Rank.HOOK) and _is_of_this_turn(told, facts):
         # What goes on by itself once a helper of its has ended tells of a rest in between.
         return _said(told, seen.status, seen.doing, sure=early, again=again)
-    return dataclasses.replace(_rest_of_this_turn(told, facts, now), again=again)
+    return msgspec.structs.replace(_rest_of_this_turn(told, facts, now), again=again)
 
 
 def _behind_something(profile: Profile, rest: KnownStatus, facts: StatusFacts, now: float) -> KnownStatus:
     """A rest whose screen shows no input, and nothing that a rule knows: what is in front of it may want a person."""
     left = profile.timing.veto - (now - facts.since)
     if left > 0 or not rest.sure:
-        return dataclasses.replace(rest, again=rest.again or max(0.0, left))
-    return dataclasses.replace(rest, sure=False, doing=HIDDEN)
+        return msgspec.structs.replace(rest, again=rest.again or max(0.0, left))
+    return msgspec.structs.replace(rest, sure=False, doing=HIDDEN)
 
 
 def _is_of_this_turn(told: Evidence, facts: StatusFacts) -> bool:
@@ -457,7 +454,7 @@ def _front_evidence(known: KnownStatus, front: Foreground, facts: StatusFacts, n
         why += ", at its prompt"
     elif front.reads:
         why += ", and reads from it"
-    return dataclasses.replace(_as_evidence(known, Rank.PROCESS, facts, now), why=why)
+    return msgspec.structs.replace(_as_evidence(known, Rank.PROCESS, facts, now), why=why)
 
 
 # -- the screen ---------------------------------------------------------------------------------------------------

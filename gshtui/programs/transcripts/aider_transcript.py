@@ -12,8 +12,9 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.program_transcript import (
@@ -44,8 +45,7 @@ _EARLIER = 2.0
 """Seconds by which a chat may seem older than its program: its heading has whole ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class AiderChat:
+class AiderChat(msgspec.Struct, frozen=True):
     """One chat: its file, its id, when it began in epoch seconds, and the file of all inputs."""
 
     path: Path
@@ -132,8 +132,7 @@ def read(place: AiderChat, most: int = MOST_BYTES) -> ProgramTranscript:
     return book.transcript
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerReport:
+class AnswerReport(msgspec.Struct, frozen=True):
     """What aider says of an answer below it. It rounds: tokens from a thousand on to two digits or whole thousands."""
 
     id: str
@@ -181,8 +180,7 @@ def _count(figure: str | None) -> int:
         return 0
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(msgspec.Struct):
     """Lines in a row of the same kind. `offset`: of the first one in the file."""
 
     role: str

@@ -15,9 +15,10 @@ import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui.programs.transcripts import (
     aider_transcript,
@@ -44,8 +45,7 @@ _EARLIER = 2.0
 """Seconds by which a process may seem younger than what it has written."""
 
 
-@dataclass(frozen=True, slots=True)
-class BindingQuery:
+class BindingQuery(msgspec.Struct, frozen=True):
     """A running program, and what else is known of it.
 
     Args:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.screen.screen_reading import search, without_styles
@@ -20,8 +21,7 @@ _LATE = "gemini"
 """The program that takes keys before it has read its conversation, and says in its files when it has."""
 
 
-@dataclass(slots=True)
-class ConversationLoading:
+class ConversationLoading(msgspec.Struct):
     """One process that may have to read a conversation first.
 
     Args:

@@ -10,10 +10,11 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+import msgspec
 
 from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.program_transcript import (
@@ -41,8 +42,7 @@ _BYTES = 20_000
 """Bytes that a message takes with its parts, about."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCodeFiles:
+class OpenCodeFiles(msgspec.Struct, frozen=True):
     """Where a conversation is: in this database or, when `database` is false, under this folder."""
 
     path: Path
@@ -50,10 +50,9 @@ class OpenCodeFiles:
     database: bool
 
 
-@dataclass(slots=True)
-class _Message:
+class _Message(msgspec.Struct):
     info: dict[str, Any]
-    parts: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    parts: list[dict[str, Any]] = msgspec.field(default_factory=list[dict[str, Any]])
 
 
 def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> OpenCodeFiles | None:

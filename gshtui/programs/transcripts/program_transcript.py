@@ -6,10 +6,11 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
@@ -96,8 +97,7 @@ LONGEST = 2_000_000
 """Most characters of one piece of a transcript; a longer one is shortened, and says so."""
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptQuery:
+class TranscriptQuery(msgspec.Struct, frozen=True):
     """The agent whose transcript to find. `id` is the conversation's id in that program; `since`: epoch seconds."""
 
     program: str
@@ -106,8 +106,7 @@ class TranscriptQuery:
     since: float
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptEntry:
+class TranscriptEntry(msgspec.Struct, frozen=True):
     """One piece of the conversation: text, a thought, a call or a result."""
 
     kind: BlockKind
@@ -123,8 +122,7 @@ class TranscriptEntry:
     """The program sends a placeholder in its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestMark:
+class RequestMark(msgspec.Struct, frozen=True):
     """One request: it sent the entries from `start` up to `end`, as far as the transcript knows."""
 
     id: str
@@ -139,8 +137,7 @@ class RequestMark:
     error: str = ""
 
 
-@dataclass(slots=True)
-class ProgramTranscript:
+class ProgramTranscript(msgspec.Struct):
     """What a reader found. `start`: the first entry that is still sent."""
 
     path: Path
@@ -148,10 +145,10 @@ class ProgramTranscript:
     model: str = ""
     window: int = 0
     """Tokens, if the transcript contains them."""
-    entries: list[TranscriptEntry] = field(default_factory=list[TranscriptEntry])
-    marks: list[RequestMark] = field(default_factory=list[RequestMark])
+    entries: list[TranscriptEntry] = msgspec.field(default_factory=list[TranscriptEntry])
+    marks: list[RequestMark] = msgspec.field(default_factory=list[RequestMark])
     start: int = 0
-    notes: list[str] = field(default_factory=list[str])
+    notes: list[str] = msgspec.field(default_factory=list[str])
     ended: bool | None = None
     """Whether it says that its last turn is over; `None`: it says neither."""
 

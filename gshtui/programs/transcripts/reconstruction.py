@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -41,17 +40,16 @@ Known = Callable[[str], Capabilities]
 """What the catalog knows of a model."""
 
 
-@dataclass(slots=True)
-class _Read:
+class _Read(msgspec.Struct):
     """One transcript, as it was when the file looked like this."""
 
     stamp: tuple[int, ...]
     transcript: ProgramTranscript
     blocks: list[Block]
-    texts: dict[str, str] = field(default_factory=dict[str, str])
+    texts: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     guessed: bool = False
     """It was found by its folder alone."""
-    sums: list[int] = field(default_factory=lambda: [0])
+    sums: list[int] = msgspec.field(default_factory=lambda: [0])
     """Tokens of all blocks before each one."""
 
 

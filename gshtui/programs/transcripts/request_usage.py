@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts import (
@@ -42,8 +43,7 @@ _PROVIDERS = {"google": "gemini"}
 """Names of providers in other programs that are not ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestUsage:
+class RequestUsage(msgspec.Struct, frozen=True):
     """One request of a program."""
 
     id: str

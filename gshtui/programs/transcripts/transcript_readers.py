@@ -6,10 +6,12 @@ A program's conversation is found by its id, or else by its folder and the agent
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.programs.transcripts.program_transcript import (
     MOST_BYTES,
@@ -81,8 +83,7 @@ def _is_said(entry: TranscriptEntry) -> bool:
     return entry.role == "user" and entry.kind == "text"
 
 
-@dataclass(frozen=True, slots=True)
-class TurnText:
+class TurnText(msgspec.Struct, frozen=True):
     """The last turn of a conversation."""
 
     message: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.program_transcript import (
@@ -81,8 +82,7 @@ def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
     return book.transcript
 
 
-@dataclass(frozen=True, slots=True)
-class UsageSoFar:
+class UsageSoFar(msgspec.Struct, frozen=True):
     """What a conversation had used when a turn was over."""
 
     turn: str

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import replace
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from gshtui.bus.messages import Block, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.providers.catalog import Model

@@ -14,8 +14,9 @@ import json
 import math
 import time
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from typing import Any, Literal, cast
+
+import msgspec
 
 from gshtui.bus.messages import Block, Message, Stop, Text, Thinking, ToolCall, Usage
 from gshtui.providers.port import CallPart, Completed, Delta, TextPart, ThinkingPart
@@ -152,15 +153,14 @@ def _number(text: str) -> float:
     return value
 
 
-@dataclass(slots=True)
-class _Piece:
+class _Piece(msgspec.Struct):
     kind: Literal["text", "thinking", "call"]
     index: int
-    text: list[str] = field(default_factory=list[str])
-    joiner: Joiner = field(default_factory=Joiner)
+    text: list[str] = msgspec.field(default_factory=list[str])
+    joiner: Joiner = msgspec.field(default_factory=Joiner)
     call_id: str = ""
     name: str = ""
-    opaque: dict[str, Any] = field(default_factory=dict[str, Any])
+    opaque: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
 
 
 class AnswerBuilder:

@@ -13,7 +13,8 @@ error of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.bus.messages import Audio, Document, Image, Medium
 from gshtui.media.media_tokens import MediaRule
@@ -27,8 +28,7 @@ OF_GOOGLE = frozenset({"audio/wav", "audio/mpeg", "audio/flac", "audio/ogg", "au
 OF_OPENAI = frozenset({"audio/wav", "audio/mpeg"})
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLimits:
+class RequestLimits(msgspec.Struct, frozen=True):
     """The most that one request may hold; 0: no limit is known.
 
     Attributes:

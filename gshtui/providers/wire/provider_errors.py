@@ -7,8 +7,9 @@ pages. Called by the adapters.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gshtui.providers.port import ErrorKind, ProviderError
 from gshtui.system.caller_environment import caller_environ
@@ -75,8 +76,7 @@ _PAGE = re.compile(r"<(?:!doctype|html|head|\?xml)", re.IGNORECASE)
 DETAIL_LENGTH = 300
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorOrigin:
+class ErrorOrigin(msgspec.Struct, frozen=True):
     """Who failed, for the sentences."""
 
     label: str

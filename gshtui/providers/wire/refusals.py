@@ -8,8 +8,9 @@ request on.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gshtui.bus.messages import Message, Text, Thinking, ToolCall
 from gshtui.providers.port import ProviderError, Request

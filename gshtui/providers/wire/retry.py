@@ -10,7 +10,8 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.providers.port import CallPart, Delta, ProviderError, Request, Retrying
 from gshtui.providers.wire.provider_errors import duration
@@ -23,8 +24,7 @@ _RELIEVED = 4
 Sleep = Callable[[float], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
+class Backoff(msgspec.Struct, frozen=True):
     """How often and how long. Seconds."""
 
     attempts: int = 4

@@ -8,8 +8,11 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.messages import Stop, Usage
 from gshtui.providers.catalog import Catalog, Model
@@ -32,8 +35,7 @@ from gshtui.providers.wire.wire_text import ToolNames
 from gshtui.system.network.proxy_routes import EnvironmentFaultError
 
 
-@dataclass(frozen=True, slots=True)
-class Deadlines:
+class Deadlines(msgspec.Struct, frozen=True):
     """Seconds. A server's keep-alive bytes count as bytes, so a long thought is not a hang."""
 
     connect: float = 10.0

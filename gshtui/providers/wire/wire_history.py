@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from operator import is_
 from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.messages import Audio, Block, Document, Image, Medium, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.media import media_files
@@ -24,8 +26,7 @@ _PYTHON = "[Python output]:"
 """The result of a `<python>` block says itself what it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class WireTurn:
+class WireTurn(msgspec.Struct, frozen=True):
     """Everything one side says in a row. In a user turn the results come first, in the order of their calls."""
 
     role: Literal["user", "assistant"]
@@ -234,8 +235,7 @@ def _called(messages: Sequence[Message]) -> dict[str, None]:
     return {b.name: None for m in messages for b in m.blocks if type(b) is ToolCall or type(b) is ToolResult}
 
 
-@dataclass(frozen=True, slots=True)
-class WiredRequest:
+class WiredRequest(msgspec.Struct, frozen=True):
     """A request's history in an API's form, and what its other parts depend on."""
 
     turns: list[WireTurn]
@@ -246,8 +246,7 @@ class WiredRequest:
     """The house's estimate of the whole request."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Beginning:
+class _Beginning(msgspec.Struct, frozen=True, eq=False):
     """The beginning of a request's history, up to where nothing later changes what was made of it."""
 
     messages: Sequence[Message]

@@ -14,7 +14,6 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -88,8 +87,7 @@ _AGAIN = 0.5
 Kept = Callable[[ShellRecord], None]
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(msgspec.Struct):
     said: PairedLine
     done: Callable[[], None] | None
 

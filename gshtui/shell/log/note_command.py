@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui.bus.bus import Bus
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from gshtui.guard.secrets.redaction import Redactor
 
 
-@dataclass(frozen=True, slots=True)
-class KeptNote:
+class KeptNote(msgspec.Struct, frozen=True):
     """A note as it was stored. `at`: epoch seconds."""
 
     text: str

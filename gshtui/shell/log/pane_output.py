@@ -11,9 +11,10 @@ import os
 import re
 import stat
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.shell.pairing import ShellInfo
@@ -33,8 +34,7 @@ _RIGHT = re.compile(r"\s*\Z|\s{2,}\S")
 _HEAD_MOST = 4
 
 
-@dataclass(frozen=True, slots=True)
-class PromptHabit:
+class PromptHabit(msgspec.Struct, frozen=True):
     """What the prompt of a shell looks like, as far as it was seen."""
 
     prompt: str = ""
@@ -43,8 +43,7 @@ class PromptHabit:
     """Lines above that: as many as were the same above each prompt that was seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedText:
+class PrintedText(msgspec.Struct, frozen=True):
     """The output found in a pane."""
 
     lines: tuple[str, ...]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -23,8 +22,7 @@ from gshtui.store.record.store import Store
 from gshtui.system.struct_types import learned
 
 
-@dataclass(frozen=True, slots=True)
-class IntakeRules:
+class IntakeRules(msgspec.Struct, frozen=True):
     """What may be stored of a shell's lines."""
 
     redact: Callable[[str], str]

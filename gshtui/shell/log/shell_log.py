@@ -10,8 +10,9 @@ import contextlib
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -56,8 +57,7 @@ _TRIM_EVERY = 2.0
 _SAY_EVERY = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class ShellLogOptions:
+class ShellLogOptions(msgspec.Struct, frozen=True):
     """Read the configuration from the settings."""
 
     socket: Path

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import math
 import re
 import time
@@ -93,8 +92,7 @@ _END_WITHIN = 3.0
 """Seconds for runs to end when the hub does."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class UserCommandOptions:
+class UserCommandOptions(msgspec.Struct, frozen=True):
     """Read the configuration from the settings."""
 
     redact: Callable[[str], str]
@@ -176,7 +174,7 @@ class UserCommandRunner:
                     await self._told(record)
                 outcome = await run_parsed(parsed.command, parameters, surroundings)
                 ended.set_outcome(outcome)
-                return dataclasses.replace(outcome, shown=True)
+                return msgspec.structs.replace(outcome, shown=True)
             except CommandError as error:
                 ended.status, ended.text = "error", str(error)
                 error.shown = True
@@ -202,7 +200,7 @@ class UserCommandRunner:
         self._quiet.clear()
         self._bus.publish(InputCommandStarted(agent=agent, session=session, run=run, command=command, cwd=record.cwd))
         try:
-            yield dataclasses.replace(invocation, output=output)
+            yield msgspec.structs.replace(invocation, output=output)
         finally:
             del self._running[run]
             if not self._running:
@@ -253,8 +251,7 @@ class UserCommandRunner:
                 await self._printed(record, printed)
 
 
-@dataclasses.dataclass(slots=True)
-class _Ended:
+class _Ended(msgspec.Struct):
     """How a run ended; called off, until something else is known."""
 
     status: ResultStatus = "cancelled"

@@ -13,12 +13,12 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 from urllib.parse import quote
 
 import aiosqlite
+import msgspec
 
 from gshtui.store.engine import migrations, record_files
 from gshtui.store.engine.store_errors import StoreError, closed, from_sqlite, is_corrupt, is_index_damage
@@ -34,13 +34,12 @@ CHECK_AT_OPEN = 16 * 1024 * 1024
 """Bytes; a larger file is checked in the background after opening."""
 
 
-@dataclass
-class OpenedFile:
+class OpenedFile(msgspec.Struct):
     """The result of opening: which file, whether it is read only, and what to tell a person."""
 
     identity: tuple[int, int] | None = None
     readonly: bool = False
-    notices: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    notices: list[tuple[str, str]] = msgspec.field(default_factory=list[tuple[str, str]])
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:

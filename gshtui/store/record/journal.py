@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from dataclasses import dataclass, field
 from functools import partial
 
 import msgspec
@@ -41,11 +40,10 @@ NOT_RECORDED = (
 )
 
 
-@dataclass(slots=True)
-class JournalEncoder:
+class JournalEncoder(msgspec.Struct):
     """Turns events into entries, and tracks which agent is in which conversation."""
 
-    sessions: dict[str, str] = field(default_factory=dict[str, str])
+    sessions: dict[str, str] = msgspec.field(default_factory=dict[str, str])
 
     def entry(self, event: Event) -> JournalEntry | None:
         """The event's entry; `None` if it is not recorded. Never raises because of an event's content.

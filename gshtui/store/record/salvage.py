@@ -10,9 +10,10 @@ import os
 import sqlite3
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.store.engine.record_files import with_companions
 
@@ -160,8 +161,7 @@ _COLUMNS = ["rowid", *(f"c{number}" for number in range(_WIDEST))]
 _TYPES: dict[str, tuple[type, ...]] = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,)}
 
 
-@dataclass(frozen=True, slots=True)
-class TableShape:
+class TableShape(msgspec.Struct, frozen=True):
     """What a table's rows look like."""
 
     table: str

@@ -5,9 +5,9 @@ One pair of parameters and result for each word of `session`; the handlers are i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import Parameters, Returns
@@ -32,8 +32,7 @@ def _shell(*places: str) -> ShellForm:
     return ShellForm(places, parts=STORE_PARTS)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionList:
+class SessionList(msgspec.Struct, frozen=True):
     """Conversations, newest first."""
 
     sessions: list[SessionInfo]
@@ -45,23 +44,20 @@ class SessionList:
     """Whether there are older ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownSession:
+class ShownSession(msgspec.Struct, frozen=True):
     """A conversation and its newest messages."""
 
     session: SessionInfo
     messages: list[StoredMessage]
 
 
-@dataclass(frozen=True, slots=True)
-class RemovedSessions:
+class RemovedSessions(msgspec.Struct, frozen=True):
     """The removed conversations."""
 
     sessions: list[SessionInfo]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionExport:
+class SessionExport(msgspec.Struct, frozen=True):
     """A conversation exported to a file or, if none was named, as text."""
 
     session: SessionInfo
@@ -71,16 +67,14 @@ class SessionExport:
     bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
+class SessionSummary(msgspec.Struct, frozen=True):
     """What a conversation was about."""
 
     session: SessionInfo
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SessionHits:
+class SessionHits(msgspec.Struct, frozen=True):
     """The messages found by a search."""
 
     hits: list[SearchHit]

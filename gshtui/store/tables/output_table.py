@@ -7,7 +7,8 @@ import hashlib
 import sqlite3
 import zlib
 from collections.abc import Collection
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.store.engine.encoding import clean_text
 from gshtui.store.engine.store_errors import StoreError, missing
@@ -39,8 +40,7 @@ def unpacked(data: bytes, is_packed: bool) -> bytes:
     return zlib.decompress(data) if is_packed else data
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True):
     """An output ready to be stored."""
 
     key: str

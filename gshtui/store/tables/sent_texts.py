@@ -8,7 +8,8 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.store.engine.encoding import clean_text
 from gshtui.store.engine.store_errors import StoreError, missing
@@ -18,8 +19,7 @@ UNUSED_KEPT = 86_400.0
 """Seconds after which a text that no conversation has ever used is deleted."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptText:
+class KeptText(msgspec.Struct, frozen=True):
     """A text ready to be stored."""
 
     hash: str

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class LocalAddress:
+class LocalAddress(msgspec.Struct, frozen=True):
     """Where a server on this machine listens."""
 
     host: str

@@ -12,8 +12,9 @@ import os
 import ssl
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+import msgspec
 
 from gshtui.system.expected_error import ExpectedError
 
@@ -26,8 +27,7 @@ class EnvironmentFaultError(ExpectedError):
     """A variable of the environment, or what it names, cannot be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyRoute:
+class ProxyRoute(msgspec.Struct, frozen=True):
     """How a request gets to its address."""
 
     proxy: str = ""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import CommandError, Invocation, Outcome
 from gshtui.tools.files import path_location

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import Field
 
 from gshtui.code import code_outline, code_queries
@@ -57,8 +58,7 @@ Ask about code: `outline` of a file, `diagnostics` of a file (or all known), `sy
 more than once. Only `outline` works without a language server for the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodeOutline:
+class CodeOutline(msgspec.Struct, frozen=True):
     """The parts of a file. `lines`: how many it has."""
 
     path: Path
@@ -66,8 +66,7 @@ class CodeOutline:
     entries: list[SourcePart]
 
 
-@dataclass(frozen=True, slots=True)
-class CodeProblems:
+class CodeProblems(msgspec.Struct, frozen=True):
     """Problems, worst first. `failed`: sentences about servers that could not say."""
 
     problems: list[CodeProblem]
@@ -75,8 +74,7 @@ class CodeProblems:
     path: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CodePlaces:
+class CodePlaces(msgspec.Struct, frozen=True):
     """Places of a symbol. `what`: what they are, in a word."""
 
     name: str
@@ -84,16 +82,14 @@ class CodePlaces:
     places: list[CodePlace]
 
 
-@dataclass(frozen=True, slots=True)
-class CodeHover:
+class CodeHover(msgspec.Struct, frozen=True):
     """What a server says of a symbol; empty: nothing."""
 
     name: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CodeServers:
+class CodeServers(msgspec.Struct, frozen=True):
     """The language servers that are installed."""
 
     rows: list[LanguageServerRow]
@@ -102,8 +98,7 @@ class CodeServers:
     """Why none of them starts in this folder, as a sentence; empty: they may."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServersRestarted:
+class ServersRestarted(msgspec.Struct, frozen=True):
     """How many servers were ended."""
 
     count: int
@@ -375,7 +370,7 @@ def _project(invocation: Invocation) -> Path:
 
 def _outline_text(invocation: Invocation, found: CodeOutline) -> Outcome:
     shown = path_location.shown(found.path, _project(invocation))
-    data = {"path": shown, "lines": found.lines, "entries": [asdict(entry) for entry in found.entries]}
+    data = {"path": shown, "lines": found.lines, "entries": [msgspec.to_builtins(entry) for entry in found.entries]}
     head = f"{shown}: {counted(found.lines, 'line')}"
     if not found.entries:
         return Outcome(data, f"{head}, no classes or functions.")
@@ -390,7 +385,7 @@ def _problems_text(invocation: Invocation, found: CodeProblems) -> Outcome:
         return path_location.shown(path, project)
 
     data = {
-        "problems": [{**asdict(one), "path": shown(one.path)} for one in found.problems],
+        "problems": [{**msgspec.to_builtins(one), "path": shown(one.path)} for one in found.problems],
         "failed": found.failed,
     }
     where = "" if found.path is None else f" in {shown(found.path)}"
@@ -411,7 +406,7 @@ def _places_text(invocation: Invocation, found: CodePlaces) -> Outcome:
     def shown(path: Path) -> str:
         return path_location.shown(path, project)
 
-    data = {"places": [{**asdict(one), "path": shown(one.path)} for one in found.places]}
+    data = {"places": [{**msgspec.to_builtins(one), "path": shown(one.path)} for one in found.places]}
     if not found.places:
         if found.what == "symbol":
             return Outcome(data, f"No symbol with {found.name} in its name is known." if found.name else "No symbols.")
@@ -438,7 +433,11 @@ def _hover_text(invocation: Invocation, found: CodeHover) -> Outcome:
 
 
 def _servers_text(_: Invocation, found: CodeServers) -> Outcome:
-    data = {"enabled": found.enabled, "servers": [asdict(row) for row in found.rows], "refused": found.refused}
+    data = {
+        "enabled": found.enabled,
+        "servers": [msgspec.to_builtins(row) for row in found.rows],
+        "refused": found.refused,
+    }
     if not found.rows:
         return Outcome(data, "No language server is installed.")
     rows = [

@@ -6,9 +6,9 @@ Registers nothing by itself; the hub calls `commands` and registers what it retu
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.command_errors import command_error
@@ -74,8 +74,7 @@ class RunPython(Parameters, Returns[Outcome]):
     restart: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PythonState:
+class PythonState(msgspec.Struct, frozen=True):
     """An agent's interpreter, as far as there is one.
 
     Args:
@@ -103,8 +102,7 @@ class ShowPython(Parameters, Returns[PythonState]):
     WORD: ClassVar[str] = "show"
 
 
-@dataclass(frozen=True, slots=True)
-class PythonRestarted:
+class PythonRestarted(msgspec.Struct, frozen=True):
     """`gone`: the variables that went; `None`: there was no interpreter."""
 
     gone: tuple[str, ...] | None
@@ -117,8 +115,7 @@ class RestartPython(Parameters, Returns[PythonRestarted]):
     WORD: ClassVar[str] = "restart"
 
 
-@dataclass(frozen=True, slots=True)
-class PythonInterrupted:
+class PythonInterrupted(msgspec.Struct, frozen=True):
     """Whether a block was running."""
 
     was_running: bool
@@ -131,8 +128,7 @@ class InterruptPython(Parameters, Returns[PythonInterrupted]):
     WORD: ClassVar[str] = "interrupt"
 
 
-@dataclass(frozen=True, slots=True)
-class PythonInstalled:
+class PythonInstalled(msgspec.Struct, frozen=True):
     """What was run to install the packages, and the environment that now has them."""
 
     plan: InstallPlan

@@ -11,10 +11,12 @@ import base64
 import binascii
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Assessment, CommandError, Drawing, Effect, Invocation, Outcome, SandboxUse
@@ -54,8 +56,7 @@ PATTERN = "any Python in the sandbox"
 """What `always` allows: every block that cannot leave the sandbox."""
 
 
-@dataclass(frozen=True, slots=True)
-class PythonTool:
+class PythonTool(msgspec.Struct, frozen=True):
     """Runs blocks for agents and for people.
 
     Args:

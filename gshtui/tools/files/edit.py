@@ -8,9 +8,9 @@ import heapq
 import time
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Mark, Outcome
@@ -161,8 +161,7 @@ class EditParameters(ToolParameters):
     replace_all: bool = Field(default=False, description="Replace every occurrence", json_schema_extra=PLAIN)
 
 
-@dataclass(frozen=True, slots=True)
-class _Edited:
+class _Edited(msgspec.Struct, frozen=True):
     place: Location
     before: str
     after: str

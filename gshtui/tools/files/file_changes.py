@@ -10,10 +10,10 @@ import asyncio
 import os
 import shutil
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+import msgspec
 from pydantic import Field, model_validator
 
 from gshtui.commands.command_errors import command_error
@@ -67,8 +67,7 @@ class MkdirParameters(ToolParameters):
     path: Word = Field(description="Folder; missing ones above it are made too", min_length=1, json_schema_extra=PLAIN)
 
 
-@dataclass(frozen=True, slots=True)
-class RemovedPath:
+class RemovedPath(msgspec.Struct, frozen=True):
     """What was removed. `files`: how many."""
 
     path: str

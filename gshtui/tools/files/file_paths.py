@@ -17,8 +17,10 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError, Invocation
@@ -81,8 +83,7 @@ _OF_CALL = re.compile(r"(?:\./)?(?:context/(?:pinned(?:/[^/]*)?|system\.prompt)|
 """What is meant in the call that the caller is in, unless there are such files where they work."""
 
 
-@dataclass(frozen=True, slots=True)
-class RealPath:
+class RealPath(msgspec.Struct, frozen=True):
     """A path of the real file system, as the file tools take it: what is quoted in it is read by `locate`."""
 
     asked: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import codecs
 import struct
-from dataclasses import dataclass
+
+import msgspec
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "PNG image"),
@@ -51,8 +52,7 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
 _NOT_TEXT = bytes(code for code in range(32) if code not in b"\t\n\r\f\b\x1b\a") + b"\x7f"
 
 
-@dataclass(frozen=True, slots=True)
-class FileType:
+class FileType(msgspec.Struct, frozen=True):
     """Text with its encoding and byte order mark, or binary with its description."""
 
     encoding: str = ""

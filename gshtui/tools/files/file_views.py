@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import Field
 
 from gshtui.commands.command_errors import command_error
@@ -82,8 +83,7 @@ class PwdParameters(ToolParameters):
     """Nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileText:
+class FileText(msgspec.Struct, frozen=True):
     """One file's text."""
 
     path: str

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
@@ -79,8 +80,7 @@ class GlobParameters(ToolParameters):
     path: str = Field(default="", description="Folder; empty: the working folder", json_schema_extra=PLAIN)
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(msgspec.Struct):
     matches: list[tuple[int, str]]
     """Newest first: modification time (ns) and path."""
     count: int

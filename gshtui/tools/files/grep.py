@@ -10,11 +10,11 @@ import shutil
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
 
 import msgspec
+from msgspec.structs import replace
 from pydantic import Field, create_model, model_validator
 
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Mark, Outcome, Word
@@ -201,8 +201,7 @@ class GrepParameters(_In):
         return renamed("in", "path", data)
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(msgspec.Struct, frozen=True):
     """One search, ready to run."""
 
     root: Path

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.guard.policy import sensitive_paths
@@ -20,8 +21,7 @@ from gshtui.tools.files.workspace import Workspace
 _LONGEST = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(msgspec.Struct, frozen=True):
     """A path as asked for, and what it resolves to."""
 
     asked: str

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome, RuleScope
@@ -31,8 +32,7 @@ _WIDE = 32 << 20
 """Largest file, in bytes, that is read if it has two- or four-byte characters; it is decoded whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(msgspec.Struct, frozen=True):
     """The lines to show, sanitised and without newlines."""
 
     lines: list[str]

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
 from gshtui.commands.declaration import Invocation
 
 if TYPE_CHECKING:
@@ -67,8 +69,7 @@ class ToolConfig:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(msgspec.Struct, frozen=True):
     """A file's state: equal when nothing was written in between."""
 
     mtime_ns: int
@@ -89,8 +90,7 @@ def fingerprint(mtime_ns: int, content: bytes) -> Fingerprint:
     return Fingerprint(mtime_ns, len(content), digest)
 
 
-@dataclass(frozen=True, slots=True)
-class AssessedLine:
+class AssessedLine(msgspec.Struct, frozen=True):
     """What a person or the policy was told about a shell line, and what must still be so when it runs."""
 
     inside: bool
@@ -99,17 +99,16 @@ class AssessedLine:
     """Where its words lead, outside the project or to secrets."""
 
 
-@dataclass(slots=True)
-class Workspace:
+class Workspace(msgspec.Struct):
     """The shared state of one hub's file tools."""
 
     config: ToolConfig
-    _seen: OrderedDict[tuple[str, str, str], Fingerprint] = field(
+    _seen: OrderedDict[tuple[str, str, str], Fingerprint] = msgspec.field(
         default_factory=OrderedDict[tuple[str, str, str], Fingerprint]
     )
-    _assessed: OrderedDict[tuple[str, str], str] = field(default_factory=OrderedDict[tuple[str, str], str])
-    _lines: OrderedDict[str, AssessedLine] = field(default_factory=OrderedDict[str, AssessedLine])
-    _trees: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str])
+    _assessed: OrderedDict[tuple[str, str], str] = msgspec.field(default_factory=OrderedDict[tuple[str, str], str])
+    _lines: OrderedDict[str, AssessedLine] = msgspec.field(default_factory=OrderedDict[str, AssessedLine])
+    _trees: OrderedDict[str, str] = msgspec.field(default_factory=OrderedDict[str, str])
 
     def record_read(self, invocation: Invocation, real: Path, state: Fingerprint) -> None:
         """Remember that the caller has read or written the file in this state."""

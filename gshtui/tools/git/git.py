@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.commands.declaration import CommandError
 from gshtui.guard.secrets.child_environment import command_environment
@@ -38,8 +39,7 @@ _KNOWN = "gsh.known"
 _MOST_SETTINGS = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class GitAnswer:
+class GitAnswer(msgspec.Struct, frozen=True):
     """What git said."""
 
     code: int

@@ -11,9 +11,9 @@ import asyncio
 import os
 import shlex
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
@@ -44,8 +44,7 @@ class CommitParameters(ToolParameters):
     amend: bool = Field(default=False, description="Replace the last commit")
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(msgspec.Struct, frozen=True):
     """What a commit would have in it."""
 
     top: Path

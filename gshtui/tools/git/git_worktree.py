@@ -7,10 +7,10 @@ import functools
 import os
 import shlex
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import (
@@ -38,23 +38,20 @@ from gshtui.tools.git.worktree_create import create_worktree, place_for
 from gshtui.tools.git.worktree_state import RemovedWorktree, WorktreeState, losses_of, remove_worktree, state_of
 
 
-@dataclass(frozen=True, slots=True)
-class WorktreeList:
+class WorktreeList(msgspec.Struct, frozen=True):
     """The working trees of a repository, the main one first."""
 
     trees: list[Worktree]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownWorktree:
+class ShownWorktree(msgspec.Struct, frozen=True):
     """A working tree and its state."""
 
     tree: Worktree
     state: WorktreeState
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenPatch:
+class WrittenPatch(msgspec.Struct, frozen=True):
     """A patch file, and its size in bytes."""
 
     tree: Worktree

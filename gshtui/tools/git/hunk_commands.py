@@ -5,7 +5,6 @@ Registers nothing by itself; the hub calls `commands` and registers what it retu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
@@ -41,8 +40,7 @@ from gshtui.tools.git.worktree import Worktree, count, find_worktree
 from gshtui.tools.git.worktree_changes import changes_of
 
 
-@dataclass(frozen=True, slots=True)
-class HunkList:
+class HunkList(msgspec.Struct, frozen=True):
     """The changes of a worktree, one by one."""
 
     tree: Worktree
@@ -50,8 +48,7 @@ class HunkList:
     hunks: list[Hunk]
 
 
-@dataclass(frozen=True, slots=True)
-class HunkText:
+class HunkText(msgspec.Struct, frozen=True):
     """The lines that a file has at a change now."""
 
     hunk: Hunk

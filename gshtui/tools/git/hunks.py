@@ -13,8 +13,9 @@ import os
 import re
 import stat
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gshtui.commands.declaration import CommandError
 from gshtui.text.sanitise import literal, one_line
@@ -28,8 +29,7 @@ _HEAD = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _LARGEST = 8 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(msgspec.Struct, frozen=True):
     """One change of one file. `number`: counted from 1 in its file. `start`, `count`: its lines in the file now."""
 
     file: FilePatch
@@ -60,8 +60,7 @@ class Hunk:
         return [line[1:].removesuffix("\r") for line in self.lines[1:] if line[:1] in ("+", " ", "")]
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedHunk:
+class ChangedHunk(msgspec.Struct, frozen=True):
     """What became of a hunk. `kept`: the git object with the file as it was before; empty: it was not touched."""
 
     tree: Worktree

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.guard.secrets.child_environment import agent_environment, command_environment
 from gshtui.system.caller_environment import MARK, caller_environ
@@ -32,8 +34,7 @@ REFUSED = "The sandbox: "
 """How a sentence begins that says what it refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetupProcess:
+class SetupProcess(msgspec.Struct, frozen=True):
     """What became of it.
 
     Attributes:

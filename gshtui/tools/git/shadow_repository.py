@@ -15,9 +15,10 @@ import stat
 import time
 import zlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from gshtui.commands.declaration import CommandError
 from gshtui.guard.secrets.child_environment import command_environment
@@ -84,8 +85,7 @@ _COMMIT = "tree {}\nauthor gsh <gsh> 0 +0000\ncommitter gsh <gsh> 0 +0000\n\n"
 _ALWAYS_LEFT_OUT = "/.gsh/worktrees/\n.git\n"
 
 
-@dataclass(frozen=True, slots=True)
-class KeptFile:
+class KeptFile(msgspec.Struct, frozen=True):
     """A file as it was. `mode`: as git has it."""
 
     mode: int
@@ -96,8 +96,7 @@ class ShadowError(ExpectedError):
     """The files cannot be looked at or restored; the text is one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileRestore:
+class FileRestore(msgspec.Struct, frozen=True):
     """What a restore would do to a file: `path` is relative to the folder."""
 
     path: str

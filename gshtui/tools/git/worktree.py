@@ -12,8 +12,10 @@ import shutil
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import CommandError
 from gshtui.text.sanitise import literal, one_line
@@ -25,8 +27,7 @@ LIMIT = 60.0
 _BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+/-]{0,199}")
 
 
-@dataclass(frozen=True, slots=True)
-class Worktree:
+class Worktree(msgspec.Struct, frozen=True):
     """One working tree, as git lists it."""
 
     path: str

@@ -9,9 +9,10 @@ import stat
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.commands.declaration import CommandError
 from gshtui.text.sanitise import literal, one_line
@@ -41,8 +42,7 @@ _MADE = ("__pycache__", "node_modules", ".egg-info", ".venv")
 """Folders that programs fill, whose files come last."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorktreeChanges:
+class WorktreeChanges(msgspec.Struct, frozen=True):
     """A worktree's changes. `cut`: there are more than fit."""
 
     tree: Worktree
@@ -156,8 +156,7 @@ async def with_new_files(folder: Path, limit: float = LIMIT, *, but: Sequence[st
         yield index
 
 
-@dataclass(frozen=True, slots=True)
-class MergeResult:
+class MergeResult(msgspec.Struct, frozen=True):
     """Result of a merge."""
 
     branch: str

@@ -8,9 +8,11 @@ import os
 import shutil
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import CommandError
 from gshtui.guard.policy import sensitive_paths
@@ -41,12 +43,11 @@ MOST_FILES = 20_000
 MOST_BYTES = 2 << 30
 
 
-@dataclass(slots=True)
-class Copied:
+class Copied(msgspec.Struct):
     """What was copied, and a sentence for each file that was not."""
 
-    files: list[str] = field(default_factory=list[str])
-    notes: list[str] = field(default_factory=list[str])
+    files: list[str] = msgspec.field(default_factory=list[str])
+    notes: list[str] = msgspec.field(default_factory=list[str])
 
 
 async def included_names(main: Path, limit: float = LIMIT) -> list[str]:

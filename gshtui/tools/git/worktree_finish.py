@@ -10,9 +10,10 @@ import asyncio
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from gshtui.commands.declaration import CommandError
 from gshtui.text.sanitise import literal, one_line
@@ -40,8 +41,7 @@ How = Literal["merge", "squash", "rebase"]
 _AGAIN = "Finish it again."
 
 
-@dataclass(frozen=True, slots=True)
-class FinishPlan:
+class FinishPlan(msgspec.Struct, frozen=True):
     """What finishing a worktree would do; nothing of it has been done."""
 
     tree: Worktree
@@ -72,8 +72,7 @@ class FinishPlan:
         return f"{first}{move if self.commits else kept}; the worktree {self.tree.shown} and its branch are removed."
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedWorktree:
+class FinishedWorktree(msgspec.Struct, frozen=True):
     """A finished worktree."""
 
     branch: str

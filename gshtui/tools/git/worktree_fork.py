@@ -12,8 +12,9 @@ import os
 import shutil
 import stat
 import threading
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import CommandError
 from gshtui.tools.git.git import git

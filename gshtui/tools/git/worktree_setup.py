@@ -10,9 +10,11 @@ import asyncio
 import contextlib
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval.gate import Call, Gate
@@ -40,8 +42,7 @@ class Consent(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SetupResult:
+class SetupResult(msgspec.Struct, frozen=True):
     """Result of a set-up command. `note` is a sentence for people."""
 
     ran: bool

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import CommandError
 from gshtui.text.sanitise import literal, one_line
@@ -26,8 +28,7 @@ _NAMED, _DEEP = 3, 5
 """Names that are listed; and how deep submodules of submodules are looked into."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorktreeState:
+class WorktreeState(msgspec.Struct, frozen=True):
     """`uncommitted`: paths that are new or differ from the last commit. `unpushed`: commits that exist nowhere else."""
 
     uncommitted: tuple[str, ...] = ()
@@ -174,8 +175,7 @@ async def unsaved_work(folder: Path) -> list[str]:
     return [f"Its worktree {where} has {loss}." for loss in await losses_of(tree)]
 
 
-@dataclass(frozen=True, slots=True)
-class RemovedWorktree:
+class RemovedWorktree(msgspec.Struct, frozen=True):
     """A removed worktree. `lost`: what existed nowhere else, one phrase each."""
 
     tree: Worktree

@@ -6,12 +6,12 @@ its result, does not run it twice. What comes from the other machine is text and
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import (
     Assessment,

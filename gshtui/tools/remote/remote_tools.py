@@ -11,11 +11,11 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui import __version__
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
@@ -71,8 +71,7 @@ _END_WITHIN = 5.0
 """Seconds that ending the process there without a connection may take; what stays ends by itself."""
 
 
-@dataclass(slots=True, eq=False)
-class _Open:
+class _Open(msgspec.Struct, eq=False):
     """A call without an answer yet."""
 
     order: Order

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from gshtui.commands.declaration import (

@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Mark, Outcome

@@ -8,7 +8,8 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import Sanitiser
@@ -263,8 +264,7 @@ def output_text(spool: Spool) -> tuple[str, Gap | None, int]:
     return text, gap, original_size(text, gap)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownOutput:
+class ShownOutput(msgspec.Struct, frozen=True):
     """Output as shown: `output` alone, `text` with the notes, and whether something was left out."""
 
     output: str

@@ -13,10 +13,12 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import SandboxUse
 from gshtui.system.caller_environment import MARK
@@ -41,8 +43,7 @@ class End(enum.Enum):
     CANCELLED = "cancelled"
 
 
-@dataclass(slots=True)
-class Run:
+class Run(msgspec.Struct):
     """How a run ended."""
 
     end: End
@@ -56,9 +57,9 @@ class Run:
     """What it could reach, if it ran in the sandbox."""
     networked: bool = False
     """Whether it had the network there, or some hosts of it."""
-    moved: list[str] = field(default_factory=list[str])
+    moved: list[str] = msgspec.field(default_factory=list[str])
     """What it made that other programs would obey, and where it is kept now."""
-    refused: list[SandboxRefusal] = field(default_factory=list["SandboxRefusal"])
+    refused: list[SandboxRefusal] = msgspec.field(default_factory=list["SandboxRefusal"])
     """What the sandbox refused to it."""
     read_in: Path | None = None
     """Where it started, if it is a line that only reads, in a sandbox of its own."""
@@ -112,8 +113,7 @@ class Run:
         return SandboxUse(tuple(each.sentence for each in refused), hosts if only_hosts else ())
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(msgspec.Struct, frozen=True):
     """What is started, where, with which variables and which standard input."""
 
     argv: tuple[str, ...]

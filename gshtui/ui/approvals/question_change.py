@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from msgspec.structs import replace
 from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gshtui.bus.context_data import Receipt, compacted
 from gshtui.bus.events.agent_events import TurnFinished

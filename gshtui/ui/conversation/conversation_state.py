@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
@@ -94,18 +96,16 @@ _TAIL = 8_000
 """How many characters of a running tool's output are kept."""
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(msgspec.Struct):
     """A text or thought of an answer that is still streaming."""
 
     id: str
     kind: str
     began: float
-    text: list[str] = field(default_factory=list[str])
+    text: list[str] = msgspec.field(default_factory=list[str])
 
 
-@dataclass(slots=True)
-class ConversationState:
+class ConversationState(msgspec.Struct):
     """One agent's conversation. `apply_event` changes it and returns the operations on the entries."""
 
     agent: str
@@ -116,20 +116,20 @@ class ConversationState:
     """There is none."""
     turn: str = ""
     iteration: int = 0
-    shown: set[str] = field(default_factory=set[str])
+    shown: set[str] = msgspec.field(default_factory=set[str])
     """Ids of the entries shown."""
-    messages: set[str] = field(default_factory=set[str])
+    messages: set[str] = msgspec.field(default_factory=set[str])
     """Messages shown in full."""
-    calls: dict[str, ToolEntry] = field(default_factory=dict[str, ToolEntry])
+    calls: dict[str, ToolEntry] = msgspec.field(default_factory=dict[str, ToolEntry])
     """The latest call with each id."""
-    live: dict[str, list[_Part]] = field(default_factory=dict[str, list[_Part]])
+    live: dict[str, list[_Part]] = msgspec.field(default_factory=dict[str, list[_Part]])
     """Parts of messages that are still streaming."""
-    runs: dict[str, ToolEntry] = field(default_factory=dict[str, ToolEntry])
+    runs: dict[str, ToolEntry] = msgspec.field(default_factory=dict[str, ToolEntry])
     """Input-line commands still running."""
-    early: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
+    early: dict[str, ToolResult] = msgspec.field(default_factory=dict[str, ToolResult])
     """Results of calls in an older page."""
     notices: int = 0
-    workflows: ShownWorkflows = field(default_factory=ShownWorkflows)
+    workflows: ShownWorkflows = msgspec.field(default_factory=ShownWorkflows)
     """The runs of workflows that were started from here."""
 
     def apply_event(self, event: Event) -> list[Operation]:
@@ -191,7 +191,9 @@ class ConversationState:
         return done
 
     def _open(self, event: SessionOpened) -> list[Operation]:
-        self.__init__(self.agent, event.session, self.label, self.offline)
+        empty = ConversationState(self.agent, event.session, self.label, self.offline)
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(empty, name))
         return [Clear()]
 
     def _put(self, entry: Entry) -> list[Operation]:

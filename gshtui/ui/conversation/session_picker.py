@@ -7,11 +7,11 @@ A preview stands beside the list, or below it where there is no room. Owns what 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical

@@ -5,7 +5,8 @@ Pure. A pane shows the runs that were started from it; of others it hears nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.workflow_events import (
@@ -39,13 +40,12 @@ _STATUS: dict[StepState, ToolStatus] = {
 }
 
 
-@dataclass(slots=True)
-class ShownWorkflows:
+class ShownWorkflows(msgspec.Struct):
     """The runs that a pane shows, and their steps that have not ended."""
 
-    names: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    names: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict[str, tuple[str, int]])
     """Run → its workflow, and how many steps that has."""
-    steps: dict[tuple[str, int], ToolEntry] = field(default_factory=dict[tuple[str, int], ToolEntry])
+    steps: dict[tuple[str, int], ToolEntry] = msgspec.field(default_factory=dict[tuple[str, int], ToolEntry])
 
     def apply_event(self, event: Event) -> list[Operation]:
         """The operations for an event of a workflow."""

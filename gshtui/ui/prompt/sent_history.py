@@ -7,16 +7,16 @@ the current text, and returns it at its newer end.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 LIMIT = 1_000
 
 
-@dataclass(slots=True)
-class SentHistory:
+class SentHistory(msgspec.Struct):
     """Entries, oldest first, without duplicates: sending a text again makes it the newest."""
 
-    entries: list[str] = field(default_factory=list[str])
+    entries: list[str] = msgspec.field(default_factory=list[str])
     _at: int = -1
     _draft: str = ""
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
 from rich.cells import cell_len
 from rich.segment import Segment
 
@@ -24,8 +24,7 @@ _KEPT = 1_024
 _TAB = 8
 
 
-@dataclass(frozen=True, slots=True)
-class StyledRow:
+class StyledRow(msgspec.Struct, frozen=True):
     """Text as drawn, in pieces of one style each, over the terminal's style."""
 
     text: str

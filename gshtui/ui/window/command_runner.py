@@ -11,8 +11,9 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.commands.declaration import (
@@ -46,8 +47,7 @@ _NAMED = re.compile(r"`([a-z][a-z0-9_-]*)(?=`| [^-])")
 """A word in backticks that may be the name of a command; what has a dash after it is a shell's."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(msgspec.Struct, frozen=True):
     """One run on its way: what to call it, whether a person typed it, what to do afterwards."""
 
     title: str

@@ -6,9 +6,9 @@ They can be searched. Builds the list from the screen's active bindings and the 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 
+import msgspec
 from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
@@ -34,8 +34,7 @@ EDITING = "Editing"
 """Group of the keys that Textual's own widgets bind."""
 
 
-@dataclass(frozen=True, slots=True)
-class HelpRow:
+class HelpRow(msgspec.Struct, frozen=True):
     """One line of help."""
 
     group: str

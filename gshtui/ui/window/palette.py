@@ -7,8 +7,8 @@ chosen lately comes first. Opened by the app.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from textual.content import Content
 from textual.widgets import Static
 from textual.widgets.option_list import Option
@@ -30,8 +30,7 @@ _LABEL = 24
 """Cells of the column of labels, where there is room for more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(msgspec.Struct, frozen=True):
     """An entry that matches, with the letters of its label to mark."""
 
     entry: PaletteEntry

@@ -6,10 +6,10 @@ Each runs the same way as its key or its line. An action of a pane goes to that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
 from textual.binding import Binding
 from textual.widget import Widget
 
@@ -62,8 +62,7 @@ _SAME = frozenset({"transcript.previous_prompt", "transcript.next_prompt"})
 """Keys that do what other ones do, for another place."""
 
 
-@dataclass(frozen=True, slots=True)
-class PaletteEntry:
+class PaletteEntry(msgspec.Struct, frozen=True):
     """One entry. `label` and `detail` are shown as they are, never as markup."""
 
     id: str

@@ -3,7 +3,8 @@
 import asyncio
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from gshtui.programs.check.model_server import ModelRequest as Asked
 from gshtui.programs.check.model_server import ModelServer, send_frame
@@ -13,7 +14,6 @@ from tests.kit.loopback.speech import Frame, Refused, Speech, well_formed
 __all__ = ["Asked", "Loopback"]
 
 
-@dataclass(slots=True)
 class Loopback(ModelServer[Speech]):
     """A provider on this machine. Use with `async with`; `url` is its base.
 
@@ -30,7 +30,7 @@ class Loopback(ModelServer[Speech]):
     window: int = 0
     repeat: bool = False
     strict: bool = True
-    refused: list[str] = field(default_factory=list[str])
+    refused: list[str] = msgspec.field(default_factory=list[str])
     """Rules that requests broke, as they were told to the client."""
     answered: int = 0
 

@@ -6,8 +6,9 @@ feeds it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from gshtui.guard.approval.answer_keys import AnswerKeys
 from gshtui.text.terminal_sequences import TerminalReader, is_letter, terminal_decoder
@@ -44,8 +45,7 @@ _MOVES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class InputAction:
+class InputAction(msgspec.Struct, frozen=True):
     """What the person wants: `submit` the text, `interrupt` (ctrl+c), `leave` (ctrl+d) or `redraw` (ctrl+l)."""
 
     kind: Literal["submit", "interrupt", "leave", "redraw"]

@@ -7,10 +7,11 @@ terminal without colours loses nothing. Rebuilt when the size or the theme chang
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec.structs import replace
 from rich.color import Color as RichColor
 from rich.style import Style
 from textual.color import Color, ColorParseError
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 _AS_IS, _BOLD, _ITALIC, _UNDERLINE = Style(), Style(bold=True), Style(italic=True), Style(underline=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Palette:
+class Palette(msgspec.Struct, frozen=True):
     """Styles, each with its background, ready to draw."""
 
     text: Style
@@ -242,8 +242,7 @@ def wants_columns(widget: Widget) -> bool:
     return not app_of(widget).has_class(ONE_COLUMN)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """What lines are rendered for. `width` in cells."""
 
     width: int

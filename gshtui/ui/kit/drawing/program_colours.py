@@ -5,8 +5,7 @@ Owns the sixteen named ones; RGB colours stay as they are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+import msgspec
 from rich.color import Color
 from rich.style import Style
 from textual.color import Color as Shade
@@ -26,8 +25,7 @@ _LIGHT = (
 )
 
 
-@dataclass(slots=True, eq=False)
-class ProgramColours:
+class ProgramColours(msgspec.Struct, eq=False):
     """How a program's styles are drawn on one theme.
 
     Args:
@@ -39,7 +37,7 @@ class ProgramColours:
     base: Style
     named: tuple[Color, ...] = ()
     words: tuple[Color, ...] = ()
-    _known: dict[Look, Style] = field(default_factory=dict[Look, Style])
+    _known: dict[Look, Style] = msgspec.field(default_factory=dict[Look, Style])
 
     def style(self, look: Look, base: Style | None = None) -> Style:
         """A program's style over the base, or over another one; a default colour stays the theme's."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
@@ -24,12 +24,11 @@ _COLOURS = (
 _LARGEST = 64 * 1024
 
 
-@dataclass(frozen=True)
-class ThemeFiles:
+class ThemeFiles(msgspec.Struct, frozen=True):
     """The themes that were read, and what is wrong with other files, a sentence each."""
 
-    themes: list[Theme] = field(default_factory=list[Theme])
-    problems: list[str] = field(default_factory=list[str])
+    themes: list[Theme] = msgspec.field(default_factory=list[Theme])
+    problems: list[str] = msgspec.field(default_factory=list[str])
 
 
 def read_themes(folder: Path, known: Mapping[str, Theme]) -> ThemeFiles:

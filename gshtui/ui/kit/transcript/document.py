@@ -7,8 +7,8 @@ Copied text has no decoration: no bars, gutters or wraps.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 from textual.geometry import Offset
 from textual.selection import Selection
 
@@ -32,8 +32,7 @@ SLICE = 0.008
 """Seconds of a frame for splitting one entry into blocks; the rest follows in later frames."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowPosition:
+class RowPosition(msgspec.Struct, frozen=True):
     """A row of a block of an entry: a position that stays valid when anything else changes."""
 
     sheet: Sheet

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from gshtui.bus.messages import Image, Picture, ResultStatus
 from gshtui.commands.known_tools import DOES
@@ -18,8 +19,7 @@ ToolStatus = Literal["asked", "running"] | ResultStatus
 """`asked`: the model requested it; it has not started."""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptEntry:
+class PromptEntry(msgspec.Struct, frozen=True):
     """A person's prompt."""
 
     id: str
@@ -30,8 +30,7 @@ class PromptEntry:
     """Those among them that have a small copy to be shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerEntry:
+class AnswerEntry(msgspec.Struct, frozen=True):
     """A model's answer as Markdown. `live`: more will arrive with `Stream`."""
 
     id: str
@@ -39,8 +38,7 @@ class AnswerEntry:
     live: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ThoughtEntry:
+class ThoughtEntry(msgspec.Struct, frozen=True):
     """A model's reasoning; folded until opened."""
 
     id: str
@@ -50,15 +48,14 @@ class ThoughtEntry:
     """How long it took; 0: unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolEntry:
+class ToolEntry(msgspec.Struct, frozen=True):
     """A tool call and its result, or a command that the person ran here."""
 
     id: str
     name: str
     subject: str = ""
     """The argument to show beside the name."""
-    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    arguments: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     status: ToolStatus = "running"
     output: str = ""
     """The result, or while it runs, the end of its output so far."""
@@ -89,8 +86,7 @@ _LOOKS = {"read": ("read", "reads"), "search": ("search", "searches")}
 _COMMAND, _CALL = ("command", "commands"), ("call", "calls")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolGroup(ToolEntry):
+class ToolGroup(ToolEntry, frozen=True):
     """Neighbouring calls that only look, or that are long done: one row until opened. Its id is that of the first."""
 
     calls: tuple[ToolEntry, ...] = ()
@@ -147,8 +143,7 @@ def group_of(calls: tuple[ToolEntry, ...]) -> ToolGroup:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeEntry:
+class NoticeEntry(msgspec.Struct, frozen=True):
     """Something about the conversation: a retry, an error, an interrupt, another model, the end of a turn."""
 
     id: str
@@ -158,8 +153,7 @@ class NoticeEntry:
     """What to do about it."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeEntry:
+class OutcomeEntry(msgspec.Struct, frozen=True):
     """What a command that the person typed here has answered; open until folded, and not part of the record."""
 
     id: str
@@ -170,8 +164,7 @@ class OutcomeEntry:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CutEntry:
+class CutEntry(msgspec.Struct, frozen=True):
     """The line where the context was cut; opening it shows the receipt."""
 
     id: str
@@ -187,37 +180,32 @@ OF_MESSAGES = (PromptEntry, AnswerEntry, ThoughtEntry, ToolEntry)
 """The kinds that are of a message of the record, but for what the person ran."""
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(msgspec.Struct, frozen=True):
     """Show the entry at the end, or replace the one with its id."""
 
     entry: Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(msgspec.Struct, frozen=True):
     """More text of a live answer or thought."""
 
     id: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(msgspec.Struct, frozen=True):
     """Remove this entry."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Prepend:
+class Prepend(msgspec.Struct, frozen=True):
     """Show older entries, in order, before all others."""
 
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Clear:
+class Clear(msgspec.Struct, frozen=True):
     """Remove everything: another conversation begins."""
 
 

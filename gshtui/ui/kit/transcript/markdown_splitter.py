@@ -8,8 +8,9 @@ whatever pieces it arrives.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from gshtui.text.sanitise import plain
 
@@ -25,8 +26,7 @@ LIST_ROWS = 12
 """Source lines of a list after which the next item may start a chunk: items look the same apart as together."""
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownChunk:
+class MarkdownChunk(msgspec.Struct, frozen=True):
     """Source of one or more whole blocks, or a bounded part of a very long one."""
 
     kind: Literal["markdown", "code"]

@@ -7,9 +7,9 @@ the theme's colours, the lexers of the languages seen.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color

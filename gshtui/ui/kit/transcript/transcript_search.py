@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 from textual.message import Message
 
 from gshtui.ui.kit.drawing.highlights import StyledRange, match_ranges
@@ -21,8 +21,7 @@ from gshtui.ui.kit.transcript.sheet import Sheet
 from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, ScreenRow, Viewport
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptHit:
+class TranscriptHit(msgspec.Struct, frozen=True):
     """A block that contains the words."""
 
     sheet: Sheet

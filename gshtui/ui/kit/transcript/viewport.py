@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+import msgspec
 
 from gshtui.ui.kit.drawing.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.document import RowPosition, TranscriptDocument
@@ -19,8 +20,7 @@ GUTTER = 2
 """Cells at the left reserved for the cursor."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScreenRow:
+class ScreenRow(msgspec.Struct, frozen=True):
     """One row of the screen. `line` is `None` if the row is empty."""
 
     sheet: Sheet

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
+import msgspec
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -30,8 +30,7 @@ from gshtui.ui.kit.widgets.list_rows import NAMES, ListRow, list_lines
 F = TypeVar("F")
 
 
-@dataclass(frozen=True, slots=True)
-class PickerChoice:
+class PickerChoice(msgspec.Struct, frozen=True):
     """One entry. All texts are shown as they are, never as markup.
 
     `columns` stand one below the other in all entries, as far as there is room, in place of `detail`.

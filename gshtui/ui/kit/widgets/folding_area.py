@@ -7,9 +7,9 @@ to the app, so in a burst (a slow connection, a macro) `enter` would act after l
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import ClassVar
 
+import msgspec
 from rich.text import Text
 from textual import events
 from textual.message import Message
@@ -54,11 +54,10 @@ def byte_size(count: int) -> str:
     return f"{count / 1_000:.1f} KB" if count < 999_950 else f"{count / 1_000_000:.1f} MB"
 
 
-@dataclass(slots=True)
-class Folds:
+class Folds(msgspec.Struct):
     """The folded texts of one input, by number. Numbers are not reused before `clear`."""
 
-    texts: dict[int, str] = field(default_factory=dict[int, str])
+    texts: dict[int, str] = msgspec.field(default_factory=dict[int, str])
     _last: int = 0
 
     def __bool__(self) -> bool:
